@@ -11,14 +11,19 @@ mod outcome;
 mod outside;
 mod owners;
 mod pages;
+mod pages_seen;
 mod prefetch;
 mod quick;
+mod reason;
+mod shadow;
 mod shape;
 mod stack;
 
 pub use self::core::{Core, DataAccess, LineTables, Table};
-pub use outcome::{AccessOutcome, Events, LOADS, LineHolder, PageHolder, STORES};
+pub use outcome::{AccessOutcome, CacheLevel, Events, LOADS, LineHolder, PageHolder, STORES};
 pub use outside::{Alone, Outside};
+pub use reason::MissReason;
+pub use shadow::{ShadowShape, Shadows};
 pub use shape::{Costs, LARGE, LevelShape, Shape};
 
 /// Size of a line in bytes.

@@ -57,7 +57,9 @@ pub struct EventSettings {
     pub seed: Option<u64>,
     /// The rule of [`crate::Class::Of`] events; not asked for others.
     pub classifier: Option<Classifier>,
-    /// Layout of samples: `sample_type` and the register masks.
+    /// Layout of samples: `sample_type` and the register masks. With RAW, which
+    /// misses of a data cache alone may have, a sample tells why it is one:
+    /// [`record::ClassifiedMiss`].
     pub attr: Attr,
     /// Identifier of samples (IDENTIFIER, ID and STREAM_ID).
     pub id: u64,

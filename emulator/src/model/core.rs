@@ -1,8 +1,9 @@
 //! The caches of one thread, and an access to them.
 
-use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
+use super::outcome::{AccessOutcome, CacheLevel, Events, LineHolder, PageHolder};
 use super::outside::{Alone, Copies, Outside};
 use super::pages::NO_PAGE;
+use super::reason::MissReason;
 use super::{EXCLUSIVE, LINE, MODIFIED, SHARED, STATE, Shape};
 use crate::block::{APART, ENTRIES};
 use core::ops::{Deref, DerefMut};
@@ -200,6 +201,10 @@ impl Core<'_> {
             }
         }
         self.settle::<false>(line);
+        let mut cause = MissReason::Unknown;
+        if self.shape.shadows.first.exists() {
+            cause = self.touch_first(line, stamp);
+        }
         let state;
         if let Some(slot) = self.find::<false>(line) {
             if !self.is_shown(line) {
@@ -213,7 +218,7 @@ impl Core<'_> {
         } else {
             let (found, of_line) = self.outer(outside, line, write);
             state = of_line;
-            outcome = outcome.join(found);
+            outcome = outcome.join(found).with_cause(CacheLevel::First, cause);
             self.install::<false>(line | state, stamp);
         }
         self.show::<false>(line, stamp);
@@ -247,6 +252,10 @@ impl Core<'_> {
         write: bool,
     ) -> (AccessOutcome, u64) {
         let was = self.second(line);
+        let mut cause = MissReason::Unknown;
+        if self.shape.shadows.second.exists() {
+            cause = self.touch_second(line);
+        }
         if was != 0 {
             let outcome =
                 AccessOutcome::new(Events::L1_MISS, LineHolder::Second, PageHolder::Unknown);
@@ -268,6 +277,10 @@ impl Core<'_> {
         };
         self.set_second(line | state);
         let third = self.third(outside.common(), line);
+        let mut in_third = MissReason::Unknown;
+        if self.shape.shadows.third.exists() {
+            in_third = self.touch_third(outside.common(), line);
+        }
         let missed = Events(Events::L1_MISS.0 | Events::L2_MISS.0);
         let (events, served) = if copies == Copies::Modified {
             (Events::HIT_MODIFIED, LineHolder::Modified)
@@ -276,7 +289,12 @@ impl Core<'_> {
         } else {
             (Events::L3_MISS, LineHolder::Memory)
         };
-        let outcome = AccessOutcome::new(Events(missed.0 | events.0), served, PageHolder::Unknown);
+        let outcome = AccessOutcome::new(Events(missed.0 | events.0), served, PageHolder::Unknown)
+            .with_cause(CacheLevel::Second, cause);
+        let outcome = match events {
+            Events::L3_MISS => outcome.with_cause(CacheLevel::Third, in_third),
+            _ => outcome,
+        };
         (outcome.and_elsewhere(copies == Copies::Clean), state)
     }
 }

@@ -13,7 +13,7 @@
 //! table has not the cache has not either.
 
 use super::order::{self, Order};
-use super::{Core, LevelShape, STATE, is, word};
+use super::{Core, LevelShape, LineTables, STATE, is, word};
 use crate::block::{ENTRIES, NO_LINE, index, key, line_of, names, stamp_index, veiled};
 
 impl Core<'_> {
@@ -113,13 +113,7 @@ impl Core<'_> {
     /// may be any earlier time.
     #[inline(always)]
     pub(super) fn hit<const CODE: bool>(&self, line: u64) -> Option<u64> {
-        let at = index(line);
-        if self.keys::<CODE>().get(at).is_none_or(|&found| !names(found, line)) {
-            return None;
-        }
-        let tables = &self.tables;
-        let hits = if CODE { &tables.fetch_stamps } else { &tables.load_stamps };
-        hits.get(stamp_index(at)).copied()
+        hit_of::<CODE>(self.tables, line)
     }
 
     /// Whether the table has a line of data, be it veiled.
@@ -165,6 +159,9 @@ impl Core<'_> {
         self.set_key::<CODE>(line, NO_LINE);
         if !CODE {
             self.set_store(line, NO_LINE);
+            if self.shape.shadows.first.exists() {
+                self.note_hit(line, hit);
+            }
         }
         Some(hit)
     }
@@ -290,6 +287,18 @@ impl Core<'_> {
         let least = stamps.iter().enumerate().min_by_key(|&(_, stamp)| stamp);
         least.map_or(0, |(way, _)| way)
     }
+}
+
+/// When a line was last hit unseen, by the tables of a thread.
+#[inline(always)]
+pub(super) fn hit_of<const CODE: bool>(tables: &LineTables, line: u64) -> Option<u64> {
+    let at = index(line);
+    let keys = if CODE { &tables.fetches } else { &tables.loads };
+    if keys.get(at).is_none_or(|&found| !names(found, line)) {
+        return None;
+    }
+    let hits = if CODE { &tables.fetch_stamps } else { &tables.load_stamps };
+    hits.get(stamp_index(at)).copied()
 }
 
 /// The way that has a line, without a branch for each.

@@ -1,6 +1,6 @@
 //! What came of an access.
 
-use super::{Costs, Shape};
+use super::{Costs, MissReason, Shape};
 
 /// What happened, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,13 +61,28 @@ pub enum PageHolder {
 
 /// What came of an access; of its lines and pages the worst. One word, so
 /// that it stays in a register: events in bits 0 to 15, then what served and
-/// translated, whether another cache had it.
+/// translated, whether another cache had it, in bits 32 to 43 why levels missed.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccessOutcome(u64);
 
 const SERVED: u32 = 16;
 const TRANSLATED: u32 = 20;
 const ELSEWHERE: u64 = 1 << 24;
+const CAUSES: u32 = 32;
+/// Bits of the three causes.
+const ALL_CAUSES: u64 = 0xfff << CAUSES;
+
+/// A level that tells why it missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CacheLevel {
+    /// First level, data.
+    First = 1,
+    /// Second level.
+    Second = 2,
+    /// Third level.
+    Third = 3,
+}
 
 impl AccessOutcome {
     /// One of these.
@@ -125,6 +140,20 @@ impl AccessOutcome {
         AccessOutcome(self.0 | if elsewhere { ELSEWHERE } else { 0 })
     }
 
+    /// The same, and why a level missed.
+    #[inline(always)]
+    #[must_use]
+    pub fn with_cause(self, level: CacheLevel, cause: MissReason) -> AccessOutcome {
+        AccessOutcome(self.0 | (cause as u64) << (CAUSES + 4 * (level as u32 - 1)))
+    }
+
+    /// Why levels missed: four bits each, the first level's lowest, of a
+    /// [`MissReason`] each; of several lines that of the first that missed.
+    #[inline(always)]
+    pub fn causes(self) -> u64 {
+        (self.0 & ALL_CAUSES) >> CAUSES
+    }
+
     /// The same and events.
     #[inline(always)]
     #[must_use]
@@ -148,7 +177,11 @@ impl AccessOutcome {
         }
         const PLAIN: u64 = 0xffff | ELSEWHERE;
         let most = |shift: u32| (self.0 & 15 << shift).max(other.0 & 15 << shift);
-        AccessOutcome((self.0 | other.0) & PLAIN | most(SERVED) | most(TRANSLATED))
+        let joined = (self.0 | other.0) & PLAIN | most(SERVED) | most(TRANSLATED);
+        if (self.0 | other.0) & ALL_CAUSES == 0 {
+            return AccessOutcome(joined);
+        }
+        AccessOutcome(joined | first_causes(self.0, other.0))
     }
 
     /// Modelled time in cycles.
@@ -194,6 +227,15 @@ impl AccessOutcome {
             | number << 33
             | block << 40
     }
+}
+
+/// The causes of two lines: of each level the first one's, where it has one.
+#[cold]
+fn first_causes(one: u64, other: u64) -> u64 {
+    [CAUSES, CAUSES + 4, CAUSES + 8].into_iter().fold(0, |causes, shift| {
+        let of = |line: u64| line & 15 << shift;
+        causes | if of(one) != 0 { of(one) } else { of(other) }
+    })
 }
 
 /// `mem_op` of [`AccessOutcome::source`]: reads.

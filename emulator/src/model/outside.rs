@@ -128,6 +128,9 @@ impl Core<'_> {
             if !CODE && !self.is_shown(line) {
                 self.count_hidden(-1);
             }
+            if !CODE && self.shape.shadows.first.exists() {
+                self.lose_first(line);
+            }
         }
         let Some(entry) = self.words.get_mut(slot) else { return 0 };
         let state = *entry & super::STATE;
@@ -154,6 +157,7 @@ impl Core<'_> {
             state = state.max(self.words.get(slot).map_or(0, |entry| entry & super::STATE));
             if take {
                 self.drop_second(line, slot);
+                self.lose_second(line);
             } else if let Some(entry) = self.words.get_mut(slot) {
                 *entry = line | SHARED;
             }

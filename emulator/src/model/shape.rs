@@ -2,6 +2,8 @@
 
 use core::mem::offset_of;
 
+use super::{CacheLevel, ShadowShape, Shadows};
+
 /// One cache or TLB.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +83,8 @@ pub struct Shape {
     /// The ways for which [`Core::quick`](super::Core::quick) is; 0: it is
     /// not for this shape.
     pub quick: u64,
+    /// What levels would hold if they were fully associative.
+    pub shadows: Shadows,
     /// Latencies.
     pub costs: Costs,
     /// How many of `large` are in use.
@@ -109,6 +113,20 @@ pub(super) const PAGE_WORDS: u64 = 8;
 const NEAR: u64 = super::quick::NEAR as u64;
 
 impl Shape {
+    /// With a shadow of each level that is there and asked for; to be placed.
+    pub fn with_shadows(mut self, of: impl Fn(CacheLevel) -> bool) -> Shape {
+        let Shape { l1d, l2, l3, .. } = self;
+        let shadow = |level, shape| {
+            if of(level) { ShadowShape::of(shape) } else { ShadowShape::default() }
+        };
+        self.shadows = Shadows {
+            first: shadow(CacheLevel::First, l1d),
+            second: shadow(CacheLevel::Second, l2),
+            third: shadow(CacheLevel::Third, l3),
+        };
+        self
+    }
+
     /// Gives each structure its words. The levels' sets and ways are taken as
     /// they are, their begins are set.
     pub fn place(mut self, prefetch: bool, forward: bool) -> Shape {
@@ -132,15 +150,19 @@ impl Shape {
         self.prefetch = if prefetch { take(2 * STRIDES) } else { 0 };
         self.forward = if forward { take(2 * STORES + 1) } else { 0 };
         self.l2.start = take(size(self.l2));
+        for shadow in [&mut self.shadows.first, &mut self.shadows.second] {
+            shadow.start = take(shadow.words());
+        }
         self.private_words = at.max(NEAR);
         self.l3.start = 0;
         let l3 = size(self.l3).next_multiple_of(8);
         self.directory = l3;
         self.owners = l3 + super::directory::DIRECTORY;
-        self.common_words = self.owners + super::owners::OWNERS;
+        self.shadows.third.start = self.owners + super::owners::OWNERS;
+        self.common_words = self.shadows.third.start + self.shadows.third.words();
         let LevelShape { sets, ways, .. } = self.l1d;
         let fits = sets == QUICK_SETS && (ways == 8 || ways == 12);
-        self.quick = if fits && !prefetch && !forward { ways } else { 0 };
+        self.quick = if fits && !prefetch && !forward && !self.shadows.any() { ways } else { 0 };
         self
     }
 
@@ -166,6 +188,9 @@ impl Shape {
             place.copy_from_slice(&[level.sets, level.ways, level.start]);
         }
         let costs = &self.costs;
+        let Shadows { first, second, third } = self.shadows;
+        let shadow = |ShadowShape { lines, more, start }| [lines, more, start];
+        let shadows = [first, second, third].map(shadow);
         let rest = [
             self.page_hash,
             self.directory,
@@ -177,11 +202,12 @@ impl Shape {
             self.quick,
         ];
         let costs = costs.lines.iter().chain(&costs.pages).chain([&costs.blocked]);
-        for (place, word) in words.iter_mut().skip(18).zip(rest.iter().chain(costs)) {
+        let rest = rest.iter().chain(shadows.as_flattened()).chain(costs);
+        for (place, word) in words.iter_mut().skip(18).zip(rest) {
             *place = *word;
         }
         words
     }
 }
 
-const _: () = assert!(SHAPE_WORDS == 18 + 8 + 10);
+const _: () = assert!(SHAPE_WORDS == 18 + 8 + 9 + 10);

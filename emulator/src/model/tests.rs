@@ -3,4 +3,5 @@
 mod machine;
 mod plain;
 mod random;
+mod stack;
 mod truth;

@@ -81,7 +81,8 @@ impl Setup {
             return Err(SetupError::Count(events.len()));
         }
         let forward = events.iter().any(|one| one.event == EmulatedEvent::BlockedForward);
-        let shape = geometry.shape().place(false, forward);
+        let tells = |level| events.iter().any(|one| one.tells(level));
+        let shape = geometry.shape().with_shadows(tells).place(false, forward);
         Ok(Setup { events, shape, bursts: Bursts::default() })
     }
 

@@ -1,7 +1,10 @@
 //! The same machine written in the plainest way: lists in the order of use,
 //! every access seen.
 
-use crate::model::{AccessOutcome, Events, LINE, LevelShape, LineHolder, PageHolder, Shape};
+use super::stack::{Stack, with_causes};
+use crate::model::{
+    AccessOutcome, CacheLevel, Events, LINE, LevelShape, LineHolder, PageHolder, Shape,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
@@ -63,11 +66,16 @@ struct Thread {
     l2: Lists<State>,
     dtlb: Lists<()>,
     stlb: Lists<()>,
+    /// What fully associative caches would have in the place of the first level,
+    /// and of the second.
+    first: Stack,
+    second: Stack,
 }
 
 pub(super) struct Plain {
     threads: Vec<Thread>,
     l3: Lists<()>,
+    third: Stack,
     tlb: bool,
 }
 
@@ -79,10 +87,13 @@ impl Plain {
             l2: Lists::new(shape.l2),
             dtlb: Lists::new(shape.dtlb),
             stlb: Lists::new(shape.stlb),
+            first: Stack::new(shape.shadows.first),
+            second: Stack::new(shape.shadows.second),
         };
         Plain {
             threads: (0..threads).map(|_| thread()).collect(),
             l3: Lists::new(shape.l3),
+            third: Stack::new(shape.shadows.third),
             tlb: shape.dtlb.exists(),
         }
     }
@@ -100,12 +111,14 @@ impl Plain {
         for line in first + 1..=last {
             let second = self.line(thread, line, write);
             let split = if write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD };
-            outcome = AccessOutcome::new(
+            let causes = outcome.causes();
+            let joined = AccessOutcome::new(
                 Events(outcome.events().0 | second.events().0 | split.0),
                 outcome.served().max(second.served()),
                 outcome.translated().max(second.translated()),
             )
             .and_elsewhere(outcome.elsewhere() || second.elsewhere());
+            outcome = with_causes(joined, causes, second.causes());
         }
         outcome
     }
@@ -139,6 +152,7 @@ impl Plain {
             }
         }
         let mut outcome = AccessOutcome::default();
+        let cause = self.threads[thread].first.touch(line);
         if let Some(state) = self.threads[thread].l1d.touch(line) {
             if write {
                 if state == State::Shared {
@@ -152,19 +166,21 @@ impl Plain {
             }
         } else {
             let (found, state) = self.outer(thread, line, write);
-            outcome = found;
+            outcome = found.with_cause(CacheLevel::First, cause);
             self.threads[thread].l1d.insert(line, state);
         }
         events |= outcome.events().0;
         if write {
             events &= !Events::HIT_MODIFIED.0;
         }
-        AccessOutcome::new(Events(events), outcome.served(), translated)
-            .and_elsewhere(outcome.elsewhere())
+        let all = AccessOutcome::new(Events(events), outcome.served(), translated)
+            .and_elsewhere(outcome.elsewhere());
+        with_causes(all, outcome.causes(), 0)
     }
 
     fn outer(&mut self, thread: usize, line: u64, write: bool) -> (AccessOutcome, State) {
         let mut events = Events::L1_MISS.0;
+        let in_second = self.threads[thread].second.touch(line);
         if let Some(mut state) = self.threads[thread].l2.touch(line) {
             if write {
                 if state == State::Shared {
@@ -186,6 +202,7 @@ impl Plain {
             (false, Some(_)) => State::Shared,
         };
         self.threads[thread].l2.insert(line, state);
+        let in_third = self.third.touch(line);
         let third = self.l3.touch(line).is_some();
         if !third {
             self.l3.insert(line, ());
@@ -202,7 +219,11 @@ impl Plain {
             }
         };
         let elsewhere = copies.is_some_and(|state| state != State::Modified);
-        let outcome = AccessOutcome::new(Events(events), served, PageHolder::Unknown);
+        let mut outcome = AccessOutcome::new(Events(events), served, PageHolder::Unknown)
+            .with_cause(CacheLevel::Second, in_second);
+        if events & Events::L3_MISS.0 != 0 {
+            outcome = outcome.with_cause(CacheLevel::Third, in_third);
+        }
         (outcome.and_elsewhere(elsewhere), state)
     }
 
@@ -212,6 +233,12 @@ impl Plain {
         let mut highest = None;
         let others = self.threads.iter_mut().enumerate().filter(|(index, _)| *index != thread);
         for (_, other) in others {
+            if take && other.l1d.peek(line).is_some() {
+                other.first.take(line);
+            }
+            if take && other.l2.peek(line).is_some() {
+                other.second.take(line);
+            }
             for cache in [&mut other.l1d, &mut other.l1i, &mut other.l2] {
                 let found = if take {
                     cache.remove(line)

@@ -64,9 +64,12 @@ fn first() -> impl Strategy<Value = LevelShape> {
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
-    (first(), first(), second(), third(), level(true), level(true)).prop_map(
-        |(l1d, l1i, l2, l3, dtlb, stlb)| {
-            Shape { l1d, l1i, l2, l3, dtlb, stlb, ..Shape::default() }.place(false, false)
+    let told = prop::sample::select(vec![0_u8, 0, 1, 2, 4, 7]);
+    (first(), first(), second(), third(), level(true), level(true), told).prop_map(
+        |(l1d, l1i, l2, l3, dtlb, stlb, told)| {
+            Shape { l1d, l1i, l2, l3, dtlb, stlb, ..Shape::default() }
+                .with_shadows(|level| told >> (level as u8 - 1) & 1 != 0)
+                .place(false, false)
         },
     )
 }

@@ -8,11 +8,11 @@ use record::Attr;
 use super::{Setup, SetupError, get, put};
 use crate::block::{self, EVENTS, Exit, NAME};
 use crate::event::EmulatedEvent;
-use crate::model::Events;
+use crate::model::{CacheLevel, Events};
 use crate::runtime::target::book::{BurstEvents, EventBook};
 use crate::runtime::target::header::{Form, Header};
 use crate::runtime::target::period::{PeriodRule, PeriodState};
-use crate::runtime::target::record::{FIELDS, REGISTERS, size};
+use crate::runtime::target::record::{FIELDS, RAW, REGISTERS, size};
 use crate::runtime::target::region;
 use crate::runtime::target::thread::{Own, Pending};
 
@@ -61,8 +61,10 @@ impl EventSetup {
         id: u64,
     ) -> Result<EventSetup, SetupError> {
         let fields = attr.sample_type.bits();
-        if fields & !FIELDS != 0 {
-            return Err(SetupError::Fields(fields & !FIELDS));
+        let level = if fields & RAW == 0 { None } else { level(event) };
+        let unknown = fields & !FIELDS | if level.is_none() { fields & RAW } else { 0 };
+        if unknown != 0 {
+            return Err(SetupError::Fields(unknown));
         }
         let registers = attr.sample_regs_intr | attr.sample_regs_user;
         if registers & !REGISTERS != 0 {
@@ -78,12 +80,18 @@ impl EventSetup {
             stack: 0,
             id,
             size: 0,
+            level: level.map_or(0, |level| level as u64),
         };
         let room = LARGEST.saturating_sub(size(&form) + 8);
         form.stack = u64::from(attr.sample_stack_user).min(room) & !7;
         form.size = size(&form);
         let periods = PeriodRule { mean: interval, drawn: 0 };
         Ok(EventSetup { event, form, periods, seed: None })
+    }
+
+    /// Whether its records tell why a level missed.
+    pub(super) fn tells(&self, level: CacheLevel) -> bool {
+        self.form.level == level as u64
     }
 
     /// Whether the events from one record to the next are drawn, from this
@@ -118,6 +126,7 @@ impl Setup {
             put(words, form + offset_of!(Form, stack), one.form.stack);
             put(words, form + offset_of!(Form, id), one.form.id);
             put(words, form + offset_of!(Form, size), one.form.size);
+            put(words, form + offset_of!(Form, level), one.form.level);
         }
         put(words, offset_of!(Header, events), all);
         put(words, offset_of!(Header, count), u64::try_from(self.events.len()).unwrap_or(0));
@@ -225,6 +234,16 @@ fn period(words: &[AtomicU64], place: usize) -> PeriodState {
     }
 }
 
+/// The level whose misses are counted.
+fn level(event: EmulatedEvent) -> Option<CacheLevel> {
+    match event {
+        EmulatedEvent::L1DataMiss => Some(CacheLevel::First),
+        EmulatedEvent::L2Miss => Some(CacheLevel::Second),
+        EmulatedEvent::L3Miss => Some(CacheLevel::Third),
+        _ => None,
+    }
+}
+
 fn events(event: EmulatedEvent) -> Events {
     match event {
         EmulatedEvent::Class(_) => Events::NONE,
@@ -239,5 +258,37 @@ fn events(event: EmulatedEvent) -> Events {
         EmulatedEvent::SplitStore => Events::SPLIT_STORE,
         EmulatedEvent::BlockedForward => Events::BLOCKED,
         EmulatedEvent::HitModified => Events::HIT_MODIFIED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{MissClass, SampleType};
+
+    use super::*;
+    use crate::model::MissReason;
+
+    #[test]
+    fn causes_are_numbered_as_records_have_them() {
+        let causes = [
+            (MissReason::Cold, MissClass::Cold),
+            (MissReason::Sharing, MissClass::Sharing),
+            (MissReason::Conflict, MissClass::Conflict),
+            (MissReason::Edge, MissClass::Edge),
+            (MissReason::Capacity, MissClass::Capacity),
+        ];
+        for (cause, class) in causes {
+            assert_eq!(MissClass::of_number(cause as u8), Some(class));
+        }
+        assert_eq!(MissClass::of_number(MissReason::Unknown as u8), None);
+    }
+
+    #[test]
+    fn misses_of_data_caches_alone_tell_why() {
+        let attr = Attr { sample_type: SampleType::RAW | SampleType::IP, ..Attr::default() };
+        let of = |event| EventSetup::new(event, 1, &attr, 1).map(|setup| setup.form.level);
+        assert_eq!(of(EmulatedEvent::L1DataMiss), Ok(1));
+        assert_eq!(of(EmulatedEvent::L3Miss), Ok(3));
+        assert_eq!(of(EmulatedEvent::DtlbMiss), Err(SetupError::Fields(1 << 10)));
     }
 }

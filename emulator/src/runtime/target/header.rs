@@ -29,6 +29,8 @@ pub struct Form {
     pub id: u64,
     /// Bytes of a whole record.
     pub size: u64,
+    /// Whose miss it is that RAW tells of: a [`crate::model::CacheLevel`].
+    pub level: u64,
 }
 
 /// The space's head.

@@ -35,6 +35,8 @@ const CPU: u64 = 1 << 7;
 const PERIOD: u64 = 1 << 8;
 /// Callers that somebody found: none, readers unwind the stack.
 const CALLCHAIN: u64 = 1 << 5;
+/// Why the event's level missed: see [`raw`].
+pub const RAW: u64 = 1 << 10;
 const REGS_USER: u64 = 1 << 12;
 const STACK_USER: u64 = 1 << 13;
 const WEIGHT: u64 = 1 << 14;
@@ -53,6 +55,7 @@ pub const FIELDS: u64 = IDENTIFIER
     | CPU
     | PERIOD
     | CALLCHAIN
+    | RAW
     | REGS_USER
     | STACK_USER
     | WEIGHT
@@ -183,6 +186,7 @@ fn record_of_one(
         (CPU, 0),
         (PERIOD, book.ended),
         (CALLCHAIN, 0),
+        (RAW, raw(form.level, pending.causes)),
     ] {
         if form.fields & field != 0 {
             words.put(word);
@@ -220,6 +224,13 @@ fn record_of_one(
         return stop(thread, Exit::Count);
     }
     NextMove::Resume
+}
+
+/// The word of RAW: a size of 4 bytes, and these: `3`, `C`, the level, why it
+/// missed.
+fn raw(level: u64, causes: u64) -> u64 {
+    let cause = causes >> (level.saturating_sub(1).wrapping_mul(4) & 63) & 15;
+    4 | 0x4333 << 32 | level << 48 | cause << 56
 }
 
 /// Whether so many bytes fit; else others are told of a thread that waits for

@@ -295,5 +295,6 @@ fn ready(
         let locked = site.marks & LOCKED != 0;
         (outcome.source(operation, locked), outcome.latency(&local.header.shape))
     };
-    local.thread.own.pending = Pending { due, address, source, latency, elements };
+    let causes = outcome.causes();
+    local.thread.own.pending = Pending { due, address, source, latency, elements, causes };
 }

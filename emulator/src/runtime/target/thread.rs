@@ -123,6 +123,8 @@ pub struct Pending {
     pub latency: u64,
     /// Elements that a string instruction has done before.
     pub elements: u64,
+    /// Why levels missed, as in [`crate::model::AccessOutcome::causes`].
+    pub causes: u64,
 }
 
 const _: () = {

@@ -1,0 +1,95 @@
+//! Why a level missed: Hill's three classes, and two more.
+
+use super::Core;
+use super::pages_seen::Past;
+use super::shadow::{Found, Shadow, Touch};
+
+/// Why a level did not have a line; numbers as in records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MissReason {
+    /// Not told: no shadow is modelled, or it has forgotten.
+    #[default]
+    Unknown = 0,
+    /// It never had the line.
+    Cold = 1,
+    /// Another thread's write took the line away.
+    Sharing = 2,
+    /// A fully associative cache of the same size would have had it.
+    Conflict = 3,
+    /// One of a tenth more lines would have.
+    Edge = 4,
+    /// Neither would.
+    Capacity = 5,
+}
+
+impl MissReason {
+    /// Of an access that missed.
+    fn of(touch: Touch) -> MissReason {
+        match (touch.past, touch.found) {
+            (Past::New, _) => MissReason::Cold,
+            (Past::Taken, _) => MissReason::Sharing,
+            (Past::Forgotten, _) => MissReason::Unknown,
+            (Past::Known, Found::Near) => MissReason::Conflict,
+            (Past::Known, Found::Far) => MissReason::Edge,
+            (Past::Known, Found::Nowhere) => MissReason::Capacity,
+        }
+    }
+}
+
+impl Core<'_> {
+    /// The shadow of the first level sees an access to data: why it would be a
+    /// miss, if it is one.
+    #[inline(never)]
+    pub(super) fn touch_first(&mut self, line: u64, stamp: u64) -> MissReason {
+        let shape = &self.shape.shadows.first;
+        let tables = &*self.tables;
+        let Some(mut shadow) = Shadow::of(shape, self.words) else { return MissReason::Unknown };
+        let touch = shadow.touch(line, stamp, |line| super::first::hit_of::<false>(tables, line));
+        if let Some(gone) = touch.gone {
+            // Hits of it have to be seen from now on.
+            self.retire::<false>(gone);
+        }
+        MissReason::of(touch)
+    }
+
+    /// That of the second level sees what the first one asks for.
+    #[inline(never)]
+    pub(super) fn touch_second(&mut self, line: u64) -> MissReason {
+        touch(Shadow::of(&self.shape.shadows.second, self.words), line)
+    }
+
+    /// That of the third level, in the words of all.
+    #[inline(never)]
+    pub(super) fn touch_third(&self, common: &mut [u64], line: u64) -> MissReason {
+        touch(Shadow::of(&self.shape.shadows.third, common), line)
+    }
+
+    /// The table knew when a line of data was hit, and has it no more.
+    #[inline(never)]
+    pub(super) fn note_hit(&mut self, line: u64, hit: u64) {
+        if let Some(mut shadow) = Shadow::of(&self.shape.shadows.first, self.words) {
+            shadow.note(line, hit);
+        }
+    }
+
+    /// Another thread takes a line from the first level.
+    pub(super) fn lose_first(&mut self, line: u64) {
+        if let Some(mut shadow) = Shadow::of(&self.shape.shadows.first, self.words) {
+            shadow.take(line);
+        }
+    }
+
+    /// From the second one.
+    pub(super) fn lose_second(&mut self, line: u64) {
+        if let Some(mut shadow) = Shadow::of(&self.shape.shadows.second, self.words) {
+            shadow.take(line);
+        }
+    }
+}
+
+fn touch(shadow: Option<Shadow<'_>>, line: u64) -> MissReason {
+    let Some(mut shadow) = shadow else { return MissReason::Unknown };
+    let stamp = shadow.next_stamp();
+    MissReason::of(shadow.touch(line, stamp, |_| None))
+}
