@@ -56,7 +56,8 @@ impl Sampler {
         // Nobody emulates the thread that is to do it.
         let choice = if is_own { sampling::SourceChoice::Pmu } else { settings.source };
         let geometry = Geometry::of_machine(Path::new("/"));
-        let model = Model { geometry, tlbs_asked: false, prefetch: false, burst: None };
+        let model =
+            Model { geometry, tlbs_asked: false, prefetch: false, burst: None, classify: false };
         let mut session = open(&request, choice, model, &facts, session_settings)?;
         let mut stream = NamedStream::new();
         let words: Vec<String> = std::env::args().collect();

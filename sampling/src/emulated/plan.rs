@@ -1,5 +1,7 @@
 //! A request becomes what the emulation is told, or a refusal. Pure.
 
+mod classes;
+
 use std::fmt;
 
 use emulator::{Burst, EmulatedEvent, EmulationSettings, Geometry};
@@ -49,6 +51,8 @@ pub struct Model {
     pub prefetch: bool,
     /// Count now and then only; in a plan `warm` is told.
     pub burst: Option<Burst>,
+    /// Records of misses tell why they are some.
+    pub classify: bool,
 }
 
 impl fmt::Display for Model {
@@ -80,6 +84,9 @@ impl Model {
         let mut note = format!("model={geometry};prefetch={prefetch}");
         if let Some(Burst { on, every, warm }) = self.burst {
             note.push_str(&format!(";burst={on}/{every};warm_up={}", warm.unwrap_or(0)));
+        }
+        if self.classify {
+            note.push_str(";classes=exact");
         }
         note
     }
@@ -162,9 +169,13 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
         notes.extend(dear(*burst, warm));
     }
     let asked = request.ring_pages.unwrap_or(RING_PAGES);
+    let mut events: Vec<_> = events.into_iter().map(|outlined| outlined.planned).collect();
+    if model.classify {
+        classes::ask(&mut events, &modelled, &model)?;
+    }
     Ok(EmulatedPlan {
         name,
-        events: events.into_iter().map(|outlined| outlined.planned).collect(),
+        events,
         modelled,
         side,
         model,

@@ -42,6 +42,9 @@ pub enum Refusal {
          out"
     )]
     EmulatedInKernel { event: String },
+    /// Why misses are some cannot be told.
+    #[error("--classify exact: {why}")]
+    EmulatedClasses { why: String },
     /// What is to be kept cannot be.
     #[error("--keep: {0}")]
     Keep(#[from] KeepError),
@@ -323,6 +326,7 @@ impl Refusal {
             | Refusal::EmulatedUserOnly { .. }
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
+            | Refusal::EmulatedClasses { .. }
             | Refusal::EmulatedCallers { .. }
             | Refusal::CountedCallers { .. }
             | Refusal::Twice { .. }

@@ -25,7 +25,13 @@ fn guest(pmu: bool) -> Facts {
 }
 
 fn model() -> Model {
-    Model { geometry: Default::default(), tlbs_asked: false, prefetch: false, burst: None }
+    Model {
+        geometry: Default::default(),
+        tlbs_asked: false,
+        prefetch: false,
+        burst: None,
+        classify: false,
+    }
 }
 
 /// Whose events.

@@ -22,6 +22,11 @@ pub struct EmulationArguments {
     /// before each burst that warm its caches up (as many as the event needs, unless said).
     #[arg(long, value_name = "N/M[+W]", help_heading = EMULATED)]
     pub burst: Option<String>,
+    /// Says of each record of a cache miss why it is one, by what fully associative caches would have
+    /// had, and other cores took: cold, sharing, conflict, edge or capacity; `ebs report --by miss`
+    /// counts by it.
+    #[arg(long, value_name = "exact", value_parser = ["exact"], help_heading = EMULATED)]
+    pub classify: Option<String>,
 }
 
 const EMULATED: &str = "Emulated PMU";

@@ -19,16 +19,19 @@ pub struct EmulationChoice {
     pub prefetch: bool,
     /// Now and then only.
     pub burst: Option<Burst>,
+    /// Misses are classified.
+    pub classify: bool,
 }
 
 impl EmulationChoice {
     /// Whoever describes the emulated PMU wants it.
     pub(super) fn new(arguments: &EmulationArguments) -> Result<EmulationChoice, Misuse> {
-        let EmulationArguments { source, cache, prefetch, burst } = arguments;
+        let EmulationArguments { source, cache, prefetch, burst, classify } = arguments;
         let described = [
             (!cache.is_empty(), "--cache"),
             (*prefetch, "--prefetch"),
             (burst.is_some(), "--burst"),
+            (classify.is_some(), "--classify"),
         ];
         let described = described.into_iter().find(|(given, _)| *given).map(|(_, option)| option);
         let asked = source.as_deref().map(str::parse).transpose();
@@ -43,6 +46,7 @@ impl EmulationChoice {
             cache: cache.join(" "),
             prefetch: *prefetch,
             burst: burst.as_deref().map(self::burst).transpose()?,
+            classify: classify.is_some(),
         })
     }
 }
@@ -57,7 +61,8 @@ impl EmulationChoice {
             .with(&self.cache)
             .map_err(|error| Misuse::Cache(format!("--cache {error}")))?;
         let tlbs_asked = Geometry::names_tlbs(&self.cache);
-        Ok(Model { geometry, tlbs_asked, prefetch: self.prefetch, burst: self.burst })
+        let EmulationChoice { prefetch, burst, classify, .. } = *self;
+        Ok(Model { geometry, tlbs_asked, prefetch, burst, classify })
     }
 }
 
@@ -91,6 +96,7 @@ mod tests {
             cache: cache.iter().map(|&spec| spec.to_owned()).collect(),
             prefetch: false,
             burst: burst.map(str::to_owned),
+            classify: None,
         })
     }
 

@@ -19,6 +19,7 @@ fn model() -> Model {
         tlbs_asked: false,
         prefetch: true,
         burst: Some(Burst { on: 5, every: 100, warm: None }),
+        classify: false,
     }
 }
 
@@ -80,6 +81,38 @@ fn names_and_notes_say_what_it_is() {
         plan.model.to_string().ends_with("on, 5 of every 100 instructions after 95 to warm up")
     );
     assert!(plan.notes[0].contains("--burst 5/1000"), "{:?}", plan.notes);
+}
+
+#[test]
+fn misses_of_data_caches_tell_why_if_all_accesses_are_seen() {
+    let whole = || Model { prefetch: false, burst: None, classify: true, ..model() };
+    let planned = |events: &str, model| {
+        let (first, others) = events.split_once(',').unwrap_or((events, ""));
+        let mut request = Request::new(first, Modes::USER, Target::Command);
+        let others = others.split(',').filter(|name| !name.is_empty());
+        request.also = others
+            .map(|name| EventRequest { event: name.into(), interval: None, seed: None })
+            .collect();
+        plan(&request, model, &here())
+    };
+    let of = |events| {
+        let plan = planned(events, whole()).unwrap();
+        assert!(plan.model.note().ends_with(";classes=exact"));
+        let events = plan.events.iter();
+        events.map(|event| event.attr.sample_type.contains(SampleType::RAW)).collect::<Vec<_>>()
+    };
+    assert_eq!(of("l1_cache_miss,memory_loads,l3_cache_miss"), [true, false, true]);
+    assert_eq!(of("l2_cache_miss"), [true]);
+    let refused = |events, model| planned(events, model).unwrap_err().to_string();
+    assert!(refused("page_walk", whole()).contains("no event is about misses of a data cache"));
+    let prefetches = Model { prefetch: true, ..whole() };
+    assert!(refused("l1_cache_miss", prefetches).contains("leave --prefetch out"));
+    let bursts = Model { burst: model().burst, ..whole() };
+    assert!(refused("l1_cache_miss", bursts).contains("leave --burst out"));
+    let mut none = whole();
+    none.geometry.l3 = None;
+    let told = refused("l3_cache_miss", none);
+    assert!(told.contains("has no L3") && told.contains("leave l3=off out"), "{told}");
 }
 
 #[test]
