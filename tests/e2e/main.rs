@@ -56,6 +56,8 @@ mod loss;
 mod marked;
 /// How long memory takes, on any machine and under any load.
 mod memlat;
+/// Why misses of an emulated cache are some.
+mod miss_classes;
 /// Names that outlive what they come from.
 mod outlived;
 /// Types of a CPU's PMU, where there is one and where not.
