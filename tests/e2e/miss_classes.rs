@@ -144,7 +144,7 @@ fn classes_are_told_everywhere_and_lacks_have_reasons() {
         assert_eq!(lines.count() as u64, delivered, "{theirs}");
         assert_eq!(theirs.out.lines().count() as u64, delivered, "{theirs}");
     }
-    scene.run("ebs -u -t l1_cache_miss --source emulated -o n.data ./places").success();
+    scene.run("ebs -u -t l1_cache_miss -i 1 --source emulated -o n.data ./places").success();
     let report = scene.run("ebs report --by miss n.data").success();
     assert!(report.out.contains("[not recorded; --classify exact]"), "{report}");
     for (options, says) in [
