@@ -105,7 +105,8 @@ impl Query {
     /// Whether it asks why misses are some.
     pub(crate) fn needs_class(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
-        self.keys.contains(&Key::Miss) || self.filters.iter().any(of_filter)
+        let all = self.keys.contains(&Key::Miss) || self.causes.is_some();
+        all || self.filters.iter().any(of_filter)
     }
 
     /// Whether samples must be read with their callers.

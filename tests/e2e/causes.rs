@@ -172,7 +172,7 @@ fn a_command_is_sampled_and_has_its_own_status() {
     patterns(&scene);
     let told = scene.run("ebs causes --top 2 --cache l1d=32k,8 -- ./patterns columns").success();
     assert!(told.out.starts_with("sum 65536\n"), "{told}");
-    assert!(told.out.contains("conflict, measured:"), "{told}");
+    assert!(told.out.contains("conflict, exact:"), "{told}");
     assert!(told.out.contains("pad rows of 2048 bytes by 64"), "{told}");
     let failed = scene.run("ebs causes -- ./patterns nothing");
     assert_eq!(failed.code(), 2, "{failed}");
@@ -181,4 +181,31 @@ fn a_command_is_sampled_and_has_its_own_status() {
     scene.run("ebs causes -- ./nowhere").refused(1, &["./nowhere", "not sampled"]);
     scene.run("ebs causes -t nothing -- ./patterns edge").refused(1, &["nothing"]);
     scene.run("ebs causes -i 3 misses.data").refused(2, &["--interval"]);
+}
+
+#[test]
+fn classes_of_some_misses_hold_the_truth() {
+    let test = "classes_of_some_misses_hold_the_truth";
+    if !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    let line = "ebs causes --json -i 20 --cache l1d=32k,8 -- ./patterns";
+    for (pattern, class, truth) in
+        [("stream", "capacity", 1.0), ("columns", "conflict", 0.875), ("edge", "edge", 0.75)]
+    {
+        let told = scene.run(&format!("{line} {pattern}")).success();
+        let json = told.out.split_once('\n').map_or("", |(_, json)| json);
+        let causes: Value = serde_json::from_str(json).unwrap();
+        let rows = causes["events"][0]["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["site"]["routine"] == "visit").unwrap();
+        assert_eq!(row["verdict"]["grade"], "exact", "{pattern}: {row:#}");
+        let shares = row["verdict"]["shares"].as_array().unwrap();
+        let share = shares.iter().find(|it| it["class"] == class).unwrap();
+        let [low, high] = ["low", "high"].map(|end| share[end].as_f64().unwrap());
+        // The intervals are 95 %, and samples are drawn anew each time: twice as wide.
+        let room = high - low;
+        assert!(low - room <= truth && truth <= high + room, "{pattern}: {row:#}");
+    }
 }

@@ -2,6 +2,7 @@
 //! and how sure they are.
 
 use crate::causes::share_interval::ShareInterval;
+use record::MissClass;
 use serde::Serialize;
 
 /// Samples below which nothing is said.
@@ -101,6 +102,19 @@ impl CauseGrade {
 }
 
 impl ClassCounts {
+    /// Adds a sample; None: whoever told of classes did not know its own.
+    pub(crate) fn add(&mut self, class: Option<MissClass>) {
+        let count = match class {
+            Some(MissClass::Cold) => &mut self.cold,
+            Some(MissClass::Sharing) => &mut self.sharing,
+            Some(MissClass::Conflict) => &mut self.conflict,
+            Some(MissClass::Edge) => &mut self.edge,
+            Some(MissClass::Capacity) => &mut self.capacity,
+            None => &mut self.open,
+        };
+        *count = count.saturating_add(1);
+    }
+
     pub(crate) fn total(&self) -> u64 {
         let ClassCounts { cold, sharing, conflict, edge, capacity, open } = *self;
         cold + sharing + conflict + edge + capacity + open

@@ -6,6 +6,7 @@ use crate::causes::footprint::Footprint;
 use crate::causes::set_counts::SetCounts;
 use crate::causes::stack_distances::StackDistances;
 use crate::causes::step_sizes::StepSizes;
+use crate::causes::verdict::ClassCounts;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
@@ -42,6 +43,8 @@ pub(crate) struct MissUnit {
     pub(crate) sum: Sum,
     /// Cycles that the accesses took which samples stand for, where they say so.
     pub(crate) cycles: u64,
+    /// By the class that samples have themselves, where the recording has such.
+    pub(crate) classes: ClassCounts,
     pub(crate) lines: Footprint,
     pub(crate) pages: Footprint,
     pub(crate) sets: SetCounts,
@@ -110,6 +113,12 @@ impl MissStreams {
         self.judged.insert(event, (level, shape));
     }
 
+    /// Whether an event's samples have classes of their own.
+    pub(crate) fn has_classes(&self, event: usize) -> bool {
+        let mut units = self.units.iter().filter(|unit| unit.event == event);
+        units.any(|unit| unit.classes.open < unit.sum.count)
+    }
+
     /// By what an event's samples are judged; None: not at all.
     pub(crate) fn judged(&self, event: usize) -> Option<(MissedLevel, CacheShape)> {
         self.judged.get(&event).copied()
@@ -145,6 +154,7 @@ impl MissStreams {
         let unit = &mut self.units[number as usize];
         unit.add(address, line, tid);
         unit.sum.join(one);
+        unit.classes.add(sample.words.class);
         let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);
         unit.cycles = unit.cycles.saturating_add(cycles);
         if self.kept >= MOST_MISSES {
@@ -171,6 +181,7 @@ impl MissStreams {
             witness,
             sum: Sum::default(),
             cycles: 0,
+            classes: ClassCounts::default(),
             lines: Footprint::default(),
             pages: Footprint::default(),
             sets: SetCounts::new(usize::try_from(shape.sets()).unwrap_or(1).min(1 << 16)),

@@ -103,7 +103,8 @@ pub(crate) fn event_causes(
     let way = WayToJudge::of(event, leader, streams);
     let distances = match way {
         WayToJudge::Distances => streams.distances(leader, shape),
-        WayToJudge::Footprint { .. } => Vec::new(),
+        WayToJudge::Classes if is_each(event) => streams.distances(leader, shape),
+        WayToJudge::Classes | WayToJudge::Footprint { .. } => Vec::new(),
     };
     let of_event = streams.units.iter().filter(|unit| unit.event == leader);
     let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.cycles));
@@ -133,7 +134,18 @@ struct JudgedEvent<'e> {
     cycles: u64,
 }
 
+/// Whether every event has a sample.
+fn is_each(event: &EventReport) -> bool {
+    event.totals.counted == event.totals.period
+}
+
 impl JudgedEvent<'_> {
+    /// Whether successive samples are successive misses.
+    fn is_each(&self) -> bool {
+        self.way == WayToJudge::Distances
+            || (self.way == WayToJudge::Classes && is_each(self.event))
+    }
+
     fn row(
         &self,
         unit: &MissUnit,
@@ -179,10 +191,13 @@ impl JudgedEvent<'_> {
         let lines = unit.lines.sampled();
         let estimated = match self.way {
             WayToJudge::Distances => Some(lines),
-            WayToJudge::Footprint { .. } => unit.lines.estimated().map(|it| it.round() as u64),
+            WayToJudge::Classes if self.is_each() => Some(lines),
+            WayToJudge::Classes | WayToJudge::Footprint { .. } => {
+                unit.lines.estimated().map(|it| it.round() as u64)
+            }
         };
         let per_line = |lines: u64| unit.sum.period as f64 / lines.max(1) as f64;
-        let is_each = self.way == WayToJudge::Distances;
+        let is_each = self.is_each();
         let stride = unit.strides.commonest().filter(|_| is_each);
         let stride = stride.filter(|(_, share)| *share >= STEADY);
         let effective = unit.sets.effective().filter(|_| self.level.is_indexed_virtually());

@@ -8,6 +8,8 @@ use crate::report::EventReport;
 /// What an event's samples tell of each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum WayToJudge {
+    /// Each has its class from the model of the cache.
+    Classes,
     /// They are all misses: the gaps between those of a line are known.
     Distances,
     /// They are some of them, drawn at random: how many lines there are can be
@@ -19,6 +21,9 @@ pub(crate) enum WayToJudge {
 impl WayToJudge {
     /// Of an event whose samples are in `streams` under this number.
     pub(crate) fn of(event: &EventReport, leader: usize, streams: &MissStreams) -> WayToJudge {
+        if streams.has_classes(leader) {
+            return WayToJudge::Classes;
+        }
         let is_each = event.totals.counted == event.totals.period;
         match is_each && !has_gaps(event) && streams.left_out == 0 {
             true => WayToJudge::Distances,
@@ -29,6 +34,11 @@ impl WayToJudge {
     /// In a sentence, for the heading.
     pub(crate) fn sentence(self, event: &EventReport) -> String {
         match self {
+            WayToJudge::Classes => {
+                "each sample has its class from the model, which keeps a fully associative cache \
+                 beside"
+                    .to_owned()
+            }
             WayToJudge::Distances => {
                 "every miss was sampled: classes by the distinct lines missed between two misses of a line"
                     .to_owned()
@@ -55,6 +65,7 @@ impl WayToJudge {
         level: MissedLevel,
     ) -> MissVerdict {
         match self {
+            WayToJudge::Classes => unit.classes.verdict(CauseGrade::Exact),
             WayToJudge::Distances => {
                 let counts = distances.map(|of| ClassCounts {
                     cold: of.first,

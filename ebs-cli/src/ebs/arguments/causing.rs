@@ -11,8 +11,8 @@ use std::path::PathBuf;
 pub struct CausesArguments {
     /// Recording of misses: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     pub file: Option<PathBuf>,
-    /// A command to sample first, behind `--`: every miss of it where there is no PMU (emulated),
-    /// else the first 200,000.
+    /// A command to sample first, behind `--`: its first million misses where there is no PMU
+    /// (emulated, each with its class), else the first 200,000; with -i above 1 all of it.
     #[arg(last = true, value_name = "EXE", conflicts_with_all = ["file", "standing"])]
     pub command: Vec<OsString>,
     /// Of a command: what is sampled.

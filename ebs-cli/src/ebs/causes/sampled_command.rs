@@ -2,6 +2,7 @@
 
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::exit_status::FAILURE;
+use analysis::causes::MissedLevel;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use sampling::Facts;
@@ -13,9 +14,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use tempfile::TempDir;
 
-/// Misses of a PMU that are sampled: some hundred times what a first cache
-/// holds. The command goes on without afterwards.
+/// Misses that are sampled of a PMU, and of the emulated one: some hundred times
+/// what a first cache holds, and two hundred megabytes. Of a wider interval all
+/// of the command is sampled.
 const MOST: u64 = 200_000;
+const MOST_EMULATED: u64 = 1_000_000;
+
+/// Whether samples of a type have classes where the PMU is emulated: misses of
+/// data caches.
+fn is_classified(name: &str) -> bool {
+    MissedLevel::of_event(name).is_some_and(|level| level != MissedLevel::Dtlb)
+}
 
 /// The recording of a command that has ended.
 #[derive(Debug)]
@@ -37,11 +46,18 @@ impl SampledCommand {
         let place = tempfile::tempdir().context("no folder for the recording")?;
         let facts = Facts::read(Path::new("/"))?;
         let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
-        let count = if has_pmu { MOST.to_string() } else { "all".to_owned() };
+        let count = match (arguments.interval, has_pmu) {
+            (Some(2..), _) => "all".to_owned(),
+            (_, true) => MOST.to_string(),
+            (_, false) => MOST_EMULATED.to_string(),
+        };
         let interval = arguments.interval.unwrap_or(1).to_string();
         let itself = std::env::current_exe().context("this program's own path")?;
         let mut sampler = Command::new(itself);
         sampler.args(["-u", "-d", "-t", &arguments.types.join(","), "-i", &interval, "-c", &count]);
+        if !has_pmu && arguments.types.iter().all(|name| is_classified(name)) {
+            sampler.args(["--classify", "exact"]);
+        }
         for cache in arguments.cache.iter().filter(|_| !has_pmu) {
             sampler.args(["--cache", cache]);
         }
