@@ -2,7 +2,7 @@
 //!
 //! [`DiffRun`]s of both sides become a [`DiffReport`]: rows of one name in both are one
 //! (`key_names`), what is counted is made comparable by what it is counted per
-//! (`exposure`), and [`statistics`] tell chance from change. [`DiffLimit`] is what a
+//! (`exposure`), and `statistics` tell chance from change. [`DiffLimit`] is what a
 //! change must not exceed.
 
 mod build;
