@@ -35,7 +35,7 @@ const CPU: u64 = 1 << 7;
 const PERIOD: u64 = 1 << 8;
 /// Callers that somebody found: none, readers unwind the stack.
 const CALLCHAIN: u64 = 1 << 5;
-/// Why the event's level missed: see [`raw`].
+/// Why the event's level missed: see `raw`.
 pub const RAW: u64 = 1 << 10;
 const REGS_USER: u64 = 1 << 12;
 const STACK_USER: u64 = 1 << 13;
