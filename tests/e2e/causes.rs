@@ -115,7 +115,7 @@ fn remedies_have_numbers() {
     let scene = Scene::new();
     patterns(&scene);
     let columns = words(&of_visit(&scene, "columns"));
-    assert!(columns.contains("pad rows of 2048 bytes by 64: they fall into 2 of 64"), "{columns}");
+    assert!(columns.contains("pad rows by 64 bytes: steps of 2048 bytes"), "{columns}");
     assert!(columns.contains("spares 88 % of these misses at most"), "{columns}");
     let nodes = words(&of_visit(&scene, "nodes"));
     assert!(nodes.contains("in 1 of 64 sets") || nodes.contains("into 1 of 64 sets"), "{nodes}");
@@ -173,7 +173,7 @@ fn a_command_is_sampled_and_has_its_own_status() {
     let told = scene.run("ebs causes --top 2 --cache l1d=32k,8 -- ./patterns columns").success();
     assert!(told.out.starts_with("sum 65536\n"), "{told}");
     assert!(told.out.contains("conflict, exact:"), "{told}");
-    assert!(told.out.contains("pad rows of 2048 bytes by 64"), "{told}");
+    assert!(told.out.contains("pad rows by 64 bytes"), "{told}");
     let failed = scene.run("ebs causes -- ./patterns nothing");
     assert_eq!(failed.code(), 2, "{failed}");
     assert!(failed.out.contains("judged by L1D"), "{failed}");

@@ -124,7 +124,8 @@ fn spread(conflict: f64, shape: CacheShape, evidence: &MissEvidence) -> Option<R
         return Some(Remedy::new(
             "pad",
             format!(
-                "pad rows of {stride} bytes by {pad}: they fall into {} of {} sets as they are; {gains}",
+                "pad rows by {pad} bytes: steps of {stride} bytes, over one row or several, fall \
+                 into {} of {} sets as they are; {gains}",
                 sets_of(stride, shape),
                 shape.sets()
             ),
@@ -275,7 +276,10 @@ mod tests {
                 ..MissEvidence::default()
             };
             let text = &of(MissCause::Conflict, &evidence)[0].text;
-            assert!(text.starts_with(&format!("pad rows of {stride} bytes by {pad}:")), "{text}");
+            assert!(
+                text.starts_with(&format!("pad rows by {pad} bytes: steps of {stride} ")),
+                "{text}"
+            );
             let padded = stride.unsigned_abs() + pad;
             assert_eq!(padded % 64, 0, "{text}");
             assert_eq!(padded / 64 % 2, 1, "{text}");
