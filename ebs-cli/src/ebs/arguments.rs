@@ -49,12 +49,10 @@ use std::path::PathBuf;
 
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
-       ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
-       ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs script [OPTIONS] FILE
-       ebs convert [OPTIONS] IN OUT
+       ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE | ebs script [OPTIONS] FILE
+       ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
        ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
-       ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...]
-       ebs plan -t TYPE [OPTIONS]
+       ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
        ebs -h [TYPE] | ebs help [SUBCOMMAND]";
 
