@@ -135,7 +135,7 @@ void Ibs::describe_access(const Retired &r)
   if (source > DataSource::Level2) d |= bit(20);
   op.data3 = d;
   if (!a.store) op.data2 = source_code(source, zen) | (source == DataSource::OtherModified ? 0 : NOT_MODIFIED);
-  op.linear = switches.wrong_address ? a.linear + 64 : a.linear;
+  op.linear = switches.wrong_address ? a.linear ^ WRONG_ADDRESS : a.linear;
   op.physical = a.physical;
 }
 

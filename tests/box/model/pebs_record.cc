@@ -50,7 +50,7 @@ static MemoryFields memory_fields(const Machine &m, const Counting &c, const Acc
   // Before Haswell an enable bit asks for the fields: of load latency one for each counter, of stores bit 63.
   const bool asked = enable >> (32 + c.number) & 1 || (a->store && m.precise_stores && enable >> 63 & 1);
   if (!m.addresses && !asked) return f;
-  f.address = switches.wrong_address ? a->linear + 64 : a->linear;
+  f.address = switches.wrong_address ? a->linear ^ WRONG_ADDRESS : a->linear;
   f.source = source_word(*a, c.meaning.kind == Kind::StoreSample && m.two_latencies);
   if (!timed) return f;
   constexpr Bit32u OF_INSTRUCTION = 3; // cycles that it takes beside its access

@@ -4,6 +4,9 @@
 
 namespace pmu {
 
+// What BX_PMU_BROKEN=address turns in an address: a line further on may be one that the program has, too.
+constexpr unsigned long long WRONG_ADDRESS = 1ull << 40;
+
 struct Switches {
   bool off = false;
   const char *events = nullptr; // the table of events
