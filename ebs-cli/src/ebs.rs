@@ -25,6 +25,7 @@ pub mod list;
 pub mod memlat;
 pub mod pages;
 pub mod plan;
+mod recorder;
 pub mod report;
 pub mod run;
 pub mod sample;

@@ -86,3 +86,14 @@ fn an_interrupt_shows_the_pairs_that_were_whole() {
     assert!(told.err.contains("stopped in run 2: what is shown is of the 1 before"), "{told}");
     assert!(told.out.contains("page_fault"), "{told}");
 }
+
+#[test]
+fn classes_of_misses_are_recorded_as_asked() {
+    let scene = Scene::new();
+    let line =
+        "ebs compare -n 1 -u -t l1_cache_miss -i 10 --source emulated --classify exact -o kept";
+    scene.run(&format!("{line} -- true --- true")).success();
+    let told = scene.run("ebs report --by miss kept/a/001.data").success();
+    assert!(told.out.contains("cold"), "{told}");
+    scene.run("ebs stat --classify exact -- true").refused(1, &["--classify", "counts"]);
+}

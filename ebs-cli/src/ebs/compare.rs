@@ -1,14 +1,12 @@
 //! `ebs compare`: two commands recorded in turn, and their diff.
 
-mod recorder;
-
 use crate::ebs::arguments::CompareArguments;
 use crate::ebs::diff::{DiffFiles, NamedFile, show};
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
+use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::terminal::said::say;
 use analysis::diff::DiffPer;
 use anyhow::{Context, Result, bail};
-use recorder::{Recorder, RunEnd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -102,7 +100,7 @@ pub fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<u8> {
     let commands = TwoCommands::new(&arguments.commands)?;
     let words = words(arguments)?;
     let place = RunsDirectory::new(arguments.output.as_deref())?;
-    let mut recorder = Recorder::new(&words)?;
+    let mut recorder = Recorder::new(&words, RunPlace::Behind)?;
     let mut files = DiffFiles { a: Vec::new(), b: Vec::new() };
     let mut status = SUCCESS;
     for run in 1..=arguments.repeat {
@@ -115,16 +113,17 @@ pub fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<u8> {
         }
         let mut is_whole = true;
         for (side, command, file) in order {
-            match recorder.record(command, file)? {
-                RunEnd::Ended(SUCCESS) => {}
-                RunEnd::Ended(failed) => {
-                    say("ebs", &format!("run {run} of {side} ended with status {failed}"));
-                    status = FAILURE;
-                }
-                RunEnd::Stopped => is_whole = false,
-            }
-            if !is_whole {
+            let ended = recorder.record(command, file)?;
+            if ended.is_stopped {
+                is_whole = false;
                 break;
+            }
+            if !file.exists() {
+                bail!("nothing was recorded: what ebs said above is why");
+            }
+            if ended.status != SUCCESS {
+                say("ebs", &format!("run {run} of {side} ended with status {}", ended.status));
+                status = FAILURE;
             }
         }
         if !is_whole {
@@ -180,5 +179,6 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     arguments.emulation.source.iter().for_each(|it| add("--source", it));
     arguments.emulation.cache.iter().for_each(|it| add("--cache", it));
     arguments.emulation.burst.iter().for_each(|it| add("--burst", it));
+    arguments.emulation.classify.iter().for_each(|it| add("--classify", it));
     Ok(words)
 }

@@ -59,6 +59,11 @@ pub fn run(job: &StatJob) -> Result<u8> {
             );
         }
     }
+    if job.emulation.classify {
+        bail!(
+            "--classify is of records, and counts have none: `ebs --classify exact -t l1_cache_miss -- PROGRAM`"
+        );
+    }
     if is_emulated && !matches!(job.target, Target::Command) {
         bail!(
             "the emulated PMU counts a command here: name a program, or sample the process with `ebs -u -p PID`"

@@ -1,17 +1,12 @@
 //! A command, sampled for its causes.
 
 use crate::ebs::arguments::CausesArguments;
-use crate::ebs::exit_status::FAILURE;
+use crate::ebs::recorder::{Recorder, RunPlace};
 use analysis::causes::MissedLevel;
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
 use sampling::Facts;
-use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use std::io::{IsTerminal, stdin};
-use std::os::unix::process::ExitStatusExt;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
 use tempfile::TempDir;
 
 /// Misses that are sampled of a PMU, and of the emulated one: some hundred times
@@ -35,47 +30,20 @@ pub(super) struct SampledCommand {
 }
 
 impl SampledCommand {
-    /// Runs it under a sampler of our own, which says on stderr what there is to
-    /// say. Signals that people send end the sampling.
+    /// Records it, in front. Signals that people send end the sampling.
     ///
     /// # Errors
     ///
-    /// No room for the recording; nothing was sampled, for which the sampler has
-    /// said why.
+    /// No room for the recording; nothing was sampled, for which `ebs` has said why.
     pub(super) fn run(arguments: &CausesArguments) -> Result<SampledCommand> {
         let place = tempfile::tempdir().context("no folder for the recording")?;
-        let facts = Facts::read(Path::new("/"))?;
-        let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
-        let count = match (arguments.interval, has_pmu) {
-            (Some(2..), _) => "all".to_owned(),
-            (_, true) => MOST.to_string(),
-            (_, false) => MOST_EMULATED.to_string(),
-        };
-        let interval = arguments.interval.unwrap_or(1).to_string();
-        let itself = std::env::current_exe().context("this program's own path")?;
-        let mut sampler = Command::new(itself);
-        sampler.args(["-u", "-d", "-t", &arguments.types.join(","), "-i", &interval, "-c", &count]);
-        if !has_pmu && arguments.types.iter().all(|name| is_classified(name)) {
-            sampler.args(["--classify", "exact"]);
-        }
-        for cache in arguments.cache.iter().filter(|_| !has_pmu) {
-            sampler.args(["--cache", cache]);
-        }
-        sampler.arg("-o").arg(path_in(&place)).arg("--").args(&arguments.command);
-        let signals = Signals::new([SIGINT, SIGTERM, SIGCHLD]);
-
-        let mut signals = signals.context("signals cannot be caught")?;
-        let sampler = sampler.spawn().context("the sampler of the command")?;
-        let ended = ended(sampler, &mut signals).context("waiting for the sampler")?;
-        let status = match (ended.code(), ended.signal()) {
-            (Some(code), _) => u8::try_from(code).unwrap_or(FAILURE),
-            (None, Some(signal)) => u8::try_from(128 + signal).unwrap_or(FAILURE),
-            (None, None) => FAILURE,
-        };
+        let words = words(arguments, &Facts::read(Path::new("/"))?);
+        let mut recorder = Recorder::new(&words, RunPlace::InFront)?;
+        let ended = recorder.record(&arguments.command, &path_in(&place))?;
         if !path_in(&place).exists() {
             bail!("{}: it was not sampled", arguments.command.join(" ".as_ref()).display());
         }
-        Ok(SampledCommand { place, status })
+        Ok(SampledCommand { place, status: ended.status })
     }
 
     /// Where the recording is.
@@ -84,25 +52,24 @@ impl SampledCommand {
     }
 }
 
-/// How the sampler ends, which is told of signals that it has not heard itself:
-/// a terminal sends SIGINT to both.
-fn ended(mut sampler: Child, signals: &mut Signals) -> std::io::Result<ExitStatus> {
-    loop {
-        if let Some(status) = sampler.try_wait()? {
-            return Ok(status);
+/// The words of `ebs` that record it.
+fn words(arguments: &CausesArguments, facts: &Facts) -> Vec<OsString> {
+    let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
+    let count = match (arguments.interval, has_pmu) {
+        (Some(2..), _) => "all".to_owned(),
+        (_, true) => MOST.to_string(),
+        (_, false) => MOST_EMULATED.to_string(),
+    };
+    let (types, interval) =
+        (arguments.types.join(","), arguments.interval.unwrap_or(1).to_string());
+    let mut words = vec!["-u", "-d", "-t", &types, "-i", &interval, "-c", &count];
+    if !has_pmu {
+        if arguments.types.iter().all(|name| is_classified(name)) {
+            words.extend(["--classify", "exact"]);
         }
-        for signal in signals.wait() {
-            let passed = match signal {
-                SIGTERM => Some(Signal::TERM),
-                SIGINT if !stdin().is_terminal() => Some(Signal::INT),
-                _ => None,
-            };
-            if let (Some(signal), Some(pid)) = (passed, Pid::from_raw(sampler.id().cast_signed())) {
-                // It may have ended by now.
-                let _ = kill_process(pid, signal);
-            }
-        }
+        words.extend(arguments.cache.iter().flat_map(|cache| ["--cache", cache]));
     }
+    words.into_iter().map(OsString::from).collect()
 }
 
 fn path_in(place: &TempDir) -> PathBuf {
