@@ -28,4 +28,4 @@ pub use cache_shape::{CacheShape, MissedLevel};
 pub use line_sharing::LineSharing;
 pub use remedy::{MissEvidence, Remedy};
 pub use share_interval::ShareInterval;
-pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissCause, MissVerdict};
+pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};

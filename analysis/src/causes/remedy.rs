@@ -1,7 +1,7 @@
 //! What to change, with numbers: from what is known of a row's misses.
 
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
-use crate::causes::verdict::MissCause;
+use record::MissClass;
 use serde::Serialize;
 
 /// What is known of the misses of an instruction on an object.
@@ -57,7 +57,7 @@ impl Remedy {
 /// What may help against misses of this cause; `conflict` is the share that a
 /// better spread over the sets could spare.
 pub(crate) fn remedies(
-    cause: Option<MissCause>,
+    cause: Option<MissClass>,
     conflict: f64,
     level: MissedLevel,
     shape: CacheShape,
@@ -75,8 +75,8 @@ pub(crate) fn remedies(
     }
     match (cause, level) {
         (_, MissedLevel::Dtlb) => all.extend(translations(shape, evidence)),
-        (Some(MissCause::Conflict), _) => all.extend(spread(conflict, shape, evidence)),
-        (Some(MissCause::Edge), _) => {
+        (Some(MissClass::Conflict), _) => all.extend(spread(conflict, shape, evidence)),
+        (Some(MissClass::Edge), _) => {
             all.push(Remedy::new(
                 "pack",
                 format!(
@@ -90,16 +90,16 @@ pub(crate) fn remedies(
                 all.extend(spread(conflict, shape, evidence));
             }
         }
-        (Some(MissCause::Capacity), _) => all.extend(smaller(shape, evidence)),
-        (Some(MissCause::Cold), _) => all.extend(first_touch(evidence)),
-        (Some(MissCause::Sharing), _) => all.push(Remedy::new(
+        (Some(MissClass::Capacity), _) => all.extend(smaller(shape, evidence)),
+        (Some(MissClass::Cold), _) => all.extend(first_touch(evidence)),
+        (Some(MissClass::Sharing), _) => all.push(Remedy::new(
             "apart",
             "allocate it per thread, or keep what one thread writes 64 bytes (128 with the pair \
              that is fetched together) away from what others use",
         )),
-        (Some(MissCause::Undetermined) | None, _) => {}
+        (None, _) => {}
     }
-    if matches!(cause, Some(MissCause::Cold | MissCause::Capacity)) {
+    if matches!(cause, Some(MissClass::Cold | MissClass::Capacity)) {
         all.push(prefetching(evidence));
     }
     all
@@ -262,7 +262,7 @@ mod tests {
 
     const L1: CacheShape = CacheShape { entries: 512, ways: 8, unit: 64 };
 
-    fn of(cause: MissCause, evidence: &MissEvidence) -> Vec<Remedy> {
+    fn of(cause: MissClass, evidence: &MissEvidence) -> Vec<Remedy> {
         remedies(Some(cause), 0.875, MissedLevel::L1d, L1, evidence)
     }
 
@@ -275,7 +275,7 @@ mod tests {
                 lines_estimated: Some(8192),
                 ..MissEvidence::default()
             };
-            let text = &of(MissCause::Conflict, &evidence)[0].text;
+            let text = &of(MissClass::Conflict, &evidence)[0].text;
             assert!(
                 text.starts_with(&format!("pad rows by {pad} bytes: steps of {stride} ")),
                 "{text}"
@@ -293,7 +293,7 @@ mod tests {
     fn nodes_in_one_set_are_coloured() {
         let evidence =
             MissEvidence { apart: 8192, lines_estimated: Some(64), ..MissEvidence::default() };
-        let text = &of(MissCause::Conflict, &evidence)[0].text;
+        let text = &of(MissClass::Conflict, &evidence)[0].text;
         assert!(text.contains("8 KiB apart, in 1 of 64 sets"), "{text}");
         assert!(text.contains("its 64 lines fit then"), "{text}");
     }
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn lists_are_not_prefetched() {
         let evidence = MissEvidence { is_chase: true, ..MissEvidence::default() };
-        let texts = of(MissCause::Capacity, &evidence);
+        let texts = of(MissClass::Capacity, &evidence);
         assert!(texts.iter().any(|it| it.kind == "prefetch" && it.text.starts_with("no prefetch")));
         assert!(texts.iter().any(|it| it.kind == "pack"));
     }

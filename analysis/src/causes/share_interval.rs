@@ -32,12 +32,6 @@ impl ShareInterval {
         Some(ShareInterval { share, low: end(centre - spread), high: end(centre + spread) })
     }
 
-    /// Of all there is: no sample was drawn.
-    pub fn exact(part: u64, all: u64) -> Option<ShareInterval> {
-        let share = (all > 0).then(|| float(part.min(all)) / float(all))?;
-        Some(ShareInterval { share, low: share, high: share })
-    }
-
     /// Samples that would tell this share from a half, as it is now; None: as
     /// many as one likes.
     pub fn samples_to_decide(&self) -> Option<u64> {

@@ -3,28 +3,10 @@
 
 use crate::causes::share_interval::ShareInterval;
 use record::MissClass;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Samples below which nothing is said.
 pub const LEAST_SAMPLES: u64 = 30;
-
-/// Why a line was not there: Hill's classes (1987), and two of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MissCause {
-    /// It was never in the cache.
-    Cold,
-    /// Another core wrote it.
-    Sharing,
-    /// A fully associative cache of the same size would have it.
-    Conflict,
-    /// What was used since is about as large as the cache, within a tenth.
-    Edge,
-    /// It would be there in a larger cache.
-    Capacity,
-    /// Nobody can tell.
-    Undetermined,
-}
 
 /// What a verdict stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,8 +37,9 @@ pub(crate) struct ClassCounts {
 /// A class and its share of the misses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClassShare {
-    /// Which.
-    pub class: MissCause,
+    /// Which; None: nobody can tell, in JSON `undetermined`.
+    #[serde(serialize_with = "as_word")]
+    pub class: Option<MissClass>,
     /// Of the row's samples.
     #[serde(flatten)]
     pub share: ShareInterval,
@@ -66,7 +49,8 @@ pub struct ClassShare {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MissVerdict {
     /// The class that has most; None: two have about as many.
-    pub cause: Option<MissCause>,
+    #[serde(serialize_with = "as_word_or_null")]
+    pub cause: Option<MissClass>,
     /// How sure it is.
     pub grade: CauseGrade,
     /// All classes that there are, most first.
@@ -75,18 +59,24 @@ pub struct MissVerdict {
     pub open: Option<String>,
 }
 
-impl MissCause {
-    /// As tables and JSON have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            MissCause::Cold => "cold",
-            MissCause::Sharing => "sharing",
-            MissCause::Conflict => "conflict",
-            MissCause::Edge => "edge",
-            MissCause::Capacity => "capacity",
-            MissCause::Undetermined => "undetermined",
-        }
+impl ClassShare {
+    /// The class, as tables and JSON have it.
+    pub fn name(&self) -> &'static str {
+        self.class.map_or("undetermined", MissClass::word)
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn as_word<S: Serializer>(class: &Option<MissClass>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(class.map_or("undetermined", MissClass::word))
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn as_word_or_null<S: Serializer>(
+    class: &Option<MissClass>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    class.map(MissClass::word).serialize(serializer)
 }
 
 impl CauseGrade {
@@ -124,26 +114,20 @@ impl ClassCounts {
     pub(crate) fn verdict(&self, grade: CauseGrade) -> MissVerdict {
         let total = self.total();
         let count = |class| match class {
-            MissCause::Cold => self.cold,
-            MissCause::Sharing => self.sharing,
-            MissCause::Conflict => self.conflict,
-            MissCause::Edge => self.edge,
-            MissCause::Capacity => self.capacity,
-            MissCause::Undetermined => self.open,
+            Some(MissClass::Cold) => self.cold,
+            Some(MissClass::Sharing) => self.sharing,
+            Some(MissClass::Conflict) => self.conflict,
+            Some(MissClass::Edge) => self.edge,
+            Some(MissClass::Capacity) => self.capacity,
+            None => self.open,
         };
-        let all = [
-            MissCause::Cold,
-            MissCause::Sharing,
-            MissCause::Conflict,
-            MissCause::Edge,
-            MissCause::Capacity,
-            MissCause::Undetermined,
-        ];
-        let there = all.into_iter().filter(|class| count(*class) > 0);
+        let there =
+            MissClass::ALL.map(Some).into_iter().chain([None]).filter(|class| count(*class) > 0);
         let share =
             |class| Some(ClassShare { class, share: ShareInterval::new(count(class), total)? });
         let mut shares: Vec<ClassShare> = there.filter_map(share).collect();
-        shares.sort_by(|a, b| b.share.share.total_cmp(&a.share.share).then(a.class.cmp(&b.class)));
+        // They are in the order of classes, which stays among those as large.
+        shares.sort_by(|a, b| b.share.share.total_cmp(&a.share.share));
         if total < LEAST_SAMPLES {
             let open = format!("too few samples: {} more would do", LEAST_SAMPLES - total);
             return MissVerdict::open(shares, open);
@@ -151,9 +135,9 @@ impl ClassCounts {
         let (Some(most), second) = (shares.first().copied(), shares.get(1).copied()) else {
             return MissVerdict::open(shares, "no samples".to_owned());
         };
-        if most.class == MissCause::Undetermined {
+        let Some(cause) = most.class else {
             return MissVerdict::open(shares, String::new());
-        }
+        };
         let is_clear = second.is_none_or(|second| most.share.low > second.share.high);
         let open = (!is_clear).then(|| match most.share.samples_to_decide() {
             Some(samples) if samples > total => {
@@ -161,7 +145,7 @@ impl ClassCounts {
             }
             _ => "two classes are about as large".to_owned(),
         });
-        MissVerdict { cause: is_clear.then_some(most.class), grade, shares, open }
+        MissVerdict { cause: is_clear.then_some(cause), grade, shares, open }
     }
 }
 
@@ -181,9 +165,9 @@ mod tests {
     fn the_class_with_most_is_the_cause_where_that_is_clear() {
         let counts = ClassCounts { conflict: 875, capacity: 125, ..ClassCounts::default() };
         let verdict = counts.verdict(CauseGrade::Exact);
-        assert_eq!((verdict.cause, verdict.grade), (Some(MissCause::Conflict), CauseGrade::Exact));
+        assert_eq!((verdict.cause, verdict.grade), (Some(MissClass::Conflict), CauseGrade::Exact));
         let classes: Vec<_> = verdict.shares.iter().map(|it| it.class).collect();
-        assert_eq!(classes, [MissCause::Conflict, MissCause::Capacity]);
+        assert_eq!(classes, [Some(MissClass::Conflict), Some(MissClass::Capacity)]);
         let even = ClassCounts { conflict: 50, capacity: 48, ..ClassCounts::default() };
         let verdict = even.verdict(CauseGrade::Exact);
         assert_eq!(verdict.cause, None);

@@ -1,7 +1,7 @@
 //! Causes of misses as text for a terminal.
 
 use crate::causes::remedy::size;
-use crate::causes::{CauseGrade, ClassShare, MissCause, MissEvidence, MissedLevel};
+use crate::causes::{CauseGrade, ClassShare, MissEvidence, MissedLevel};
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
 use crate::report::{CauseReport, CauseRow, EventCauses};
 use std::fmt::Write;
@@ -66,7 +66,7 @@ fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &
         printable(&row.site.object)
     );
     let verdict = match (row.verdict.cause, row.verdict.grade) {
-        (Some(cause), grade) => format!("{}, {}", cause.name(), grade.name()),
+        (Some(cause), grade) => format!("{}, {}", cause.word(), grade.name()),
         (None, CauseGrade::Undetermined) => "undetermined".to_owned(),
         (None, grade) => format!("no one cause, {}", grade.name()),
     };
@@ -80,10 +80,10 @@ fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &
 }
 
 fn shares(row: &CauseRow) -> String {
-    let known = row.verdict.shares.iter().filter(|it| it.class != MissCause::Undetermined);
+    let known = row.verdict.shares.iter().filter(|it| it.class.is_some());
     let text = |it: &ClassShare| {
         let [share, low, high] = [it.share.share, it.share.low, it.share.high].map(percent);
-        format!("{} {share} ({low} to {high})", it.class.name())
+        format!("{} {share} ({low} to {high})", it.name())
     };
     let shares: Vec<String> = known.map(text).collect();
     let samples = number_of(row.samples, "sample");

@@ -2,7 +2,7 @@
 
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::remedy::{MissEvidence, Remedy, remedies};
-use crate::causes::verdict::{MissCause, MissVerdict};
+use crate::causes::verdict::MissVerdict;
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::miss_streams::{DistanceCounts, MissStreams, MissUnit};
 use crate::name::cell::{Cell, SiteCell};
@@ -11,6 +11,7 @@ use crate::query::Weighting;
 use crate::ratio::ratio;
 use crate::report::way_to_judge::WayToJudge;
 use crate::report::{EventReport, Report};
+use record::MissClass;
 use serde::{Serialize, Serializer};
 
 /// Code behind an access that is looked at, bytes.
@@ -155,7 +156,7 @@ impl JudgedEvent<'_> {
         let verdict = self.way.verdict(unit, distances, self.shape, self.level);
         let fits_from = distances.and_then(DistanceCounts::fits_from);
         let evidence = self.evidence(unit, access_of(unit, lookup), fits_from);
-        let conflict = verdict.shares.iter().find(|share| share.class == MissCause::Conflict);
+        let conflict = verdict.shares.iter().find(|share| share.class == Some(MissClass::Conflict));
         let conflict = conflict.map_or(0.0, |share| share.share.share);
         let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
         let (all, own) = match self.event.weighting {
