@@ -9,6 +9,7 @@
 //! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
 //! [`completions`] are the helps.
 
+mod accesses;
 pub mod annotate;
 pub mod archive;
 pub mod arguments;

@@ -5,9 +5,9 @@
 //! sampling needs `-t TYPE` before the program, no line that samples starts
 //! with a program's name, and a program called `report` is never in the way.
 
+mod accesses;
 mod annotating;
 mod archiving;
-mod causing;
 mod comparing;
 mod converting;
 mod counting;
@@ -17,14 +17,13 @@ mod planning;
 mod reading;
 mod selftesting;
 mod serving;
-mod sharing;
 mod steering;
 mod timing;
 mod watching;
 
+pub use accesses::{AccessArguments, C2cArguments, CausesArguments};
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
 pub use archiving::ArchiveArguments;
-pub use causing::CausesArguments;
 pub use comparing::{CompareArguments, ComparingArguments, DiffArguments};
 pub use converting::ConvertArguments;
 pub use counting::StatArguments;
@@ -37,7 +36,6 @@ pub use reading::{
 };
 pub use selftesting::SelftestArguments;
 pub use serving::ServingArguments;
-pub use sharing::C2cArguments;
 pub use steering::SteeringArguments;
 pub use timing::{CpuList, MemlatArguments};
 pub use watching::{SessionsArguments, WatchArguments};

@@ -2,17 +2,16 @@
 
 mod sampled_command;
 
+use crate::ebs::accesses::AccessQuestion;
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::exit_status::SUCCESS;
-use crate::ebs::report::{self, CountedRecording};
 use analysis::causes::{CacheShape, MissedLevel};
-use analysis::{CauseQuery, Glob, Pipeline, QueriedCache, Query, cause_cards};
-use anyhow::{Context, Result};
+use analysis::{CauseQuery, Pipeline, QueriedCache, Query, cause_cards};
+use anyhow::Result;
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
 use sampled_command::SampledCommand;
 use std::io::Write;
 use std::path::Path;
-use symbolizer::Symbolizer;
 
 /// Bytes of a line of every cache of an x86 CPU, and of its smallest page.
 const LINE: u64 = 64;
@@ -37,27 +36,13 @@ pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
 }
 
 fn tell(arguments: &CausesArguments, file: Option<&Path>, out: &mut dyn Write) -> Result<()> {
-    let query = Query {
-        keys: Vec::new(),
-        filters: report::filters(&arguments.filter)?,
-        event: arguments.event.as_deref().map(Glob::new),
-        causes: Some(CauseQuery { shapes: shapes(&arguments.cache)? }),
-        ..Query::default()
+    let causes = Some(CauseQuery { shapes: shapes(&arguments.cache)? });
+    let question = AccessQuestion {
+        query: Query { causes, ..Query::default() },
+        answer: Pipeline::causes,
+        text: cause_cards::render,
     };
-    let (mut input, ended) = report::open(file, &arguments.standing)?;
-    let options = report::symbols_of(&input, &arguments.symbols)?;
-    let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
-    let (causes, end) = recording.answer(Pipeline::causes)?;
-    report::tell_ending(ended);
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut *out, &causes)?;
-        out.write_all(b"\n")?;
-    } else {
-        let text = cause_cards::render(&causes, arguments.top, arguments.table.style());
-        out.write_all(text.as_bytes())?;
-    }
-    out.flush()?;
-    end.into_result().context("shown is what could be read")
+    question.put(file, &arguments.accesses, out)
 }
 
 /// The caches that were typed, and those of this machine.

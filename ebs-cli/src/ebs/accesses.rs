@@ -1,0 +1,57 @@
+//! What is asked of a recording's accesses, one by one, and told of them.
+
+use crate::ebs::arguments::AccessArguments;
+use crate::ebs::report::{self, CountedRecording};
+use analysis::table::Style;
+use analysis::{Glob, Pipeline, Query};
+use anyhow::{Context, Result};
+use record::stream::StreamDecoder;
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+use symbolizer::Symbolizer;
+
+/// A question to a pipeline, and its answer as text.
+pub(super) struct AccessQuestion<A> {
+    /// What the query has besides events and filters.
+    pub(super) query: Query,
+    pub(super) answer: fn(Pipeline, &StreamDecoder) -> Result<A, analysis::Error>,
+    /// So many of the first.
+    pub(super) text: fn(&A, usize, Style) -> String,
+}
+
+impl<A: Serialize> AccessQuestion<A> {
+    /// Reads, counts, and prints the answer even when the recording is damaged.
+    ///
+    /// # Errors
+    ///
+    /// A filter without meaning, a question that this recording cannot answer,
+    /// damage of it, those of `out`.
+    pub(super) fn put(
+        self,
+        file: Option<&Path>,
+        arguments: &AccessArguments,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let query = Query {
+            keys: Vec::new(),
+            filters: report::filters(&arguments.filter)?,
+            event: arguments.event.as_deref().map(Glob::new),
+            ..self.query
+        };
+        let (mut input, ended) = report::open(file, &arguments.standing)?;
+        let options = report::symbols_of(&input, &arguments.symbols)?;
+        let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
+        let (answer, end) = recording.answer(self.answer)?;
+        report::tell_ending(ended);
+        if arguments.json {
+            serde_json::to_writer_pretty(&mut *out, &answer)?;
+            out.write_all(b"\n")?;
+        } else {
+            let text = (self.text)(&answer, arguments.top, arguments.table.style());
+            out.write_all(text.as_bytes())?;
+        }
+        out.flush()?;
+        end.into_result().context("shown is what could be read")
+    }
+}
