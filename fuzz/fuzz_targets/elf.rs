@@ -6,6 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
 use symbolizer::{ElfSymbols, Routine};
 
 /// A file that counts what is read of it to be kept.
@@ -228,6 +229,18 @@ fn check_translation(symbols: &ElfSymbols, raw: &Raw) {
     }
 }
 
+/// The routine that a scan of all stretches finds around an address: of those
+/// there, the one that starts last.
+fn innermost<'a>(
+    routines: &'a [(Range<u64>, Routine<'a>)],
+    address: u64,
+) -> Option<&'a Routine<'a>> {
+    let around = routines.iter().map(|(_, routine)| routine);
+    around
+        .filter(|routine| (routine.start..routine.end).contains(&address))
+        .max_by_key(|routine| routine.start)
+}
+
 fuzz_target!(|input: &[u8]| {
     let mut kept = 0;
     let pieces = ElfSymbols::read(Counted { file: Cursor::new(input), kept: &mut kept });
@@ -263,13 +276,15 @@ fuzz_target!(|input: &[u8]| {
     let near = edges.flat_map(|edge| [edge.wrapping_sub(1), edge, edge.wrapping_add(1)]);
     for address in near.chain([0, u64::MAX]) {
         let found = symbols.find(address);
-        // The innermost: of those around it, the one that starts last.
-        let around =
-            routines.iter().filter(|(_, routine)| (routine.start..routine.end).contains(&address));
-        let scanned = around
-            .map(|(_, routine)| (routine.start, routine.end, &routine.name))
-            .max_by_key(|routine| routine.0);
         let seen = found.as_ref().map(|found| (found.start, found.end, &found.name));
+        let behind = || {
+            let last = innermost(&routines, address.checked_sub(1)?)?;
+            let no_size = |symbol: &Declared| symbol.start == last.start && symbol.size == 0;
+            let reaches = last.end == address && declared.iter().any(no_size);
+            reaches.then_some(last)
+        };
+        let scanned = innermost(&routines, address).or_else(behind);
+        let scanned = scanned.map(|routine| (routine.start, routine.end, &routine.name));
         assert_eq!(seen, scanned, "{address:#x}");
         assert!(found.is_none_or(|found| found.offset == address - found.start));
     }
