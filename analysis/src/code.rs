@@ -2,6 +2,7 @@
 
 pub(crate) mod access_shape;
 pub(crate) mod instruction_class;
+pub(crate) mod operand_shape;
 pub(crate) mod previous;
 pub(crate) mod register_number;
 pub(crate) mod sampled_instruction;

@@ -1,6 +1,7 @@
 //! What samples are about, in words: places, threads, objects.
 
 pub(crate) mod atom;
+pub(crate) mod build_keys;
 pub(crate) mod call_chains;
 pub(crate) mod cell;
 pub(crate) mod chain_parts;

@@ -227,6 +227,13 @@ pub struct Totals {
     pub unresolved_data: BTreeMap<String, u64>,
     /// Counted samples without a source line, by reason; the same.
     pub unresolved_lines: BTreeMap<String, u64>,
+    /// Counted samples whose line in its routine is not known, by reason: their rows are of
+    /// the routine. Only where that was asked for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unresolved_routine_lines: BTreeMap<String, u64>,
+    /// Counted samples whose instruction is not known; the same.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unresolved_operands: BTreeMap<String, u64>,
     /// Counted samples of no object, by reason; the same.
     pub unresolved_objects: BTreeMap<String, u64>,
 }

@@ -38,6 +38,8 @@ mod daemon;
 mod debuginfod;
 /// Two recordings side by side.
 mod diff;
+/// Two builds side by side.
+mod diff_builds;
 /// Who called what was emulated, counted.
 mod exact_callers;
 /// What is written into files, read by other tools.

@@ -21,11 +21,12 @@ pub(crate) fn by_line(
     lookup: &mut Lookup,
     chance: &mut Chance,
 ) -> Result<CountedRows, Error> {
-    let is_line = |column: &KeyColumn| matches!(column.key, Key::Srcline | Key::Inlined);
+    let is_line = |column: &KeyColumn| column.key.is_of_lines();
     let Some(first) = columns.iter().position(is_line) else { return Ok(rows) };
     // All columns of lines have the same place.
     let place = |atoms: &[Atom]| atoms.get(first)?.as_place().ok();
     let places: Vec<Place> = rows.atoms().filter_map(place).collect();
+    lookup.build_keys.wants_lines = columns.iter().any(|it| it.key == Key::RoutineLine);
     lookup.learn_lines(places);
     let rename = |_, atoms: &mut [Atom], _: &Sum| {
         let Some(lines) = place(atoms).and_then(|place| lookup.lines(place)) else { return };
@@ -33,6 +34,7 @@ pub(crate) fn by_line(
             match column.key {
                 Key::Srcline => *atom = lines.source,
                 Key::Inlined => *atom = lines.inlined,
+                Key::RoutineLine => *atom = lines.in_routine,
                 _ => {}
             }
         }

@@ -154,7 +154,16 @@ impl CountedSample<'_> {
                 Err(lack) => Atom::lack(lack),
             },
             // Until all places are known: by_line().
-            Key::Inlined | Key::Srcline => self.site(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Inlined | Key::Srcline | Key::RoutineLine => {
+                self.site(lookup).map_or_else(Atom::lack, Atom::place)
+            }
+            Key::Operands => match self.site(lookup) {
+                Ok(place) => {
+                    let is_sampled = self.place(lookup) == Ok(place);
+                    lookup.operands(place, is_sampled.then(|| held.at()))
+                }
+                Err(lack) => Atom::lack(lack),
+            },
             Key::Caller => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.caller(it)),
             Key::Callee => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.callee(it)),
             Key::Stack => match self.chain(lookup).part {

@@ -74,6 +74,8 @@ impl DiffReport {
                     }
                 }
             }
+            let all = a.iter().chain(b).filter_map(|run| Some((run, event_of(run, name)?)));
+            all.for_each(|(run, event)| of_routines_alone(&run.name, event, name, &mut notes));
             let runs = RunsOfSides { a: &of_a, b: &of_b };
             events.push(compared(name, runs, &query.keys));
         }
@@ -96,6 +98,24 @@ impl DiffReport {
 
 fn event_of<'r>(run: &'r DiffRun, name: &str) -> Option<&'r EventReport> {
     run.report.events.iter().find(|event| plain(request(&event.name)) == name)
+}
+
+/// Samples whose line or instruction is not known, and which are in rows of their routine.
+fn of_routines_alone(run: &str, event: &EventReport, name: &str, notes: &mut Vec<String>) {
+    let totals = &event.totals;
+    for (what, by_reason) in [
+        ("line in its routine", &totals.unresolved_routine_lines),
+        ("instruction", &totals.unresolved_operands),
+    ] {
+        let samples = by_reason.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+        if let Some((most, _)) = by_reason.iter().max_by_key(|(_, samples)| **samples) {
+            notes.push(format!(
+                "{run}: {samples} of {} samples of {name} are in rows of a routine alone, as no {what} is known \
+                 (most: {most})",
+                totals.counted
+            ));
+        }
+    }
 }
 
 /// Names of the events that both sides have, in A's order.

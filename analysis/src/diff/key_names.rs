@@ -47,6 +47,10 @@ fn key_name(key: &Key, cell: &Cell, chains: &ReportChains) -> String {
         (Key::Inlined, Cell::Text(chain)) => {
             chain.split(" <- ").map(routine_name).collect::<Vec<_>>().join(" <- ")
         }
+        (Key::RoutineLine | Key::Operands, Cell::Text(text)) => {
+            let (routine, rest) = routine_part(key, text);
+            format!("{}{rest}", routine_name(routine))
+        }
         (_, Cell::Text(name)) => routine_name(name),
         (_, Cell::Number(number)) => number.to_string(),
         (_, Cell::Time(time)) => crate::query::time::seconds(*time),
@@ -63,6 +67,17 @@ fn key_name(key: &Key, cell: &Cell, chains: &ReportChains) -> String {
         ) => format!("{tag} {}", object_name(of)),
         (_, Cell::Missing(missing) | Cell::SiteMissing(missing)) => missing.mark(true),
     }
+}
+
+/// The routine in a row of a part of one, and the rest: `+3` or `: mov r64, m64[r]`, or why it
+/// is of the routine alone, as ` [no-line]`.
+pub(super) fn routine_part<'t>(key: &Key, text: &'t str) -> (&'t str, &'t str) {
+    let mark = match key {
+        Key::RoutineLine if !text.ends_with(']') => "+",
+        Key::Operands if text.contains(": ") => ": ",
+        _ => " [",
+    };
+    text.rfind(mark).map_or((text, ""), |at| text.split_at(at))
 }
 
 /// A file's name without its folder and the version behind `.so` or before it:
@@ -160,6 +175,27 @@ mod tests {
             ("operator[](unsigned)", "operator[](unsigned)"),
         ] {
             assert_eq!(routine_name(name), kept);
+        }
+    }
+
+    #[test]
+    fn parts_of_routines_keep_no_hash() {
+        let of = |key: Key, text: &str| {
+            key_name(&key, &Cell::Text(text.into()), &ReportChains::default())
+        };
+        for (text, kept) in [
+            ("walk::rows::h0123456789abcdef+3", "walk::rows+3"),
+            ("operator+(A, A)+0", "operator+(A, A)+0"),
+            ("fold.constprop.1 [no-line]", "fold.constprop [no-line]"),
+            ("[no-symbols]", "[no-symbols]"),
+        ] {
+            assert_eq!(of(Key::RoutineLine, text), kept);
+        }
+        for (text, kept) in [
+            ("walk::h0123456789abcdef: mov r64, m64[r+0x8]", "walk: mov r64, m64[r+0x8]"),
+            ("<[u8]>::len::h0123456789abcdef [no-code]", "<[u8]>::len [no-code]"),
+        ] {
+            assert_eq!(of(Key::Operands, text), kept);
         }
     }
 

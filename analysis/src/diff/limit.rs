@@ -1,8 +1,10 @@
 //! What a change must not exceed: `l1_cache_miss > +5%`.
 
 use super::exposure::plain;
+use super::key_names::routine_part;
 use super::{DiffError, DiffEvent, DiffReport, DiffRow};
 use crate::query::glob::Glob;
+use crate::query::key::Key;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -155,11 +157,17 @@ impl DiffLimit {
         event: &'e DiffEvent,
         routine: &Glob,
     ) -> Result<Vec<&'e DiffRow>, DiffError> {
-        let is_of_routine = |by: &String| ["routine", "inlined"].contains(&by.as_str());
-        let column = diff.by.iter().position(is_of_routine);
+        let mut keys = diff.by.iter().filter_map(|by| by.parse::<Key>().ok()).enumerate();
+        let column = keys.find(|(_, key)| {
+            matches!(key, Key::Routine | Key::Inlined | Key::RoutineLine | Key::Operands)
+        });
         let is_called = |row: &&DiffRow| {
+            let Some((column, key)) = &column else { return false };
             let all = [Some(&row.keys), row.was.as_ref()].into_iter().flatten();
-            let mut names = all.filter_map(|keys| keys.get(column?));
+            let mut names = all.filter_map(|keys| keys.get(*column)).map(|name| match key {
+                Key::RoutineLine | Key::Operands => routine_part(key, name).0,
+                _ => name,
+            });
             names.any(|name| name.split(" <- ").any(|name| routine.matches_routine(name)))
         };
         let rows: Vec<&DiffRow> = event.rows.iter().filter(is_called).collect();

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 
 /// What a row that moved keeps.
 fn kept(keys: &[Key], names: &[String]) -> Option<Vec<String>> {
-    let of = |key: Key| keys.iter().position(|it| *it == key).and_then(|at| names.get(at));
-    // The routine in another object.
-    let has_name = |name: &&String| !name.starts_with('[');
-    (keys == [Key::Object, Key::Routine])
-        .then(|| of(Key::Routine).filter(has_name).map(|name| vec![name.clone()]))?
+    // The routine, or its part, in another object.
+    let [Key::Object, Key::Routine | Key::RoutineLine | Key::Operands] = keys else { return None };
+    let name = names.get(1).filter(|name| !name.starts_with('['))?;
+    Some(vec![name.clone()])
 }
 
 /// Joins each row that only A has with the one that only B has and that keeps the same of it,

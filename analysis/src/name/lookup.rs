@@ -2,6 +2,7 @@
 
 use crate::code::previous::{NoAccess, Previous};
 use crate::name::atom::{Atom, Lack};
+use crate::name::build_keys::BuildKeys;
 use crate::name::call_chains::CallChains;
 use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
 use crate::name::comms::Comms;
@@ -41,6 +42,7 @@ pub(crate) struct Lookup {
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
+    pub(crate) build_keys: BuildKeys,
     pub(crate) chains: CallChains,
     lines: FxHashMap<Place, PlaceLines>,
     /// By the number of a reason among the names.
@@ -61,6 +63,8 @@ pub(crate) struct PlaceLines {
     pub(crate) source: Atom,
     /// `outer <- inner`: what has code of its own, and what was inlined.
     pub(crate) inlined: Atom,
+    /// The line as its distance from the first of the innermost routine.
+    pub(crate) in_routine: Atom,
 }
 
 /// What a place is of.
@@ -71,7 +75,7 @@ pub(crate) enum PlaceKind {
 }
 
 /// Why debug info that covers an instruction gives no line.
-const NO_LINE: &str = "the compiler made this code: it is of no source line";
+pub(crate) const NO_LINE: &str = "the compiler made this code: it is of no source line";
 
 /// `file:line` of the innermost routine.
 fn source(frames: &Frames) -> Option<String> {
@@ -114,6 +118,7 @@ impl Lookup {
             variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
             previous: Previous::default(),
+            build_keys: BuildKeys::default(),
             chains: CallChains::default(),
             lines: FxHashMap::default(),
             marks: FxHashMap::default(),
@@ -234,6 +239,7 @@ impl Lookup {
 
     fn lines_of(&mut self, place: Place, frames: Result<Frames, Reason>) -> PlaceLines {
         let routine = self.routine(place);
+        let in_routine = self.routine_line(place, &frames);
         match frames {
             Ok(frames) => {
                 let source = match (source(&frames), &frames.depth) {
@@ -251,9 +257,11 @@ impl Lookup {
                     }
                     _ => routine,
                 };
-                PlaceLines { source, inlined }
+                PlaceLines { source, inlined, in_routine }
             }
-            Err(reason) => PlaceLines { source: self.lack_of(&reason), inlined: routine },
+            Err(reason) => {
+                PlaceLines { source: self.lack_of(&reason), inlined: routine, in_routine }
+            }
         }
     }
 

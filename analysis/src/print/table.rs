@@ -190,6 +190,8 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             Key::Routine
             | Key::Inlined
             | Key::Srcline
+            | Key::RoutineLine
+            | Key::Operands
             | Key::Caller
             | Key::Callee
             | Key::Stack

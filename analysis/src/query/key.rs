@@ -20,6 +20,12 @@ pub enum Key {
     Inlined,
     /// Source file and line of the instruction, in the innermost routine.
     Srcline,
+    /// The innermost routine, and how many lines the instruction's is below the first of its
+    /// text: the same in builds where that stands elsewhere.
+    RoutineLine,
+    /// The routine, and what the instruction does, without the registers and addresses that a
+    /// build chose.
+    Operands,
     /// The routine that called the instruction's: the first of another name on
     /// the call chain.
     Caller,
@@ -90,12 +96,14 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 27] = [
+const WORDS: [(&str, Key); 29] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
     ("inlined", Key::Inlined),
     ("srcline", Key::Srcline),
+    ("routine-line", Key::RoutineLine),
+    ("operands", Key::Operands),
     ("caller", Key::Caller),
     ("callee", Key::Callee),
     ("stack", Key::Stack),
@@ -130,6 +138,11 @@ fn suggestion(nearest: &[&'static str]) -> String {
 }
 
 impl Key {
+    /// Whether it is worked out of debug info, once all places are known.
+    pub(crate) fn is_of_lines(&self) -> bool {
+        matches!(self, Key::Inlined | Key::Srcline | Key::RoutineLine)
+    }
+
     /// Whether it needs the callers of a sample.
     pub(crate) fn is_of_callers(&self) -> bool {
         matches!(self, Key::Caller | Key::Callee | Key::Stack)
@@ -221,10 +234,13 @@ mod tests {
     #[test]
     fn errors_help() {
         let text = |list: &str| Key::parse_list(list).unwrap_err().to_string();
-        assert_eq!(text("routin"), "\"routin\" is nothing to count by; did you mean routine?");
+        assert_eq!(
+            text("routin"),
+            "\"routin\" is nothing to count by; did you mean routine or routine-line?"
+        );
         assert_eq!(
             text("zzzzz"),
-            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, caller, callee, stack, object, \
+            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack, object, \
              comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));

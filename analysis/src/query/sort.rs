@@ -118,7 +118,7 @@ mod tests {
              cycles and latency, and each key of --by"
         );
         assert!(said("latancy").contains("did you mean latency?"), "{}", said("latancy"));
-        assert!(said("routin").contains("did you mean routine?"), "{}", said("routin"));
+        assert!(said("routin").contains("did you mean routine or"), "{}", said("routin"));
         assert!(said("reg:").contains("name of a register"), "{}", said("reg:"));
     }
 }

@@ -193,7 +193,7 @@ fn not_kept<'r>(
     let all = rows.find(|(atoms, _)| is_not_kept(atoms)).map(|(_, count)| count.sum);
     let all = all.unwrap_or_default();
     // Rows of lines were many rows each, and each of those may lack as much.
-    let is_line = |column: &KeyColumn| matches!(column.key, Key::Srcline | Key::Inlined);
+    let is_line = |column: &KeyColumn| column.key.is_of_lines();
     if columns.iter().any(is_line) {
         lacking = all;
     }

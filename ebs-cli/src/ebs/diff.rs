@@ -21,9 +21,15 @@ pub enum DiffMisuse {
     /// A key that is of one run alone.
     #[error(
         "--by {0}: that is another in each build or run, and no row of A would be one of B; say \
-         routine, object, inlined, srcline, variable, level or another name"
+         routine, routine-line, operands, object, inlined, srcline, variable, level or another name"
     )]
     Key(Key),
+    /// A line of memory where one of source was meant, perhaps.
+    #[error(
+        "--by line: that is the cache line of the data, another in each run; a line of source is routine-line, \
+         counted from the first of its routine, or srcline, from the first of its file"
+    )]
+    Line,
     /// Neither two recordings nor two sets.
     #[error(
         "{0} recordings: say `ebs diff A B`, or `ebs diff --runs A... -- B...` for several runs of each"
@@ -138,6 +144,8 @@ fn keys(words: &[String]) -> Result<Vec<Key>> {
     for word in words {
         match word.as_str() {
             "routine" => keys.extend([Key::Object, Key::Routine]),
+            "routine-line" => keys.extend([Key::Object, Key::RoutineLine]),
+            "operands" => keys.extend([Key::Object, Key::Operands]),
             word => keys.extend(Key::parse_list(word)?),
         }
     }
@@ -166,6 +174,7 @@ fn keys(words: &[String]) -> Result<Vec<Key>> {
         )
     };
     match keys.iter().find(of_run) {
+        Some(Key::Line) => Err(DiffMisuse::Line.into()),
         Some(key) => Err(DiffMisuse::Key(key.clone()).into()),
         None => Ok(keys),
     }

@@ -143,6 +143,7 @@ mod tests {
         let frame = |name: Option<&str>, line, column, inlined| Frame {
             name: name.map(Into::into),
             source: (line > 0).then(|| SourcePlace { file: "/s/a.c".into(), line, column }),
+            first_line: None,
             inlined,
         };
         let frames = Frames {

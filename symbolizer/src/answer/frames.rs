@@ -10,8 +10,18 @@ pub struct Frame {
     pub name: Option<Arc<str>>,
     /// Where in it; of a caller, where the call stands.
     pub source: Option<SourcePlace>,
+    /// Line that the routine's text begins at, of the file of `source`, from 1. None:
+    /// debug info does not tell, or the place is text of another file.
+    pub first_line: Option<u32>,
     /// It has no code of its own here: the next frame of the list called it.
     pub inlined: bool,
+}
+
+impl Frame {
+    /// A routine that a symbol table knows.
+    pub(crate) fn of_symbol(name: Arc<str>) -> Frame {
+        Frame { name: Some(name), source: None, first_line: None, inlined: false }
+    }
 }
 
 /// A place in source text.
@@ -82,8 +92,7 @@ pub enum NoDebug {
 impl Frames {
     /// What a symbol table says: one routine, or none.
     pub(crate) fn of_symbol(name: Option<&str>, why: NoDebug) -> Frames {
-        let frame =
-            name.map(|name| Frame { name: Some(name.into()), source: None, inlined: false });
+        let frame = name.map(|name| Frame::of_symbol(name.into()));
         Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
     }
 }

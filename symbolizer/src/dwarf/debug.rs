@@ -5,7 +5,7 @@ use super::finder::Finder;
 use super::functions::DebugPart;
 use super::index::Index;
 use super::layout::Layout;
-use super::names::{FunctionNames, UnitHome};
+use super::names::{FunctionNames, FunctionStart, UnitHome};
 use super::sections::{SectionReader, SectionSource};
 use super::split::Splits;
 use super::unit::{CallStep, Units};
@@ -99,7 +99,7 @@ impl Debug {
                 let file = lines.paths.get(&dwarf, &mut self.names.texts, spot.file)?;
                 Some(SourcePlace { file, line: spot.line, column: spot.column })
             });
-            let frame = Frame { name: None, source, inlined: false };
+            let frame = Frame { name: None, source, first_line: None, inlined: false };
             return Ok(Some(DebugAnswer { frames: vec![frame], is_short: true, apart }));
         };
         let names = &mut self.names;
@@ -118,12 +118,26 @@ impl Debug {
         let is_short = unit.mangles && named.last().is_none_or(|name| !name.linked);
         let mut frames = Vec::with_capacity(steps.len());
         for (number, (step, name)) in steps.iter().zip(named).enumerate() {
-            let source = step.spot.and_then(|spot| {
+            let mut path = |number: u32| {
                 let paths = &mut unit.lines.as_mut()?.paths;
-                let file = paths.get(&dwarf, &mut self.names.texts, spot.file)?;
+                paths.get(&dwarf, &mut self.names.texts, number)
+            };
+            let source = step.spot.and_then(|spot| {
+                let file = path(spot.file)?;
                 Some(SourcePlace { file, line: spot.line, column: spot.column })
             });
-            frames.push(Frame { name: name.text, source, inlined: number < outermost });
+            // The same file may have several numbers; that of another unit is taken for the same.
+            let mut is_here = |start: &FunctionStart| match (start.file, step.spot, &source) {
+                (Some(file), Some(spot), Some(source)) => {
+                    file.unit != offset
+                        || file.number == spot.file
+                        || path(file.number).is_some_and(|path| path == source.file)
+                }
+                _ => true,
+            };
+            let first_line = name.start.filter(|start| is_here(start)).map(|start| start.line);
+            let inlined = number < outermost;
+            frames.push(Frame { name: name.text, source, first_line, inlined });
         }
         Ok(Some(DebugAnswer { frames, is_short, apart }))
     }

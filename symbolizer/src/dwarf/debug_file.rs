@@ -187,7 +187,7 @@ impl DebugFile {
 
     fn of_symbol(&self, address: u64, why: NoDebug) -> Frames {
         let name = self.symbol(address);
-        let frame = name.map(|name| Frame { name: Some(name), source: None, inlined: false });
+        let frame = name.map(Frame::of_symbol);
         Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
     }
 

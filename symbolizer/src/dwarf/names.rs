@@ -1,10 +1,10 @@
-//! What functions are called.
+//! What functions are called, and where their text begins.
 
 use super::functions::{DebugEntry, DebugPart, refers_to};
 use super::root::{Root, UnitHead};
 use super::sections::SectionReader;
 use super::texts::Texts;
-use gimli::{Dwarf, UnitOffset};
+use gimli::{AttributeValue, Dwarf, UnitOffset};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -20,6 +20,32 @@ pub(crate) struct Name {
     pub(crate) text: Option<Arc<str>>,
     /// It is the linker's name, with namespaces and types, demangled.
     pub(crate) linked: bool,
+    pub(crate) start: Option<FunctionStart>,
+}
+
+/// Where a function's text begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FunctionStart {
+    pub(crate) line: u32,
+    /// By its number in the line table of the unit that begins there; None: not told, or of
+    /// a table that is not read.
+    pub(crate) file: Option<NumberedFile>,
+}
+
+/// A file of a unit's line table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NumberedFile {
+    pub(crate) unit: usize,
+    pub(crate) number: u32,
+}
+
+/// What an entry and those that it stands for say.
+#[derive(Default)]
+struct RawName<'a> {
+    text: Option<SectionReader<'a>>,
+    linked: bool,
+    line: Option<u32>,
+    file: Option<NumberedFile>,
 }
 
 /// Names that were asked for, and how to find more.
@@ -52,8 +78,10 @@ impl FunctionNames {
         if let Some(known) = self.known.get(&entry) {
             return Ok(known.clone());
         }
-        let (raw, linked) = self.raw(entry, home)?;
-        let name = Name { text: raw.map(|raw| self.texts.name(raw.slice())), linked };
+        let RawName { text, linked, line, file } = self.raw(entry, home)?;
+        let text = text.map(|raw| self.texts.name(raw.slice()));
+        let start = line.map(|line| FunctionStart { line, file });
+        let name = Name { text, linked, start };
         self.known.insert(entry, name.clone());
         Ok(name)
     }
@@ -62,14 +90,14 @@ impl FunctionNames {
         &mut self,
         mut entry: DebugEntry,
         home: UnitHome<'_, 'a>,
-    ) -> gimli::Result<(Option<SectionReader<'a>>, bool)> {
+    ) -> gimli::Result<RawName<'a>> {
         let UnitHome { part, dwarf, head } = home;
-        let mut declared = None;
+        let mut found = RawName::default();
         for _ in 0..MOST_STEPS {
             let dwarf = match (entry.of, part) {
                 (DebugPart::Alternate, own) if own != DebugPart::Alternate => match dwarf.sup() {
                     Some(alternate) => alternate,
-                    None => return Ok((declared, false)),
+                    None => return Ok(found),
                 },
                 _ => dwarf,
             };
@@ -83,7 +111,7 @@ impl FunctionNames {
                 (None, DebugPart::Main) => self.main.find(dwarf, entry.offset)?,
                 (None, DebugPart::Alternate) => self.alternate.find(dwarf, entry.offset)?,
                 // A split unit refers to nothing outside.
-                (None, DebugPart::Split(_)) => return Ok((declared, false)),
+                (None, DebugPart::Split(_)) => return Ok(found),
             };
             let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
             let at = UnitOffset(entry.offset.saturating_sub(start));
@@ -96,11 +124,25 @@ impl FunctionNames {
                 let attribute = entries.read_attribute(*spec)?;
                 let value = attribute.value();
                 match attribute.name() {
-                    gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
-                        return Ok((Some(dwarf.attr_string(&unit, value)?), true));
+                    gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if !found.linked => {
+                        found.text = Some(dwarf.attr_string(&unit, value)?);
+                        found.linked = true;
                     }
-                    gimli::DW_AT_name if declared.is_none() => {
-                        declared = Some(dwarf.attr_string(&unit, value)?);
+                    gimli::DW_AT_name if found.text.is_none() => {
+                        found.text = Some(dwarf.attr_string(&unit, value)?);
+                    }
+                    // What a definition does not say is as in the declaration.
+                    gimli::DW_AT_decl_line if found.line.is_none() => {
+                        let line = attribute.udata_value().filter(|line| *line > 0);
+                        found.line = line.and_then(|line| u32::try_from(line).ok());
+                    }
+                    gimli::DW_AT_decl_file if found.file.is_none() => {
+                        if let (AttributeValue::FileIndex(number), DebugPart::Main) =
+                            (value, entry.of)
+                        {
+                            let number = u32::try_from(number).ok();
+                            found.file = number.map(|number| NumberedFile { unit: start, number });
+                        }
                     }
                     gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
                         next = refers_to(&unit, entry.of, value);
@@ -108,12 +150,12 @@ impl FunctionNames {
                     _ => {}
                 }
             }
-            match next {
+            match next.filter(|_| !found.linked || found.line.is_none()) {
                 Some(next) => entry = next,
                 None => break,
             }
         }
-        Ok((declared, false))
+        Ok(found)
     }
 }
 

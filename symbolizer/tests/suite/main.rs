@@ -8,6 +8,7 @@ mod binaries;
 mod damaged;
 mod data;
 mod frames;
+mod function_starts;
 mod llvm;
 mod names;
 mod perf_names;

@@ -75,7 +75,14 @@ const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
 
 fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
     match key {
-        Key::Site | Key::Ip | Key::Routine | Key::Inlined | Key::Srcline | Key::Object => None,
+        Key::Site
+        | Key::Ip
+        | Key::Routine
+        | Key::Inlined
+        | Key::Srcline
+        | Key::RoutineLine
+        | Key::Operands
+        | Key::Object => None,
         Key::Comm | Key::Pid => (!apart.processes).then_some(TOGETHER),
         Key::Tid => Some(THREADS),
         Key::Cpu => Some(CPUS),

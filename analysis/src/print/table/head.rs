@@ -119,6 +119,8 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         ("a routine name", &totals.unresolved),
         ("a variable's name", &totals.unresolved_data),
         ("a source line", &totals.unresolved_lines),
+        ("a line in their routine", &totals.unresolved_routine_lines),
+        ("an instruction", &totals.unresolved_operands),
         ("an object", &totals.unresolved_objects),
     ] {
         let unresolved = by_reason.values().fold(0_u64, |sum, count| sum.saturating_add(*count));

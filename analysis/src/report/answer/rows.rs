@@ -56,6 +56,8 @@ impl EventRows<'_> {
         totals.unresolved_data = unresolved(PlaceKind::Data, columns, &rows, words.lookup);
         totals.unresolved = unresolved(PlaceKind::Code, columns, &rows, words.lookup);
         totals.unresolved_lines = without(Key::Srcline, columns, &rows, words.lookup);
+        totals.unresolved_routine_lines = without(Key::RoutineLine, columns, &rows, words.lookup);
+        totals.unresolved_operands = without(Key::Operands, columns, &rows, words.lookup);
         totals.unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
         if matches!(query.view, ChainView::Tree(_)) {
             return;
@@ -130,8 +132,9 @@ fn unresolved(
         PlaceKind::Code => (Key::Routine, Key::Site),
         PlaceKind::Data => (Key::Variable, Key::Data),
     };
-    let chain = by(Key::Inlined).filter(|_| of == PlaceKind::Code);
-    let Some(column) = by(name).or(chain).or_else(|| by(place.clone())) else {
+    let named = [Key::Inlined, Key::RoutineLine, Key::Operands];
+    let named = named.into_iter().find_map(by).filter(|_| of == PlaceKind::Code);
+    let Some(column) = by(name).or(named).or_else(|| by(place.clone())) else {
         return BTreeMap::new();
     };
     let is_place = columns[column].key == place;
@@ -157,9 +160,15 @@ fn without(
     lookup: &Lookup,
 ) -> BTreeMap<String, u64> {
     let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
+    // Their rows are of a routine then; those without one are told of as such.
+    let is_of_build = matches!(key, Key::RoutineLine | Key::Operands);
     if let Some(column) = columns.iter().position(|column| column.key == key) {
         for (atoms, count) in rows {
-            if let Err(lack) = atoms[column].value() {
+            let lack = match is_of_build {
+                true => lookup.why_routine_alone(atoms[column]).map(Lack::Name),
+                false => atoms[column].value().err(),
+            };
+            if let Some(lack) = lack {
                 let samples = reasons.entry(lack).or_default();
                 *samples = samples.saturating_add(count.sum.count);
             }
@@ -242,6 +251,8 @@ impl<'l> Words<'l> {
             Key::Routine
             | Key::Inlined
             | Key::Srcline
+            | Key::RoutineLine
+            | Key::Operands
             | Key::Caller
             | Key::Callee
             | Key::Object

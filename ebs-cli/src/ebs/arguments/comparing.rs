@@ -47,7 +47,8 @@ pub struct DiffArguments {
 /// How two sides are compared, and how that is shown.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ComparingArguments {
-    /// What a row is: routine, or keys of `ebs report` that are no addresses and no numbers of
+    /// What a row is: routine; its lines counted from its first (routine-line), its instructions
+    /// without registers and addresses (operands); or keys of `ebs report` that are no addresses and no numbers of
     /// processes, such as object, inlined, srcline, variable, level [default: routine].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,

@@ -74,8 +74,8 @@ pub struct ReportArguments {
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
-    /// Keys of a row: site, ip, routine, inlined, srcline, caller, callee, stack, object, comm, pid, tid, cpu, addr,
-    /// line, page, data, variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
+    /// Keys of a row: site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack,
+    /// object, comm, pid, tid, cpu, addr, line, page, data, variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
     /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
