@@ -28,13 +28,6 @@ pub(super) struct RunsOfSides<'r> {
     pub(super) b: &'r [RunCounts],
 }
 
-impl RunsOfSides<'_> {
-    pub(super) fn runs(&self) -> f64 {
-        let all = self.a.iter().chain(self.b);
-        all.map(|_| 1.0).sum()
-    }
-}
-
 fn whole(sums: &[RowSum]) -> RowSum {
     let mut whole = RowSum::default();
     sums.iter().for_each(|sum| whole.join(*sum));
@@ -111,7 +104,7 @@ impl RowOfSides {
     /// The row with its ratio, not judged yet; untested where chance can have it
     /// whatever was counted.
     pub(super) fn compared(&self, of: RunsOfSides<'_>, all: PearsonSum) -> DiffRow {
-        let dispersion = Dispersion::of_row(self.pearson(of), all, of.runs());
+        let dispersion = Dispersion::of_row(self.pearson(of), all);
         let [a, b] = self.sums(of);
         let can_differ = a.count + b.count > 0.0 && least_likelihood(a, b, dispersion) < FALSE_RATE;
         let ratio = (a.count + b.count > 0.0).then(|| rate_ratio(a, b, dispersion, LEVEL));

@@ -1,5 +1,6 @@
 //! How much more counts of repeated runs vary than chance has them.
 
+use super::normal::student_deviation;
 use super::rate_ratio::RateCount;
 
 /// By how much the variance of counts exceeds that of chance alone.
@@ -12,16 +13,24 @@ pub(crate) struct Dispersion {
 }
 
 impl Dispersion {
-    /// Of one row among others: the larger of what it and all of them together
-    /// vary by, and never less than chance. Runs vary by more of a row that has many
-    /// samples than of one that has few, so that neither does alone; and as what a row
-    /// varies by is known from so many runs only, its intervals have their
-    /// degrees of freedom.
-    pub(crate) fn of_row(own: PearsonSum, all: PearsonSum, runs: f64) -> Dispersion {
+    const CHANCE: Dispersion = Dispersion { factor: 1.0, freedom: f64::INFINITY };
+
+    /// Of one row among others: chance, what it varies by itself, or what all of them together do,
+    /// whichever makes its interval widest. Runs vary by more of a row that has many samples
+    /// than of one that has few, so that neither does alone. What a row varies by
+    /// is known from its few runs only, what all do from many: each has its own degrees of
+    /// freedom.
+    pub(crate) fn of_row(own: PearsonSum, all: PearsonSum) -> Dispersion {
         let estimates = [own, all].into_iter().filter_map(PearsonSum::dispersion);
-        let factor = estimates.map(|estimate| estimate.factor).fold(1.0, f64::max);
-        let freedom = if runs > 2.0 { runs - 2.0 } else { f64::INFINITY };
-        Dispersion { factor, freedom }
+        let wider = |one: Dispersion, other: Dispersion| {
+            if other.width() > one.width() { other } else { one }
+        };
+        estimates.fold(Dispersion::CHANCE, wider)
+    }
+
+    /// Of intervals of 95 %, as a multiple of the standard error of chance.
+    fn width(self) -> f64 {
+        self.factor.sqrt() * student_deviation(0.05, self.freedom)
     }
 }
 
