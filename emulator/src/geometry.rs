@@ -6,6 +6,7 @@ mod parse;
 mod preset;
 
 pub use error::GeometryError;
+pub(crate) use parse::bytes;
 pub use preset::PRESETS;
 
 use std::fmt;

@@ -24,5 +24,8 @@ pub use account::{
 pub use classifier::Classifier;
 pub use event::{Class, EmulatedEvent};
 pub use geometry::{CacheGeometry, Geometry, TlbGeometry};
-pub use settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
+pub use settings::{
+    Burst, EmulationSettings, EmulationTarget, EventSettings, LayoutChange, ObjectLayout,
+    ObjectLayoutError,
+};
 pub use tracer::Emulation;

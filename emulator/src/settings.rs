@@ -1,8 +1,11 @@
 //! What an emulation is asked for.
 
 mod burst;
+mod object_layout;
 
 pub use burst::Burst;
+pub(crate) use object_layout::{BEYOND, LARGE_PAGE};
+pub use object_layout::{LayoutChange, ObjectLayout, ObjectLayoutError};
 
 use record::{Attr, Pid};
 
@@ -30,6 +33,9 @@ pub struct EmulationSettings {
     pub count: Option<u64>,
     /// Data pages of the ring: a power of two.
     pub ring_pages: u32,
+    /// Objects that the model sees in another layout than the program has them:
+    /// up to [`ObjectLayout::MOST`]; of those that overlap the first one counts.
+    pub layouts: Vec<ObjectLayout>,
     /// Records of mappings that hold no code, too.
     pub data_mappings: bool,
 }

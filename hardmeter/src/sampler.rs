@@ -56,8 +56,14 @@ impl Sampler {
         // Nobody emulates the thread that is to do it.
         let choice = if is_own { sampling::SourceChoice::Pmu } else { settings.source };
         let geometry = Geometry::of_machine(Path::new("/"));
-        let model =
-            Model { geometry, tlbs_asked: false, prefetch: false, burst: None, classify: false };
+        let model = Model {
+            geometry,
+            tlbs_asked: false,
+            prefetch: false,
+            burst: None,
+            classify: false,
+            layouts: Vec::new(),
+        };
         let mut session = open(&request, choice, model, &facts, session_settings)?;
         let mut stream = NamedStream::new();
         let words: Vec<String> = std::env::args().collect();

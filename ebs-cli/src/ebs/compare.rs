@@ -180,5 +180,6 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     arguments.emulation.cache.iter().for_each(|it| add("--cache", it));
     arguments.emulation.burst.iter().for_each(|it| add("--burst", it));
     arguments.emulation.classify.iter().for_each(|it| add("--classify", it));
+    arguments.emulation.layouts.iter().for_each(|it| add("--layout", &it.to_string()));
     Ok(words)
 }

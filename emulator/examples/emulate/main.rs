@@ -147,6 +147,7 @@ fn settings(arguments: &Arguments) -> EmulationSettings {
         burst: arguments.burst,
         count: arguments.count,
         ring_pages: arguments.pages,
+        layouts: Vec::new(),
         data_mappings: false,
     }
 }

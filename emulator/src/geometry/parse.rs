@@ -4,7 +4,8 @@ mod numbers;
 
 use super::{CacheGeometry, Geometry, GeometryError, PRESETS, TlbGeometry};
 use crate::model::{Costs, LINE};
-use numbers::{Numbers, bytes};
+use numbers::Numbers;
+pub(crate) use numbers::bytes;
 
 const CACHES: [&str; 4] = ["l1d", "l1i", "l2", "l3"];
 const TLBS: [&str; 2] = ["dtlb", "stlb"];

@@ -2,6 +2,7 @@
 
 mod bursts;
 mod events;
+mod layouts;
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +16,9 @@ use super::target::thread::{EMPTY, Own};
 use crate::block::{self, EVENTS, SIZE};
 use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
-use crate::model::{LARGE, Shape};
+use crate::model::Shape;
 pub use events::{EventSetup, EventSum};
+use layouts::MovedLayout;
 
 const PAGE: usize = 4096;
 
@@ -27,6 +29,7 @@ pub struct Setup {
     events: Vec<EventSetup>,
     shape: Shape,
     bursts: Bursts,
+    layouts: Vec<MovedLayout>,
 }
 
 /// A thread to make a block for.
@@ -83,7 +86,7 @@ impl Setup {
         let forward = events.iter().any(|one| one.event == EmulatedEvent::BlockedForward);
         let tells = |level| events.iter().any(|one| one.tells(level));
         let shape = geometry.shape().with_shadows(tells).place(false, forward);
-        Ok(Setup { events, shape, bursts: Bursts::default() })
+        Ok(Setup { events, shape, bursts: Bursts::default(), layouts: Vec::new() })
     }
 
     /// Whether the modelled machine prefetches; it does not by default.
@@ -122,6 +125,7 @@ impl Setup {
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
         self.put_events(words);
         self.put_bursts(words);
+        self.put_layouts(words);
         let shape = offset_of!(Header, shape);
         for (at, word) in self.shape.words().into_iter().enumerate() {
             put(words, shape + 8 * at, word);
@@ -202,22 +206,6 @@ impl Setup {
         let from = offset_of!(Header, baton) / 8;
         let words = space.get(from..from + WORDS).unwrap_or_default();
         Baton::new(words, highest(space))
-    }
-
-    /// Tells a space which ranges have pages that are not of 4 KiB: begin, end
-    /// and log2 of the size of each, in their order. A thread that is in the
-    /// runtime meanwhile may take a page for one of 4 KiB. False when there
-    /// are too many: the last ones are left out.
-    pub fn large_pages(&self, space: &[AtomicU64], ranges: &[[u64; 3]]) -> bool {
-        let shape = offset_of!(Header, shape);
-        let used = ranges.len().min(LARGE);
-        put(space, shape + offset_of!(Shape, larges), 0);
-        let words = ranges.iter().take(used).flatten();
-        for (at, &word) in words.enumerate() {
-            put(space, shape + offset_of!(Shape, large) + 8 * at, word);
-        }
-        put(space, shape + offset_of!(Shape, larges), u64::try_from(used).unwrap_or(0));
-        used == ranges.len()
     }
 
     /// The full table of indirect branches in a space's words, for

@@ -10,6 +10,7 @@ mod count;
 pub mod header;
 pub mod legs;
 pub mod local;
+pub mod moved_object;
 pub mod period;
 pub mod random;
 pub mod record;

@@ -75,7 +75,8 @@ fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, Sta
     let setup = events
         .and_then(|events| Setup::new(&settings.geometry, events))
         .map_err(|error| StartError::Settings(error.to_string()))?
-        .with_prefetch(settings.prefetch);
+        .with_prefetch(settings.prefetch)
+        .with_layouts(&settings.layouts, &settings.geometry);
     if let Some(burst) = settings.burst {
         check_burst(burst, settings.counted())?;
     }

@@ -194,6 +194,7 @@ impl Recording {
             burst: self.burst,
             count: self.count,
             ring_pages: 256,
+            layouts: Vec::new(),
             data_mappings: false,
         }
     }

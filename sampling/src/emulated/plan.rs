@@ -4,7 +4,7 @@ mod classes;
 
 use std::fmt;
 
-use emulator::{Burst, EmulatedEvent, EmulationSettings, Geometry};
+use emulator::{Burst, EmulatedEvent, EmulationSettings, Geometry, ObjectLayout};
 use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
 use crate::catalogue::emulated::{self, NotEmulated, kind};
@@ -53,6 +53,8 @@ pub struct Model {
     pub burst: Option<Burst>,
     /// Records of misses tell why they are some.
     pub classify: bool,
+    /// Objects of the program that lie otherwise in the model.
+    pub layouts: Vec<ObjectLayout>,
 }
 
 impl fmt::Display for Model {
@@ -61,6 +63,9 @@ impl fmt::Display for Model {
         write!(f, "{}", self.geometry)?;
         if self.prefetch {
             f.write_str(", prefetchers on")?;
+        }
+        for layout in &self.layouts {
+            write!(f, ", {layout}")?;
         }
         match self.burst {
             Some(Burst { on, every, warm }) => {
@@ -87,6 +92,10 @@ impl Model {
         }
         if self.classify {
             note.push_str(";classes=exact");
+        }
+        if !self.layouts.is_empty() {
+            let layouts: Vec<String> = self.layouts.iter().map(ObjectLayout::to_string).collect();
+            note.push_str(&format!(";layout={}", layouts.join(",")));
         }
         note
     }
@@ -157,6 +166,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
         return Err(Refusal::EmulatedInKernel { event: name });
     }
     rights::check_target(request, facts)?;
+    check_layouts(&model.layouts)?;
     let mut model = model;
     let mut notes = notes;
     if !model.tlbs_asked && !modelled.iter().any(|of| of.counts.is_of_pages()) {
@@ -184,6 +194,18 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
         data_mappings: request.maps_data(),
         notes,
     })
+}
+
+fn check_layouts(layouts: &[ObjectLayout]) -> Result<(), Refusal> {
+    let most = ObjectLayout::MOST;
+    let why = match (layouts.len(), ObjectLayout::overlapping(layouts)) {
+        (given, _) if given > most => format!("{given} objects are given; use up to {most}"),
+        (_, Some([first, second])) => {
+            format!("{first} and {second} are about the same bytes: leave one of them out")
+        }
+        _ => return Ok(()),
+    };
+    Err(Refusal::EmulatedLayouts { why })
 }
 
 /// Where periods of an interval are drawn from: of one event there is nothing

@@ -219,6 +219,7 @@ fn told(
         burst: plan.model.burst,
         count: settings.count,
         ring_pages: plan.ring_pages,
+        layouts: plan.model.layouts.clone(),
         data_mappings: plan.data_mappings,
     }
 }

@@ -45,6 +45,9 @@ pub enum Refusal {
     /// Why misses are some cannot be told.
     #[error("--classify exact: {why}")]
     EmulatedClasses { why: String },
+    /// Objects that the model cannot have elsewhere.
+    #[error("--layout: {why}")]
+    EmulatedLayouts { why: String },
     /// What is to be kept cannot be.
     #[error("--keep: {0}")]
     Keep(#[from] KeepError),
@@ -327,6 +330,7 @@ impl Refusal {
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
             | Refusal::EmulatedClasses { .. }
+            | Refusal::EmulatedLayouts { .. }
             | Refusal::EmulatedCallers { .. }
             | Refusal::CountedCallers { .. }
             | Refusal::Twice { .. }

@@ -1,6 +1,7 @@
 //! Who counts, and what is modelled when nobody does.
 
 use clap::Args;
+use emulator::ObjectLayout;
 
 /// The emulated PMU's options, for sampling and for plans alike.
 #[derive(Clone, Debug, Default, Args)]
@@ -27,6 +28,12 @@ pub struct EmulationArguments {
     /// counts by it.
     #[arg(long, value_name = "exact", value_parser = ["exact"], help_heading = EMULATED)]
     pub classify: Option<String>,
+    /// Has the modelled caches see an object of the program in another layout, while the program runs as
+    /// it is: CHANGE is rows=STRIDE+BYTES, align=BYTES, colour=STRIDE, split=STRIDE:FROM..TO, pages=2m or
+    /// apart=BYTES; the object is START+SIZE, as in rows=2048+64@0x4bb000+512k (setarch -R keeps addresses
+    /// what they are). May be repeated; `ebs causes --try` finds objects by their names.
+    #[arg(long = "layout", value_name = "CHANGE@OBJECT", help_heading = EMULATED)]
+    pub layouts: Vec<ObjectLayout>,
 }
 
 const EMULATED: &str = "Emulated PMU";

@@ -3,7 +3,7 @@
 use super::Misuse;
 use super::scaled::scaled;
 use crate::ebs::arguments::EmulationArguments;
-use emulator::{Burst, Geometry};
+use emulator::{Burst, Geometry, ObjectLayout};
 use sampling::SourceChoice;
 use sampling::emulated::Model;
 use std::path::Path;
@@ -21,17 +21,20 @@ pub struct EmulationChoice {
     pub burst: Option<Burst>,
     /// Misses are classified.
     pub classify: bool,
+    /// Objects that lie otherwise in the model.
+    pub layouts: Vec<ObjectLayout>,
 }
 
 impl EmulationChoice {
     /// Whoever describes the emulated PMU wants it.
     pub(super) fn new(arguments: &EmulationArguments) -> Result<EmulationChoice, Misuse> {
-        let EmulationArguments { source, cache, prefetch, burst, classify } = arguments;
+        let EmulationArguments { source, cache, prefetch, burst, classify, layouts } = arguments;
         let described = [
             (!cache.is_empty(), "--cache"),
             (*prefetch, "--prefetch"),
             (burst.is_some(), "--burst"),
             (classify.is_some(), "--classify"),
+            (!layouts.is_empty(), "--layout"),
         ];
         let described = described.into_iter().find(|(given, _)| *given).map(|(_, option)| option);
         let asked = source.as_deref().map(str::parse).transpose();
@@ -47,6 +50,7 @@ impl EmulationChoice {
             prefetch: *prefetch,
             burst: burst.as_deref().map(self::burst).transpose()?,
             classify: classify.is_some(),
+            layouts: layouts.clone(),
         })
     }
 }
@@ -62,7 +66,8 @@ impl EmulationChoice {
             .map_err(|error| Misuse::Cache(format!("--cache {error}")))?;
         let tlbs_asked = Geometry::names_tlbs(&self.cache);
         let EmulationChoice { prefetch, burst, classify, .. } = *self;
-        Ok(Model { geometry, tlbs_asked, prefetch, burst, classify })
+        let layouts = self.layouts.clone();
+        Ok(Model { geometry, tlbs_asked, prefetch, burst, classify, layouts })
     }
 }
 
@@ -97,6 +102,7 @@ mod tests {
             prefetch: false,
             burst: burst.map(str::to_owned),
             classify: None,
+            layouts: Vec::new(),
         })
     }
 

@@ -8,7 +8,7 @@ pub(super) struct Numbers {
 }
 
 /// Bytes, also in k, m or g (powers of 1024).
-pub(super) fn bytes(text: &str) -> Option<u64> {
+pub(crate) fn bytes(text: &str) -> Option<u64> {
     let units = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
     let unit = units.iter().find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, *unit)));
     let (digits, unit) = unit.unwrap_or((text, 1));

@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::moved_object::{self, MovedObject};
 use super::period::PeriodRule;
 use super::stretch::Bursts;
 use crate::block::EVENTS;
@@ -64,6 +65,10 @@ pub struct Header {
     pub forms: [Form; EVENTS],
     /// The model's sizes.
     pub shape: Shape,
+    /// How many objects the model has elsewhere.
+    pub moves: u64,
+    /// These.
+    pub moved: [MovedObject; moved_object::MOST],
     /// Which of the threads runs.
     pub baton: [AtomicU64; super::baton::WORDS],
     /// Bits of threads that may have lines, by their indices: one that has not
@@ -81,6 +86,16 @@ impl Header {
     pub fn counted(&self) -> &[u64] {
         let count = usize::try_from(self.count).unwrap_or(EVENTS);
         self.each.get(..count).unwrap_or(&self.each)
+    }
+
+    /// Where the model has what a program accesses.
+    #[inline(always)]
+    pub fn modelled(&self, address: u64) -> u64 {
+        if self.moves == 0 {
+            return address;
+        }
+        let count = usize::try_from(self.moves).unwrap_or(0);
+        moved_object::placed(self.moved.get(..count).unwrap_or_default(), address)
     }
 
     /// A thread is about to have lines.

@@ -78,7 +78,7 @@ fn single(local: &Local<'_>, site: &AccessSite) -> Element {
 #[inline(always)]
 fn told(local: &Local<'_>, site: &AccessSite, element: Element) -> DataAccess {
     DataAccess {
-        address: element.address,
+        address: local.header.modelled(element.address),
         size: element.size,
         read: !element.write || site.marks & READS != 0,
         write: element.write,
