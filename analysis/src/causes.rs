@@ -11,12 +11,14 @@
 //! | `set_counts` | which sets they are in |
 //! | `step_sizes` | how far apart successive addresses are |
 //! | `share_interval` | a share, and where the share of all lies |
+//! | `object_extent` | where an object is |
 //! | `verdict` | the cause, and how sure it is |
 //! | `remedy` | what to change |
 
 pub(crate) mod cache_shape;
 pub(crate) mod footprint;
 pub(crate) mod line_sharing;
+pub(crate) mod object_extent;
 pub(crate) mod remedy;
 pub(crate) mod set_counts;
 pub(crate) mod share_interval;
@@ -26,6 +28,7 @@ pub(crate) mod verdict;
 
 pub use cache_shape::{CacheShape, MissedLevel};
 pub use line_sharing::LineSharing;
+pub use object_extent::ObjectExtent;
 pub use remedy::{MissEvidence, Remedy};
 pub use share_interval::ShareInterval;
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};

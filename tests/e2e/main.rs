@@ -50,6 +50,8 @@ mod hostile;
 mod in_kernel;
 /// The kernel's names in recordings.
 mod kernel_symbols;
+/// Objects in other layouts, tried in the model.
+mod layouts;
 /// What ends `ebs`, and not its target.
 mod let_go;
 /// Delivered and lost together are what the kernel counted.

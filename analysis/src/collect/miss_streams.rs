@@ -14,6 +14,7 @@ use crate::name::lookup::Lookup;
 use record::{Tid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use symbolizer::{ObjectId, Place, SampledAddress};
 
 /// Instructions with their objects, and misses, that are kept.
@@ -40,6 +41,12 @@ pub(crate) struct MissUnit {
     pub(crate) data: Option<ObjectId>,
     /// A sample of it: whose memory holds the code.
     pub(crate) witness: SampledAddress,
+    /// What its data address belongs to, where that is known.
+    pub(crate) place: Option<Place>,
+    /// The same address at run time.
+    pub(crate) address: u64,
+    /// All of its addresses.
+    pub(crate) addresses: RangeInclusive<u64>,
     pub(crate) sum: Sum,
     /// Cycles that the accesses took which samples stand for, where they say so.
     pub(crate) cycles: u64,
@@ -54,6 +61,14 @@ pub(crate) struct MissUnit {
     pub(crate) offsets: Box<[u64; 64]>,
     /// By the thread that it was last seen on: the address.
     last: FxHashMap<Tid, u64>,
+}
+
+/// Where a unit was met first.
+#[derive(Clone, Copy, Debug)]
+struct FirstMiss {
+    witness: SampledAddress,
+    place: Option<Place>,
+    address: u64,
 }
 
 /// A miss in its thread's stream.
@@ -144,9 +159,10 @@ impl MissStreams {
         };
         let data = sample.data(lookup);
         let object = data.map_or_else(Atom::lack, |place| lookup.variable(place));
-        let data = data.ok().map(|place| place.object);
-        let key = UnitKey { event, site, object, data };
-        let Some(number) = self.number(key, shape, sample.held.at()) else {
+        let place = data.ok();
+        let key = UnitKey { event, site, object, data: place.map(|place| place.object) };
+        let first = FirstMiss { witness: sample.held.at(), place, address };
+        let Some(number) = self.number(key, shape, first) else {
             self.left_out += 1;
             return;
         };
@@ -166,19 +182,23 @@ impl MissStreams {
         self.streams.entry((event, tid)).or_default().push(miss);
     }
 
-    fn number(&mut self, key: UnitKey, shape: CacheShape, witness: SampledAddress) -> Option<u32> {
+    fn number(&mut self, key: UnitKey, shape: CacheShape, first: FirstMiss) -> Option<u32> {
         if let Some(known) = self.by_key.get(&key) {
             return Some(*known);
         }
         let number =
             u32::try_from(self.units.len()).ok().filter(|_| self.units.len() < MOST_UNITS)?;
         let UnitKey { event, site, object, data } = key;
+        let FirstMiss { witness, place, address } = first;
         self.units.push(MissUnit {
             event,
             site,
             object,
             data,
             witness,
+            place,
+            address,
+            addresses: address..=address,
             sum: Sum::default(),
             cycles: 0,
             classes: ClassCounts::default(),
@@ -234,6 +254,8 @@ impl MissStreams {
 
 impl MissUnit {
     fn add(&mut self, address: u64, line: u64, tid: Tid) {
+        let (lowest, highest) = (*self.addresses.start(), *self.addresses.end());
+        self.addresses = lowest.min(address)..=highest.max(address);
         self.lines.add(line);
         self.pages.add(address / 4096);
         self.sets.add(line);

@@ -287,6 +287,17 @@ impl Lookup {
         atom
     }
 
+    /// From the start of a variable to a place in it, and the variable's size;
+    /// None: there is none.
+    pub(crate) fn variable_extent(&mut self, place: Place) -> Option<(u64, u64)> {
+        match self.symbolizer.resolve_data(place) {
+            Resolution::Routine(variable) => {
+                Some((variable.offset, variable.end.checked_sub(variable.start)?))
+            }
+            Resolution::Unknown(_) => None,
+        }
+    }
+
     /// The object's name by number: files replaced under one path are one.
     pub(crate) fn object(&mut self, object: ObjectId) -> u32 {
         let (symbolizer, names) = (&self.symbolizer, &mut self.names);

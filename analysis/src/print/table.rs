@@ -8,6 +8,7 @@ mod facts;
 mod head;
 mod joined;
 mod listing;
+mod trials;
 
 use crate::query::Weighting;
 use crate::query::key::Key;
@@ -20,6 +21,7 @@ pub use joined::render as render_joined;
 pub use listing::render_listing;
 pub(crate) use listing::tidy;
 pub(crate) use record::printable::printable;
+pub use trials::render_trial;
 
 /// How text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What was counted of misses becomes causes.
 
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::causes::object_extent::ObjectExtent;
 use crate::causes::remedy::{MissEvidence, Remedy, remedies};
 use crate::causes::verdict::MissVerdict;
 use crate::code::access_shape::{AccessShape, access_shape};
@@ -68,6 +69,8 @@ pub struct CauseRow {
     pub site: SiteCell,
     /// The variable, or memory, that it misses on.
     pub data: String,
+    /// Where that is; of a variable that several processes have, in the first.
+    pub extent: ObjectExtent,
     /// Samples.
     pub samples: u64,
     /// Events that they stand for.
@@ -166,6 +169,7 @@ impl JudgedEvent<'_> {
         CauseRow {
             site: lookup.site_cell(PlaceKind::Code, unit.site),
             data: lookup.data_name(unit.object, unit.data),
+            extent: extent(unit, evidence.width, lookup),
             samples: unit.sum.count,
             events: unit.sum.period,
             share: ratio(own, all),
@@ -220,6 +224,16 @@ impl JudgedEvent<'_> {
             fits_from: fits_from.map(|lines| lines.saturating_mul(self.shape.unit)),
         }
     }
+}
+
+/// Where the object of a unit is.
+fn extent(unit: &MissUnit, width: Option<u64>, lookup: &mut Lookup) -> ObjectExtent {
+    if let Some((offset, size)) = unit.place.and_then(|place| lookup.variable_extent(place)) {
+        return ObjectExtent { start: unit.address.wrapping_sub(offset), size, is_variable: true };
+    }
+    let (start, last) = (*unit.addresses.start(), *unit.addresses.end());
+    let size = (last - start).saturating_add(width.unwrap_or(1));
+    ObjectExtent { start, size, is_variable: false }
 }
 
 /// What the instruction of a unit accesses, where its code can be had.

@@ -1,6 +1,7 @@
 //! What is asked of a recording's accesses, one by one, and told of them.
 
 use crate::ebs::arguments::AccessArguments;
+use crate::ebs::input::{End, Input};
 use crate::ebs::report::{self, CountedRecording};
 use analysis::table::Style;
 use analysis::{Glob, Pipeline, Query};
@@ -33,25 +34,42 @@ impl<A: Serialize> AccessQuestion<A> {
         arguments: &AccessArguments,
         out: &mut dyn Write,
     ) -> Result<()> {
+        let text = self.text;
+        let (mut input, ended) = report::open(file, &arguments.standing)?;
+        let (answer, end) = self.answer(&mut input, arguments)?;
+        report::tell_ending(ended);
+        if arguments.json {
+            serde_json::to_writer_pretty(&mut *out, &answer)?;
+            out.write_all(b"\n")?;
+        } else {
+            let text = text(&answer, arguments.top, arguments.table.style());
+            out.write_all(text.as_bytes())?;
+        }
+        out.flush()?;
+        end.into_result().context("shown is what could be read")
+    }
+
+    /// The answer for a whole recording in a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`AccessQuestion::put`].
+    pub(super) fn answer_of(self, file: &Path, arguments: &AccessArguments) -> Result<A> {
+        let (mut input, _) = report::open(Some(file), &arguments.standing)?;
+        let (answer, end) = self.answer(&mut input, arguments)?;
+        end.into_result()?;
+        Ok(answer)
+    }
+
+    fn answer(self, input: &mut Input, arguments: &AccessArguments) -> Result<(A, End)> {
         let query = Query {
             keys: Vec::new(),
             filters: report::filters(&arguments.filter)?,
             event: arguments.event.as_deref().map(Glob::new),
             ..self.query
         };
-        let (mut input, ended) = report::open(file, &arguments.standing)?;
-        let options = report::symbols_of(&input, &arguments.symbols)?;
-        let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
-        let (answer, end) = recording.answer(self.answer)?;
-        report::tell_ending(ended);
-        if arguments.json {
-            serde_json::to_writer_pretty(&mut *out, &answer)?;
-            out.write_all(b"\n")?;
-        } else {
-            let text = (self.text)(&answer, arguments.top, arguments.table.style());
-            out.write_all(text.as_bytes())?;
-        }
-        out.flush()?;
-        end.into_result().context("shown is what could be read")
+        let options = report::symbols_of(input, &arguments.symbols)?;
+        let recording = CountedRecording::read(input, query, Symbolizer::new(options))?;
+        recording.answer(self.answer)
     }
 }

@@ -1,11 +1,16 @@
 //! `ebs causes`: why a recording's misses came about, and what to change.
 
 mod sampled_command;
+#[allow(unsafe_code, reason = "the edge to the kernel")]
+mod sys;
+mod trial;
+pub(in crate::ebs) mod tried_change;
 
 use crate::ebs::accesses::AccessQuestion;
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::exit_status::SUCCESS;
 use analysis::causes::{CacheShape, MissedLevel};
+use analysis::report::CauseReport;
 use analysis::{CauseQuery, Pipeline, QueriedCache, Query, cause_cards};
 use anyhow::Result;
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
@@ -30,19 +35,25 @@ pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
         tell(arguments, arguments.file.as_deref(), out)?;
         return Ok(SUCCESS);
     }
+    if !arguments.tries.is_empty() {
+        return trial::run(arguments, out);
+    }
     let sampled = SampledCommand::run(arguments)?;
     tell(arguments, Some(&sampled.file()), out)?;
     Ok(sampled.status)
 }
 
 fn tell(arguments: &CausesArguments, file: Option<&Path>, out: &mut dyn Write) -> Result<()> {
+    question(arguments)?.put(file, &arguments.accesses, out)
+}
+
+fn question(arguments: &CausesArguments) -> Result<AccessQuestion<CauseReport>> {
     let causes = Some(CauseQuery { shapes: shapes(&arguments.cache)? });
-    let question = AccessQuestion {
+    Ok(AccessQuestion {
         query: Query { causes, ..Query::default() },
         answer: Pipeline::causes,
         text: cause_cards::render,
-    };
-    question.put(file, &arguments.accesses, out)
+    })
 }
 
 /// The caches that were typed, and those of this machine.

@@ -1,6 +1,7 @@
 //! Options of `ebs causes` and `ebs c2c`, which look at accesses one by one.
 
 use super::reading::{StandingArguments, SymbolArguments, TableArguments};
+use crate::ebs::causes::tried_change::TriedChanges;
 use crate::terminal::grammar::number;
 use clap::Args;
 use std::ffi::OsString;
@@ -53,6 +54,14 @@ pub struct CausesArguments {
     /// model that made the misses, else those of this machine.
     #[arg(long, value_name = "SPEC")]
     pub cache: Vec<String>,
+    /// Of a command: runs it as it is, and once more with an object in another layout, in the caches of
+    /// the emulated PMU alone, and shows the misses of both: pad=BYTES, rows=STRIDE+BYTES, align=BYTES,
+    /// colour, split=FROM..TO, pages=2m or apart, of the object that is missed most or of @NAME or
+    /// @START+SIZE, as in pad=64@grid. Changes with commas between them are made at once; --try may be
+    /// repeated, and has a run each.
+    #[arg(long = "try", value_name = "CHANGE[@OBJECT],...", requires = "command")]
+    #[arg(conflicts_with_all = ["file", "standing"])]
+    pub tries: Vec<TriedChanges>,
     /// Which misses, and their form.
     #[command(flatten)]
     pub accesses: AccessArguments,

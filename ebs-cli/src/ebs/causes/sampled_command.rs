@@ -17,7 +17,7 @@ const MOST_EMULATED: u64 = 1_000_000;
 
 /// Whether samples of a type have classes where the PMU is emulated: misses of
 /// data caches.
-fn is_classified(name: &str) -> bool {
+pub(super) fn is_classified(name: &str) -> bool {
     MissedLevel::of_event(name).is_some_and(|level| level != MissedLevel::Dtlb)
 }
 

@@ -1,0 +1,102 @@
+//! A command in the emulated PMU as it is, and with objects in other layouts.
+
+use super::question;
+use super::sampled_command::is_classified;
+use super::sys::fix_addresses;
+use crate::ebs::arguments::CausesArguments;
+use crate::ebs::recorder::{Recorder, RunPlace};
+use analysis::report::{CauseReport, LayoutTrial, TriedLayout};
+use analysis::table;
+use anyhow::{Context, Result, bail};
+use emulator::ObjectLayout;
+use std::ffi::OsString;
+use std::io::Write;
+use tempfile::TempDir;
+
+/// Runs the command once as it is, and once for each `--try`, and prints misses
+/// side by side. Its input is empty, and its output thrown away; the status is
+/// that of the first run.
+///
+/// # Errors
+///
+/// Addresses that cannot be kept, a run that ended by a signal or was not
+/// sampled, changes that cannot be tried, those of `out`.
+pub(super) fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
+    fix_addresses().context(
+        "addresses cannot be made the same in each run: personality(2) is forbidden here, which \
+         filters of containers do; run it outside",
+    )?;
+    let runs =
+        TrialRuns { place: tempfile::tempdir().context("no folder for recordings")?, arguments };
+    let TrialRun { causes: before, status } = runs.causes(0, &[])?;
+    let all: Result<Vec<Vec<ObjectLayout>>, _> =
+        arguments.tries.iter().map(|changes| changes.layouts(&before)).collect();
+    let mut trials = Vec::new();
+    for ((number, changes), layouts) in (1..).zip(&arguments.tries).zip(all?) {
+        let TrialRun { causes, .. } = runs.causes(number, &layouts)?;
+        let layouts = layouts.iter().map(ObjectLayout::to_string).collect();
+        trials.push((TriedLayout { typed: changes.typed.clone(), layouts }, causes));
+    }
+    let trial = LayoutTrial::new(&before, trials);
+    if arguments.accesses.json {
+        serde_json::to_writer_pretty(&mut *out, &trial)?;
+        out.write_all(b"\n")?;
+    } else {
+        let (top, style) = (arguments.accesses.top, arguments.accesses.table.style());
+        out.write_all(table::render_trial(&trial, top, style).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+/// What a run gave.
+struct TrialRun {
+    causes: CauseReport,
+    /// The command's.
+    status: u8,
+}
+
+/// Runs of the command, and where their recordings are.
+struct TrialRuns<'a> {
+    place: TempDir,
+    arguments: &'a CausesArguments,
+}
+
+impl TrialRuns<'_> {
+    /// A run with objects laid out so.
+    fn causes(&self, number: usize, layouts: &[ObjectLayout]) -> Result<TrialRun> {
+        let file = self.place.path().join(format!("{number}.data"));
+        let words = self.words(layouts);
+        let ended =
+            Recorder::new(&words, RunPlace::Behind)?.record(&self.arguments.command, &file)?;
+        let command = self.arguments.command.join(" ".as_ref());
+        if ended.is_stopped {
+            bail!(
+                "{}: it was stopped, and a part of a run is not to be compared",
+                command.display()
+            );
+        }
+        if !file.exists() {
+            bail!("{}: it was not sampled", command.display());
+        }
+        let causes = question(self.arguments)?.answer_of(&file, &self.arguments.accesses)?;
+        // Each may have hundreds of megabytes.
+        let _gone = std::fs::remove_file(file);
+        Ok(TrialRun { causes, status: ended.status })
+    }
+
+    /// The words of `ebs` that record it.
+    fn words(&self, layouts: &[ObjectLayout]) -> Vec<OsString> {
+        let CausesArguments { types, interval, cache, .. } = self.arguments;
+        let (kinds, interval) = (types.join(","), interval.unwrap_or(1).to_string());
+        let mut words =
+            vec!["-u", "-d", "--source", "emulated", "-c", "all", "-t", &kinds, "-i", &interval];
+        if types.iter().all(|name| is_classified(name)) {
+            words.extend(["--classify", "exact"]);
+        }
+        words.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
+        let layouts: Vec<String> = layouts.iter().map(ObjectLayout::to_string).collect();
+        words.extend(layouts.iter().flat_map(|layout| ["--layout", layout]));
+        words.into_iter().map(OsString::from).collect()
+    }
+}
