@@ -125,7 +125,7 @@ fn large_pages_are_foretold() {
     let allowed =
         std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     if allowed.contains("[never]") || allowed.is_empty() {
-        println!("{test}: skipped: there are no transparent large pages here");
+        eprintln!("skipped {test}: there are no transparent large pages here");
         return;
     }
     let Misses { before, tried, changed } = misses(&scene, "pages", "pages=2m", caches);
