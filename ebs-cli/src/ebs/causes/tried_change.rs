@@ -238,9 +238,17 @@ fn whole(rows: &[&CauseRow]) -> Option<ObjectExtent> {
     let variable = rows.iter().map(|row| row.extent).find(|extent| extent.is_variable);
     let end = |extent: ObjectExtent| extent.start.saturating_add(extent.size);
     variable.or_else(|| {
-        let start = rows.iter().map(|row| row.extent.start).min()?;
-        let end = rows.iter().map(|row| end(row.extent)).max()?;
-        Some(ObjectExtent { start, size: end - start, is_variable: false })
+        // Memory without a name is in several places: of these the one that is
+        // missed most.
+        let (mut start, mut last) = (rows.first()?.extent.start, end(rows.first()?.extent));
+        let mut of: Vec<ObjectExtent> = rows.iter().map(|row| row.extent).collect();
+        of.sort_by_key(|extent| std::cmp::Reverse(extent.size));
+        for extent in of.into_iter().filter(|it| !it.is_variable) {
+            if extent.start < last && start < end(extent) {
+                (start, last) = (start.min(extent.start), last.max(end(extent)));
+            }
+        }
+        Some(ObjectExtent { start, size: last - start, is_variable: false })
     })
 }
 
