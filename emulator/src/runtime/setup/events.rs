@@ -3,12 +3,12 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
-use record::Attr;
+use record::{Attr, MissClass};
 
 use super::{Setup, SetupError, get, put};
 use crate::block::{self, EVENTS, Exit, NAME};
 use crate::event::EmulatedEvent;
-use crate::model::{CacheLevel, Events};
+use crate::model::{CacheLevel, Events, MissReason};
 use crate::runtime::target::book::{BurstEvents, EventBook};
 use crate::runtime::target::header::{Form, Header};
 use crate::runtime::target::period::{PeriodRule, PeriodState};
@@ -25,6 +25,15 @@ const BOOKS: usize = block::RUNTIME + offset_of!(Own, books);
 const DUE: usize = block::RUNTIME + offset_of!(Own, pending) + offset_of!(Pending, due);
 /// The mark of a region that is not written yet.
 const MARK: usize = block::RUNTIME + offset_of!(Own, region);
+
+// What the runtime writes into records is what their readers know by it.
+const _: () = {
+    assert!(MissReason::Cold as u8 == MissClass::Cold as u8);
+    assert!(MissReason::Sharing as u8 == MissClass::Sharing as u8);
+    assert!(MissReason::Conflict as u8 == MissClass::Conflict as u8);
+    assert!(MissReason::Edge as u8 == MissClass::Edge as u8);
+    assert!(MissReason::Capacity as u8 == MissClass::Capacity as u8);
+};
 
 /// One event of a session.
 #[derive(Clone, Debug)]
