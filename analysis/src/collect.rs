@@ -1,6 +1,7 @@
 //! Samples become rows of atoms, with their counts.
 
 pub(crate) mod access;
+pub(crate) mod access_totals;
 pub(crate) mod addresses;
 pub(crate) mod aggregates;
 pub(crate) mod by_line;

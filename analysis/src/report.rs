@@ -16,6 +16,7 @@ mod shared_lines;
 mod sieved;
 mod way_to_judge;
 
+pub use crate::collect::access_totals::AccessTotals;
 pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
 pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};

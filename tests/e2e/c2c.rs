@@ -1,16 +1,44 @@
 //! Lines that threads share, of a program that says how.
 
-use hardmeter_tests::{Scene, rights};
+use hardmeter_tests::{Scene, rights, workload};
 use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
-/// What is shared by two threads that share it so.
+/// Processors kept busy until it is dropped.
+struct Load {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(count: usize) -> Load {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let busy = || {
+            let is_over = Arc::clone(&is_over);
+            thread::spawn(move || while !is_over.load(Ordering::Relaxed) {})
+        };
+        let threads = (0..count).map(|_| busy()).collect();
+        Load { is_over, threads }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// What is shared by threads that share it so.
 fn shared(scene: &Scene, how: &str, more: &str) -> Value {
-    let source = hardmeter_tests::workload::sources().join("lines.c");
+    let source = workload::sources().join("lines.c");
     let flags = "-O1 -g -static -no-pie -fno-pie -pthread";
     scene.shell(&format!("gcc {flags} -o lines {}", source.display())).success();
-    let line =
-        "ebs -u --source emulated -t hitm,memory_stores,memory_loads -i 50,500,500 -c all -d";
-    scene.run(&format!("{line} -o lines.data ./lines {how}")).success();
+    let line = "ebs -u --source emulated -t hitm,memory_stores,memory_loads -i 5,50,50 -c all -d";
+    scene.run(&format!("{line} -o lines.data ./lines {how} 100000")).success();
     let told = scene.run(&format!("ebs c2c --json {more} lines.data")).success();
     serde_json::from_str(&told.out).unwrap()
 }
@@ -95,4 +123,83 @@ fn the_text_draws_bytes() {
     assert!(told.out.contains("who waits for whom:"), "{told}");
     scene.run("ebs c2c --top 1 -f routine=nothing lines.data").success();
     scene.run("ebs c2c nowhere.data").refused(1, &["nowhere.data"]);
+}
+
+/// Ten ways to share a line, or not to, beside threads that leave no processor to
+/// the program.
+#[test]
+fn sharing_is_told_whatever_the_load() {
+    if !rights::program("sharing_is_told_whatever_the_load", "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    let _load = Load::start(2 * thread::available_parallelism().unwrap().get());
+    for (how, expected) in [
+        ("true", Some("true")),
+        ("false", Some("false")),
+        ("neighbours", Some("false")),
+        ("apart", None),
+        ("read", None),
+        ("atomic", Some("true")),
+        ("producer", Some("true")),
+        ("reader", Some("false")),
+        ("heap", Some("false")),
+        ("both", Some("both")),
+    ] {
+        let report = shared(&scene, how, "");
+        let lines = report["lines"].as_array().unwrap().iter();
+        // C libraries hand lines of their own from thread to thread, a few times.
+        let busy = |line: &&Value| {
+            let sites = line["sites"].as_array().unwrap().iter();
+            let count = |site: &Value| {
+                site["others"].as_u64().unwrap() + site["transfers"].as_u64().unwrap()
+            };
+            line["sharing"] != "initialised" && sites.map(count).sum::<u64>() >= 1000
+        };
+        let found: Vec<&Value> = lines.filter(busy).map(|line| &line["sharing"]).collect();
+        let expected: Vec<Value> = expected.into_iter().map(Value::from).collect();
+        assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{how}: {report:#}");
+    }
+}
+
+/// What `perf c2c report --stats` counts of a recording: loads, stores, transfers in
+/// a node and between nodes, locked ones.
+fn counted_by_perf(scene: &Scene, file: &Path) -> [u64; 5] {
+    let told = scene.shell(&format!("perf c2c report --stats -i {} 2> /dev/null", file.display()));
+    let told = told.success();
+    let number = |title: &str| {
+        let mut lines = told.out.lines().filter_map(|line| line.split_once(':'));
+        let found = lines.find(|(name, _)| name.trim() == title);
+        let number = found.and_then(|(_, number)| number.trim().parse().ok());
+        number.unwrap_or_else(|| panic!("{title}: {told}"))
+    };
+    [
+        "Load Operations",
+        "Store Operations",
+        "Load Local HITM",
+        "Load Remote HITM",
+        "Locked Load/Store Operations",
+    ]
+    .map(number)
+}
+
+#[test]
+fn totals_are_those_of_perf() {
+    let test = "totals_are_those_of_perf";
+    if !rights::program(test, "gcc") || !rights::program(test, "perf") {
+        return;
+    }
+    let scene = Scene::new();
+    shared(&scene, "both", "");
+    let fixtures = workload::sources().join("../../record/tests/fixtures");
+    // The only one of hardware's with data sources.
+    let hardware = fixtures.join("weight_struct-5.17.file.data");
+    for file in [scene.path("lines.data"), hardware] {
+        let told = scene.run(&format!("ebs c2c --json {}", file.display())).success();
+        let report: Value = serde_json::from_str(&told.out).unwrap();
+        let own = ["loads", "stores", "hitm_local", "hitm_remote", "locked"]
+            .map(|name| report["totals"][name].as_u64().unwrap());
+        assert_eq!(own, counted_by_perf(&scene, &file), "{}", file.display());
+        assert!(own[0] > 0, "{report:#}");
+    }
 }

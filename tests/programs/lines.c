@@ -1,17 +1,23 @@
-/* lines HOW: two threads, and how they share a line of memory.
+/* lines HOW [ROUNDS]: two threads, or three, and how they share a line of memory.
  *
  *   true        both add to one number
  *   false       each adds to a number of its own in one struct, in one line
  *   neighbours  each adds to a variable of its own; both lie in one line
  *   apart       each adds to a number of its own, in a line of its own
  *   read        one wrote a table before; both read it
+ *   atomic      both add to one number, each time at once
+ *   producer    one writes a number, the other one reads it
+ *   reader      one writes a number, the other one reads its neighbour
+ *   heap        each adds to a number of its own in one array on the heap
+ *   both        two add to one number, a third one to its neighbour
  *
- * stdout: sum SUM. */
+ * ROUNDS: how often each of them; a million where it is not said.
+ * stdout: sum SUM, of what each has seen last; nobody else looks at the lines. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 1000000
 
 static struct {
     _Alignas(64) volatile long first;
@@ -35,23 +41,44 @@ __asm__(".pushsection .data\n"
         ".balign 64\n"
         ".popsection\n");
 
-static volatile long *own[2];
-static volatile long sums[2 * 64];
+#define MOST 3
+static volatile long *own[MOST];
+static long rounds = 1000000;
+static volatile long sums[MOST * 64];
 
 static void *adds(void *number)
 {
     volatile long *at = own[(long)number];
-    for (int round = 0; round < ROUNDS; round++)
+    for (long round = 0; round < rounds; round++)
         ++*at;
+    sums[(long)number * 64] = *at;
     return NULL;
 }
 
 static void *reads(void *number)
 {
     long sum = 0;
-    for (int round = 0; round < ROUNDS; round++)
+    for (long round = 0; round < rounds; round++)
         sum += table[round % 8];
     sums[(long)number * 64] = sum;
+    return NULL;
+}
+
+static void *adds_at_once(void *number)
+{
+    for (long round = 0; round < rounds; round++)
+        __atomic_fetch_add(own[(long)number], 1, __ATOMIC_RELAXED);
+    sums[(long)number * 64] = *own[(long)number];
+    return NULL;
+}
+
+static void *looks(void *number)
+{
+    const volatile long *at = own[(long)number];
+    long sum = 0;
+    for (long round = 0; round < rounds; round++)
+        sum += *at;
+    sums[(long)number * 64] = sum & 1;
     return NULL;
 }
 
@@ -59,7 +86,11 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     void *(*work)(void *) = adds;
-    pthread_t threads[2];
+    void *(*others)(void *) = NULL;
+    pthread_t threads[MOST];
+    long count = 2;
+    if (argc > 2)
+        rounds = atol(argv[2]);
     if (!strcmp(how, "true")) {
         own[0] = own[1] = &together.first;
     } else if (!strcmp(how, "false")) {
@@ -75,15 +106,39 @@ int main(int argc, char **argv)
         work = reads;
         for (int index = 0; index < 8; index++)
             table[index] = index;
+    } else if (!strcmp(how, "atomic")) {
+        work = adds_at_once;
+        own[0] = own[1] = &together.first;
+    } else if (!strcmp(how, "producer")) {
+        others = looks;
+        own[0] = own[1] = &together.first;
+    } else if (!strcmp(how, "reader")) {
+        others = looks;
+        own[0] = &together.first;
+        own[1] = &together.second;
+    } else if (!strcmp(how, "heap")) {
+        volatile long *numbers = aligned_alloc(64, 64);
+        if (!numbers)
+            return 1;
+        numbers[0] = numbers[1] = 0;
+        own[0] = &numbers[0];
+        own[1] = &numbers[1];
+    } else if (!strcmp(how, "both")) {
+        count = 3;
+        own[0] = own[1] = &together.first;
+        own[2] = &together.second;
     } else {
         return 2;
     }
-    for (long number = 0; number < 2; number++)
-        if (pthread_create(&threads[number], NULL, work, (void *)number))
+    for (long number = 0; number < count; number++)
+        if (pthread_create(&threads[number], NULL, number && others ? others : work,
+                           (void *)number))
             return 1;
-    for (int number = 0; number < 2; number++)
+    for (int number = 0; number < count; number++)
         pthread_join(threads[number], NULL);
-    printf("sum %ld\n", together.first + together.second + left + right + apart[0].number
-                            + apart[1].number + sums[0] + sums[64]);
+    long sum = 0;
+    for (long number = 0; number < count; number++)
+        sum += sums[number * 64];
+    printf("sum %ld\n", sum);
     return 0;
 }

@@ -51,12 +51,19 @@ impl LineSharing {
                 return Some(LineSharing::Initialised);
             }
         }
-        let pairs = writers().flat_map(|writer| {
-            let others = threads.iter().filter(|other| other.tid != writer.tid);
-            others.map(|other| writer.written & (other.read | other.written) != 0)
-        });
+        // Who came when another one had done with the line waited for nothing, as
+        // who adds up what all wrote; if all did, samples are few.
+        let pairs = |late: bool| {
+            writers().flat_map(move |writer| {
+                let others = threads.iter().filter(move |other| {
+                    other.tid != writer.tid && (late || other.first <= writer.last_write)
+                });
+                others.map(move |other| writer.written & (other.read | other.written) != 0)
+            })
+        };
+        let late = pairs(false).next().is_none();
         let (mut overlap, mut apart) = (false, false);
-        pairs.for_each(|meets| if meets { overlap = true } else { apart = true });
+        pairs(late).for_each(|meets| if meets { overlap = true } else { apart = true });
         Some(match (overlap, apart) {
             (true, true) => LineSharing::Both,
             (true, false) => LineSharing::True,
@@ -103,6 +110,14 @@ mod tests {
         assert_eq!(of(&[thread(1, low, 0), thread(2, low, 0)]), Some(LineSharing::WriterUnknown));
         assert_eq!(LineSharing::of(&[thread(1, low, 0), thread(2, low, 0)], false), None);
         assert_eq!(of(&[thread(1, low, low)]), None);
+    }
+
+    #[test]
+    fn who_reads_when_all_is_written_shares_nothing() {
+        let (low, high) = (bytes(0, 8, 64), bytes(8, 8, 64));
+        let reader = ThreadUse { first: Time(30), ..thread(3, low | high, 0) };
+        let threads = [thread(1, 0, low), thread(2, 0, high), reader];
+        assert_eq!(LineSharing::of(&threads, true), Some(LineSharing::False));
     }
 
     #[test]

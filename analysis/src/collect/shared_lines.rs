@@ -2,6 +2,7 @@
 
 use crate::causes::line_sharing::{ByteMask, ThreadUse, bytes};
 use crate::code::access_shape::{AccessShape, access_shape};
+use crate::collect::access_totals::AccessTotals;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
@@ -62,6 +63,7 @@ pub(crate) struct SharedLines {
     pub(crate) left_out: u64,
     pub(crate) without_address: u64,
     pub(crate) samples: u64,
+    pub(crate) totals: AccessTotals,
 }
 
 impl SharedLines {
@@ -75,6 +77,7 @@ impl SharedLines {
             left_out: 0,
             without_address: 0,
             samples: 0,
+            totals: AccessTotals::default(),
         }
     }
 
@@ -94,6 +97,7 @@ impl SharedLines {
         lookup: &mut Lookup,
     ) {
         self.samples += 1;
+        sample.words.data_src.into_iter().for_each(|source| self.totals.add(source));
         let (Ok(site), Ok(address)) = (sample.place(lookup), sample.address()) else {
             self.without_address += 1;
             return;

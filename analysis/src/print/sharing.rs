@@ -3,7 +3,7 @@
 use crate::name::cell::SiteCell;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
 use crate::ratio::ratio;
-use crate::report::{LineSite, SharedLine, SharingReport};
+use crate::report::{AccessTotals, LineSite, SharedLine, SharingReport};
 use std::fmt::Write;
 
 /// Sites of a line, and waits, that are shown.
@@ -16,6 +16,17 @@ pub fn render(report: &SharingReport, top: usize, style: Style) -> String {
     let mut out = all;
     heads.iter().for_each(|head| out.push_str(head));
     report.notes.iter().for_each(|text| out.push_str(&note(text, style)));
+    let totals = report.totals;
+    if totals != AccessTotals::default() {
+        let hitm = number_of(totals.hitm_local + totals.hitm_remote, "load");
+        let text = format!(
+            "{}, {}; {hitm} of lines that another core had modified, {} of them in another node",
+            number_of(totals.loads, "load"),
+            number_of(totals.stores, "store"),
+            totals.hitm_remote
+        );
+        out.push_str(&note(&text, style));
+    }
     let lines = number_of(report.lines.len() as u64, "line");
     out.push_str(&note(
         &format!("{lines} of {} bytes that several threads used and one wrote", report.line_size),

@@ -2,6 +2,7 @@
 
 use crate::causes::LineSharing;
 use crate::causes::line_sharing::{ByteMask, ThreadUse};
+use crate::collect::access_totals::AccessTotals;
 use crate::collect::row_count::Sum;
 use crate::collect::shared_lines::{LineOfProcess, LineUses, SharedLines, SiteUse};
 use crate::name::cell::{SiteCell, hex};
@@ -25,6 +26,8 @@ pub struct SharingReport {
     pub samples: u64,
     /// See `samples`.
     pub without_address: u64,
+    /// What those did whose data source is known.
+    pub totals: AccessTotals,
     /// Most cycles, then most transfers, then most use, first.
     pub lines: Vec<SharedLine>,
     /// Which site waits for which, of all lines, most first.
@@ -130,6 +133,7 @@ pub(crate) fn sharing(shared: SharedLines, report: Report, lookup: &mut Lookup) 
     }
     let line_size = shared.line();
     let (samples, without_address) = (shared.samples, shared.without_address);
+    let totals = shared.totals;
     let mut waits = Waits::default();
     let mut lines: Vec<SharedLine> = Vec::new();
     let mut keys: Vec<LineOfProcess> = shared.lines.keys().copied().collect();
@@ -158,6 +162,7 @@ pub(crate) fn sharing(shared: SharedLines, report: Report, lookup: &mut Lookup) 
         line_size,
         samples,
         without_address,
+        totals,
         lines,
         waits: waits.finish(),
         notes,
