@@ -7,7 +7,9 @@
 //! | `cache_shape` | the cache that misses are judged by |
 //! | `stack_distances` | distinct lines between two misses of the same line |
 //! | `footprint` | how many distinct lines there are |
+//! | `hindrance` | what hinders accesses whose lines are near |
 //! | `line_sharing` | whether threads use the same bytes of a line |
+//! | `split_offsets` | where accesses begin in lines and pages |
 //! | `set_counts` | which sets they are in |
 //! | `step_sizes` | how far apart successive addresses are |
 //! | `share_interval` | a share, and where the share of all lies |
@@ -17,18 +19,22 @@
 
 pub(crate) mod cache_shape;
 pub(crate) mod footprint;
+pub(crate) mod hindrance;
 pub(crate) mod line_sharing;
 pub(crate) mod object_extent;
 pub(crate) mod remedy;
 pub(crate) mod set_counts;
 pub(crate) mod share_interval;
+pub(crate) mod split_offsets;
 pub(crate) mod stack_distances;
 pub(crate) mod step_sizes;
 pub(crate) mod verdict;
 
 pub use cache_shape::{CacheShape, MissedLevel};
+pub use hindrance::{Hindrance, HindranceVerdict};
 pub use line_sharing::LineSharing;
 pub use object_extent::ObjectExtent;
 pub use remedy::{MissEvidence, Remedy};
 pub use share_interval::ShareInterval;
+pub use split_offsets::OffsetCount;
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};

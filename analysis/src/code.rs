@@ -6,4 +6,5 @@ pub(crate) mod operand_shape;
 pub(crate) mod previous;
 pub(crate) mod register_number;
 pub(crate) mod sampled_instruction;
+pub(crate) mod store_before;
 pub(crate) mod written_registers;

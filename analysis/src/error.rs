@@ -74,7 +74,8 @@ pub enum Error {
     #[error(
         "no event of this stream is a miss of a cache or TLB whose size is known; it has {}: \
          `ebs causes` wants l1_cache_miss, l2_cache_miss, l3_cache_miss or dtlb_load_miss, and \
-         --cache where the recording does not tell sizes",
+         --cache where the recording does not tell sizes; or split_load_retired, \
+         mob_load_replay_retired",
         .have.join(", ")
     )]
     NoMisses {

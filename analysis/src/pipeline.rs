@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::report::answer::{StreamAccount, leaders, report};
+use crate::report::event_hindrances;
 use crate::report::miss_causes::event_causes;
 use crate::report::{CauseReport, Losses, Report, SharingReport, sharing};
 use crate::sieve::SieveVerdict;
@@ -175,19 +176,23 @@ impl Pipeline {
     pub fn causes(mut self, decoder: &StreamDecoder) -> Result<CauseReport, Error> {
         self.count_all(decoder)?;
         let streams = self.counters.streams.take();
+        let hindered = self.counters.hindered.take().unwrap_or_default();
         let leaders = leaders(&self.counters.events, decoder);
         let report = self.report(decoder, true)?;
         let mut streams = streams.ok_or(Error::Untargeted)?;
-        let mut events = Vec::new();
+        let (mut events, mut hindrances) = (Vec::new(), Vec::new());
         for (event, leader) in report.events.iter().zip(leaders) {
             events.extend(event_causes(event, leader, &mut streams, &mut self.lookup));
+            hindrances.extend(event_hindrances(event, leader, &hindered, &mut self.lookup));
         }
-        if events.is_empty() {
+        if events.is_empty() && hindrances.is_empty() {
             let have = report.events.iter().map(|event| event.name.clone()).collect();
             return Err(Error::NoMisses { have });
         }
-        let notes = streams.notes();
-        Ok(CauseReport { hardmeter_causes: CauseReport::VERSION, events, notes, report })
+        let mut notes = streams.notes();
+        notes.extend(hindered.note());
+        let hardmeter_causes = CauseReport::VERSION;
+        Ok(CauseReport { hardmeter_causes, events, hindrances, notes, report })
     }
 
     /// Counts what still waits and tells which lines several threads used.

@@ -5,6 +5,7 @@ pub mod causes;
 pub mod csv;
 pub mod diff_csv;
 pub mod folded;
+pub(crate) mod hindrances;
 pub mod json;
 pub mod sharing;
 pub mod table;

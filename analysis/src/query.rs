@@ -154,8 +154,13 @@ impl CauseQuery {
     /// that of the model which made them, the one that is likely. None: nobody
     /// knows one.
     pub(crate) fn shape(&self, level: MissedLevel, model: Option<&str>) -> Option<CacheShape> {
+        // PMUs count as misses of the TLB what no level of it has; models tell both.
+        let wanted = match (level, model) {
+            (MissedLevel::Dtlb, None) => MissedLevel::Stlb,
+            _ => level,
+        };
         let of =
-            |is_typed| self.shapes.iter().find(|it| it.level == level && it.is_typed == is_typed);
+            |is_typed| self.shapes.iter().find(|it| it.level == wanted && it.is_typed == is_typed);
         let modelled = || model.and_then(|model| CacheShape::in_model(model, level));
         of(true).map(|it| it.shape).or_else(modelled).or_else(|| of(false).map(|it| it.shape))
     }

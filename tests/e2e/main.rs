@@ -19,6 +19,8 @@ mod bad_input;
 mod breakpoint;
 /// Lines that threads share.
 mod c2c;
+/// What cachegrind counts.
+mod cachegrind;
 /// Who called what was sampled.
 mod callers;
 /// Why programs miss.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cachegrind::misses;
 use hardmeter_tests::{Account, Scene, Workload, rights, workload};
 
 /// Lines of the level that is modelled, 8 of a set.
@@ -22,20 +23,6 @@ fn places(scene: &Scene, sizes: &str) {
     let source = workload::sources().join("places.c");
     let options = "-O1 -nostdlib -static -ffreestanding -fno-stack-protector -fno-pie -no-pie";
     scene.shell(&format!("gcc {options} {sizes} -o places {}", source.display())).success();
-}
-
-/// Misses of a cache of 512 lines, so many of a set, as cachegrind counts them.
-fn judged(scene: &Scene, ways: u64) -> u64 {
-    let theirs = scene
-        .shell(&format!(
-            "valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,{ways},64 \
-             --LL=8388608,16,64 --cachegrind-out-file=/dev/null ./places 2>&1"
-        ))
-        .success();
-    let line = theirs.out.lines().find_map(|line| line.split_once("D1  misses:"));
-    let (_, numbers) = line.unwrap_or_else(|| panic!("{theirs}"));
-    let number = numbers.split('(').next().unwrap().trim().replace(',', "");
-    number.parse().unwrap()
 }
 
 /// Samples of each class in a recording, of those that a filter lets pass.
@@ -86,7 +73,7 @@ fn classes_add_up_to_both_of_cachegrinds_counts() {
         places(&scene, sizes);
         let classes = recorded(&scene);
         let of = |class: &str| classes.get(class).copied().unwrap_or(0);
-        let (sets, full) = (judged(&scene, 8), judged(&scene, 512));
+        let [sets, full] = [8, 512].map(|ways| u64::from(misses(&scene, "./places", ways)));
         let told = format!("{sizes}: {classes:?}, cachegrind {sets}, {full}");
         assert_eq!(classes.values().sum::<u64>(), sets, "{told}");
         assert_eq!(of("cold") + of("edge") + of("capacity"), full, "{told}");

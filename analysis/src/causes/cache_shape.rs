@@ -14,6 +14,8 @@ pub enum MissedLevel {
     L3,
     /// Translations of data addresses.
     Dtlb,
+    /// The second level of them: what it lacks is walked for.
+    Stlb,
 }
 
 /// A cache, or a TLB, as far as its misses depend on it.
@@ -37,7 +39,8 @@ impl MissedLevel {
             return None;
         }
         Some(match () {
-            () if has(&["dtlb", "stlb", "page_walk", "tlb"]) => MissedLevel::Dtlb,
+            () if has(&["stlb_miss", "walk"]) => MissedLevel::Stlb,
+            () if has(&["tlb"]) => MissedLevel::Dtlb,
             () if has(&["l1"]) => MissedLevel::L1d,
             () if has(&["l2"]) => MissedLevel::L2,
             () if has(&["l3", "llc", "longest_lat"]) => MissedLevel::L3,
@@ -52,15 +55,24 @@ impl MissedLevel {
             MissedLevel::L2 => "L2",
             MissedLevel::L3 => "L3",
             MissedLevel::Dtlb => "DTLB",
+            MissedLevel::Stlb => "STLB",
         }
     }
 
     /// What it holds.
     pub fn unit(self) -> &'static str {
-        match self {
-            MissedLevel::Dtlb => "page",
-            _ => "line",
-        }
+        if self.is_of_pages() { "page" } else { "line" }
+    }
+
+    /// Whether it holds translations.
+    pub fn is_of_pages(self) -> bool {
+        matches!(self, MissedLevel::Dtlb | MissedLevel::Stlb)
+    }
+
+    /// Whether each core has one of its own, out of which writes of others take
+    /// lines.
+    pub fn is_of_one_core(self) -> bool {
+        matches!(self, MissedLevel::L1d | MissedLevel::L2)
     }
 
     /// Whether the sets that virtual addresses fall into say anything: the first
@@ -93,20 +105,24 @@ impl CacheShape {
             Some(number) => (number, 1 << 30),
         };
         let size: u64 = number.parse::<u64>().ok()?.checked_mul(scale)?;
-        let (entries, unit) = match level {
-            MissedLevel::Dtlb => (size, 4096),
-            _ => (size / 64, 64),
+        let (entries, unit) = match level.is_of_pages() {
+            true => (size, 4096),
+            false => (size / 64, 64),
         };
         let ways = if ways == "full" { entries } else { ways.parse().ok()? };
         (entries > 0 && ways > 0).then_some(CacheShape { entries, ways, unit })
     }
 
-    /// Of a model as notes name it: `32K/8 L1D, 512K/8 L2, 64/full DTLB`.
+    /// Of a model as notes name it: `32K/8 L1D, 512K/8 L2, 64/full DTLB`. Where
+    /// there is one level of TLBs, what it lacks is walked for.
     pub(crate) fn in_model(model: &str, level: MissedLevel) -> Option<CacheShape> {
-        let mut caches = model.split(", ").filter_map(|cache| cache.split_once(' '));
-        let is_it = |name: &str| name.split([' ', ':']).next() == Some(level.name());
-        let (shape, _) = caches.find(|(_, name)| is_it(name))?;
-        CacheShape::parse(shape, level)
+        let of = |wanted: MissedLevel| {
+            let mut caches = model.split(", ").filter_map(|cache| cache.split_once(' '));
+            let is_it = |name: &str| name.split([' ', ':']).next() == Some(wanted.name());
+            let (shape, _) = caches.find(|(_, name)| is_it(name))?;
+            CacheShape::parse(shape, wanted)
+        };
+        of(level).or_else(|| of(MissedLevel::Dtlb).filter(|_| level == MissedLevel::Stlb))
     }
 }
 
@@ -121,7 +137,9 @@ mod tests {
             ("MEM_LOAD_RETIRED.L2_MISS", Some(MissedLevel::L2)),
             ("mem_load_uops_retired.llc_miss", Some(MissedLevel::L3)),
             ("dtlb_load_miss", Some(MissedLevel::Dtlb)),
-            ("page_walk", Some(MissedLevel::Dtlb)),
+            ("page_walk", Some(MissedLevel::Stlb)),
+            ("dtlb_load_misses.stlb_hit", Some(MissedLevel::Dtlb)),
+            ("mem_inst_retired.stlb_miss_loads", Some(MissedLevel::Stlb)),
             ("l1i_miss", None),
             ("instr_retired", None),
             ("mem_load_retired.l1_hit", None),
@@ -139,6 +157,9 @@ mod tests {
         assert_eq!((l1.entries, l1.ways, l1.sets(), l1.bytes()), (512, 8, 64, 32 << 10));
         let tlb = of(MissedLevel::Dtlb).unwrap();
         assert_eq!((tlb.entries, tlb.sets(), tlb.unit), (64, 1, 4096));
+        assert_eq!(of(MissedLevel::Stlb), Some(tlb), "it has one level");
+        let two = CacheShape::in_model("64/4 DTLB, 1536/12 STLB", MissedLevel::Stlb).unwrap();
+        assert_eq!((two.entries, two.ways), (1536, 12));
         assert_eq!(of(MissedLevel::L3).unwrap().sets(), 32768);
         for bad in ["", "32K", "K/8", "0K/8", "32K/0", "32X/8", "99999999999999999999/8"] {
             assert_eq!(CacheShape::parse(bad, MissedLevel::L1d), None, "{bad:?}");

@@ -42,14 +42,14 @@ pub struct MissEvidence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remedy {
     /// Which kind: `pad`, `colour`, `block`, `pack`, `huge-pages`, `align`,
-    /// `apart`, `prefetch`.
+    /// `apart`, `prefetch`, `swap`, `widths`.
     pub kind: &'static str,
     /// What, in a sentence.
     pub text: String,
 }
 
 impl Remedy {
-    fn new(kind: &'static str, text: impl Into<String>) -> Remedy {
+    pub(crate) fn new(kind: &'static str, text: impl Into<String>) -> Remedy {
         Remedy { kind, text: text.into() }
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn remedies(
         ));
     }
     match (cause, level) {
-        (_, MissedLevel::Dtlb) => all.extend(translations(shape, evidence)),
+        (_, MissedLevel::Dtlb | MissedLevel::Stlb) => all.extend(translations(shape, evidence)),
         (Some(MissClass::Conflict), _) => all.extend(spread(conflict, shape, evidence)),
         (Some(MissClass::Edge), _) => {
             all.push(Remedy::new(
@@ -99,7 +99,8 @@ pub(crate) fn remedies(
         )),
         (None, _) => {}
     }
-    if matches!(cause, Some(MissClass::Cold | MissClass::Capacity)) {
+    let is_of_data = !level.is_of_pages();
+    if is_of_data && matches!(cause, Some(MissClass::Cold | MissClass::Capacity)) {
         all.push(prefetching(evidence));
     }
     all
@@ -117,17 +118,29 @@ fn spread(conflict: f64, shape: CacheShape, evidence: &MissEvidence) -> Option<R
     };
     // Rows an odd number of lines long are in all sets in turn.
     let uneven = |stride: &u64| stride / shape.unit % 2 == 1 && stride.is_multiple_of(shape.unit);
-    let stride = evidence.stride.map(i64::unsigned_abs).filter(|stride| *stride > shape.unit);
-    if let Some(stride) = stride.filter(|stride| !uneven(stride) && !evidence.is_chase) {
+    let steady = evidence.stride.map(i64::unsigned_abs).filter(|_| !evidence.is_chase);
+    if let Some(stride) = steady.filter(|stride| (1..shape.unit).contains(stride)) {
+        return Some(Remedy::new(
+            "pad",
+            format!(
+                "it goes through a line in steps of {stride} bytes and loses it in between: arrays \
+                 that are used together begin a multiple of {} apart; begin each {} bytes further on \
+                 than the one before; {gains}",
+                size(way),
+                shape.unit
+            ),
+        ));
+    }
+    let stride = steady.filter(|stride| *stride > shape.unit);
+    if let Some(stride) = stride.filter(|stride| !uneven(stride)) {
         let lines = if (stride / shape.unit).is_multiple_of(2) { 1 } else { 2 };
         let pad = lines * shape.unit - stride % shape.unit;
         return Some(Remedy::new(
             "pad",
             format!(
-                "pad rows by {pad} bytes: steps of {stride} bytes, over one row or several, fall \
-                 into {} of {} sets as they are; {gains}",
-                sets_of(stride, shape),
-                shape.sets()
+                "pad rows by {pad} bytes: steps of {stride} bytes, over one row or several, {} as \
+                 they are; {gains}",
+                crowded(stride, shape, evidence)
             ),
         ));
     }
@@ -151,6 +164,16 @@ fn spread(conflict: f64, shape: CacheShape, evidence: &MissEvidence) -> Option<R
         "colour",
         format!("spread the lines over the sets: allocate the objects side by side; {gains}"),
     ))
+}
+
+/// Where steps of so many bytes lead: those that are no multiple of a line go on to
+/// other sets after a while.
+fn crowded(stride: u64, shape: CacheShape, evidence: &MissEvidence) -> String {
+    let all = shape.sets();
+    match (stride.is_multiple_of(shape.unit), evidence.effective_sets) {
+        (false, Some(sets)) => format!("are in some {sets:.0} of {all} sets at a time"),
+        _ => format!("fall into {} of {all} sets", sets_of(stride, shape)),
+    }
 }
 
 /// The sets that addresses so far apart fall into.
@@ -287,6 +310,28 @@ mod tests {
             assert!(text.contains("at most"), "{text}");
         }
         assert_eq!((sets_of(2048, L1), sets_of(4096, L1), sets_of(192, L1)), (2, 1, 64));
+    }
+
+    #[test]
+    fn arrays_that_are_used_together_are_padded() {
+        let evidence = MissEvidence {
+            stride: Some(4),
+            stride_share: 0.97,
+            lines_estimated: Some(360),
+            ..MissEvidence::default()
+        };
+        let remedy = &of(MissClass::Conflict, &evidence)[0];
+        assert_eq!(remedy.kind, "pad");
+        assert!(remedy.text.contains("a multiple of 4 KiB apart"), "{remedy:?}");
+        let slanted = MissEvidence {
+            stride: Some(2044),
+            stride_share: 0.98,
+            effective_sets: Some(14.3),
+            ..MissEvidence::default()
+        };
+        let text = &of(MissClass::Conflict, &slanted)[0].text;
+        assert!(text.starts_with("pad rows by 68 bytes: steps of 2044 bytes"), "{text}");
+        assert!(text.contains("in some 14 of 64 sets at a time"), "{text}");
     }
 
     #[test]

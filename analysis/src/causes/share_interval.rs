@@ -31,18 +31,6 @@ impl ShareInterval {
         let end = |value: f64| (value / scale).clamp(0.0, 1.0);
         Some(ShareInterval { share, low: end(centre - spread), high: end(centre + spread) })
     }
-
-    /// Samples that would tell this share from a half, as it is now; None: as
-    /// many as one likes.
-    pub fn samples_to_decide(&self) -> Option<u64> {
-        let off = (self.share - 0.5).abs();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "off is at least 0.01: below 10,000"
-        )]
-        (off >= 0.01).then(|| (Z * Z * 0.25 / (off * off)).ceil() as u64)
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
@@ -68,13 +56,5 @@ mod tests {
             assert!((found.high - high).abs() < 1e-6, "{part} of {all}: {found:?}");
         }
         assert_eq!(ShareInterval::new(0, 0), None);
-    }
-
-    #[test]
-    fn a_share_far_from_a_half_takes_few_samples() {
-        let of = |part| ShareInterval::new(part, 100).unwrap().samples_to_decide();
-        assert_eq!(of(90), Some(7));
-        assert!(of(52).unwrap() > 2000);
-        assert_eq!(of(50), None);
     }
 }

@@ -132,21 +132,41 @@ impl ClassCounts {
             let open = format!("too few samples: {} more would do", LEAST_SAMPLES - total);
             return MissVerdict::open(shares, open);
         }
-        let (Some(most), second) = (shares.first().copied(), shares.get(1).copied()) else {
+        let Some(most) = shares.first().copied() else {
             return MissVerdict::open(shares, "no samples".to_owned());
         };
         let Some(cause) = most.class else {
             return MissVerdict::open(shares, String::new());
         };
-        let is_clear = second.is_none_or(|second| most.share.low > second.share.high);
-        let open = (!is_clear).then(|| match most.share.samples_to_decide() {
-            Some(samples) if samples > total => {
-                format!("two classes are about as large: {} more samples would do", samples - total)
+        let mut others = shares.iter().skip(1).filter(|other| other.class.is_some());
+        let rival = others.next().map_or(0, |other| count(other.class));
+        // Those without a class could be any other's.
+        let ahead = count(Some(cause)).saturating_sub(rival.saturating_add(self.open));
+        let needed = samples_to_decide(ahead, count(Some(cause)).saturating_add(rival), total);
+        let is_clear = shares.len() == 1 || needed.is_some_and(|needed| needed <= total);
+        let open = (!is_clear).then(|| match needed {
+            Some(needed) if self.open == 0 => {
+                format!("two classes are about as large: {} more samples would do", needed - total)
             }
             _ => "two classes are about as large".to_owned(),
         });
         MissVerdict { cause: is_clear.then_some(cause), grade, shares, open }
     }
+}
+
+/// Samples that tell that one class is larger than another by so many of `total`, where
+/// both are `of`: 99.9 % of draws are that close to the truth, as verdicts are many.
+/// None: nothing is ahead.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of samples are far below 2^53, and the sum is at least 1"
+)]
+fn samples_to_decide(ahead: u64, of: u64, total: u64) -> Option<u64> {
+    const Z: f64 = 3.29;
+    let [ahead, of] = [ahead, of].map(|count| count as f64 / total as f64);
+    (ahead > 0.0).then(|| (Z * Z * of / (ahead * ahead)).ceil() as u64)
 }
 
 impl MissVerdict {
@@ -172,6 +192,32 @@ mod tests {
         let verdict = even.verdict(CauseGrade::Exact);
         assert_eq!(verdict.cause, None);
         assert!(verdict.open.unwrap().contains("about as large"));
+    }
+
+    #[test]
+    fn a_class_is_ahead_where_a_draw_does_not_make_it_so() {
+        let of = |capacity, conflict| {
+            let counts = ClassCounts { capacity, conflict, ..ClassCounts::default() };
+            counts.verdict(CauseGrade::Exact)
+        };
+        assert_eq!(of(112, 88).cause, None);
+        assert_eq!(
+            of(112, 88).open.as_deref(),
+            Some("two classes are about as large: 552 more samples would do")
+        );
+        assert_eq!(of(11_200, 8800).cause, Some(MissClass::Capacity));
+        assert_eq!(of(150, 50).cause, Some(MissClass::Capacity));
+    }
+
+    #[test]
+    fn samples_without_a_class_could_be_of_any() {
+        let of = |conflict, open| {
+            let counts = ClassCounts { capacity: 460, conflict, open, ..ClassCounts::default() };
+            counts.verdict(CauseGrade::Measured).cause
+        };
+        assert_eq!(of(300, 0), Some(MissClass::Capacity));
+        assert_eq!(of(300, 150), None, "conflict could be 450");
+        assert_eq!(of(20, 100), Some(MissClass::Capacity));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What counting changes: events, rows, and the instructions of a routine.
 
 use crate::causes::cache_shape::MissedLevel;
+use crate::causes::hindrance::Hindrance;
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::event::Event;
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
+use crate::collect::hindered::HinderedAccesses;
 use crate::collect::miss_streams::MissStreams;
 use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
@@ -30,6 +32,8 @@ pub(crate) struct Counters {
     pub(crate) spots: Option<Spots>,
     /// Misses in order, where their causes were asked for.
     pub(crate) streams: Option<MissStreams>,
+    /// Likewise of accesses that something hinders.
+    pub(crate) hindered: Option<HinderedAccesses>,
     /// Accesses by line, where shared ones were asked for.
     pub(crate) shared: Option<SharedLines>,
 }
@@ -51,6 +55,7 @@ impl Counters {
             sieve: Sieve::new(query.class),
             spots: query.target.clone().map(Spots::new),
             streams: query.causes.is_some().then(MissStreams::new),
+            hindered: query.causes.is_some().then(HinderedAccesses::default),
             shared: query.shared_lines.map(SharedLines::new),
         }
     }
@@ -107,6 +112,11 @@ impl Counters {
                 if let Some(shape) = causes.shape(level, says("model")) {
                     streams.judge(event.leader, level, shape);
                 }
+            }
+            if let (Some(hindered), Some(hindrance)) =
+                (&mut self.hindered, Hindrance::of_event(&event.name))
+            {
+                hindered.judge(event.leader, hindrance);
             }
             self.events.push(event);
         }
@@ -177,6 +187,9 @@ impl Counters {
         event.outside = event.outside.saturating_add(u64::from(is_outside));
         if let Some(streams) = &mut self.streams {
             streams.count(leader, &mut sample, one, lookup);
+        }
+        if let Some(hindered) = &mut self.hindered {
+            hindered.count(leader, &mut sample, one, lookup);
         }
         if let Some(shared) = &mut self.shared {
             let transfers = shared.has_transfers.then_some(event.is_of_transfers);

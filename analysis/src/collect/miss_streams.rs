@@ -4,33 +4,21 @@
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::footprint::Footprint;
 use crate::causes::set_counts::SetCounts;
-use crate::causes::stack_distances::StackDistances;
 use crate::causes::step_sizes::StepSizes;
 use crate::causes::verdict::ClassCounts;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::collect::unit_key::{MOST_UNITS, UnitKey};
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
-use record::{Tid, Time};
+use record::data_src::{Operation, Snoop};
+use record::{Pid, Tid, Time};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use symbolizer::{ObjectId, Place, SampledAddress};
 
-/// Instructions with their objects, and misses, that are kept.
-const MOST_UNITS: usize = 1 << 14;
+/// Misses that are kept.
 const MOST_MISSES: usize = 1 << 22;
-
-/// An instruction that misses on an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct UnitKey {
-    event: usize,
-    site: Place,
-    /// A variable, or why there is none.
-    object: Atom,
-    /// What is mapped there.
-    data: Option<ObjectId>,
-}
 
 /// What was sampled of one instruction on one object.
 #[derive(Clone, Debug)]
@@ -72,27 +60,22 @@ struct FirstMiss {
 }
 
 /// A miss in its thread's stream.
-#[derive(Clone, Copy, Debug)]
-struct StreamedMiss {
-    time: Time,
-    line: u64,
-    unit: u32,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StreamedMiss {
+    pub(crate) time: Time,
+    pub(crate) pid: Pid,
+    pub(crate) line: u64,
+    pub(crate) unit: u32,
+    /// The line came from another core, which had modified it.
+    pub(crate) is_transfer: bool,
+    pub(crate) writes: bool,
 }
 
-/// What became of the misses of a unit, in samples, by the distance to the last
-/// miss of the same line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DistanceCounts {
-    /// The stream had no miss of the line before.
-    pub(crate) first: u64,
-    /// Fewer distinct lines in between than the cache holds, by a tenth of it.
-    pub(crate) within: u64,
-    /// About as many: lines that hit in between are not seen.
-    pub(crate) edge: u64,
-    /// More than that, by a tenth.
-    pub(crate) beyond: u64,
-    /// Those with a line before, by the lines that a cache must hold.
-    sizes: BTreeMap<u64, u64>,
+/// The misses of a thread that one event sampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MissStream {
+    pub(crate) tid: Tid,
+    pub(crate) misses: Vec<StreamedMiss>,
 }
 
 /// Everything that was counted for causes.
@@ -153,15 +136,16 @@ impl MissStreams {
         lookup: &mut Lookup,
     ) {
         let Some((_, shape)) = self.judged(event) else { return };
-        let (Ok(site), Ok(address)) = (sample.place(lookup), sample.address()) else {
+        let (Ok(key), Ok(address)) = (UnitKey::of(event, sample, lookup), sample.address()) else {
             *self.without_address.entry(event).or_default() += 1;
             return;
         };
-        let data = sample.data(lookup);
-        let object = data.map_or_else(Atom::lack, |place| lookup.variable(place));
-        let place = data.ok();
-        let key = UnitKey { event, site, object, data: place.map(|place| place.object) };
-        let first = FirstMiss { witness: sample.held.at(), place, address };
+        let witness = sample.held.at();
+        let place = match self.by_key.contains_key(&key) {
+            true => None,
+            false => sample.data(lookup).ok(),
+        };
+        let first = FirstMiss { witness, place, address };
         let Some(number) = self.number(key, shape, first) else {
             self.left_out += 1;
             return;
@@ -178,7 +162,15 @@ impl MissStreams {
             return;
         }
         self.kept += 1;
-        let miss = StreamedMiss { time: sample.held.time, line, unit: number };
+        let source = sample.words.data_src;
+        let miss = StreamedMiss {
+            time: sample.held.time,
+            pid: sample.held.pid(),
+            line,
+            unit: number,
+            is_transfer: source.is_some_and(|it| it.snoop().contains(Snoop::HITM)),
+            writes: source.is_some_and(|it| it.operation().contains(Operation::STORE)),
+        };
         self.streams.entry((event, tid)).or_default().push(miss);
     }
 
@@ -213,22 +205,18 @@ impl MissStreams {
         Some(number)
     }
 
-    /// Distances of each unit's misses, of an event of which every miss was
-    /// sampled.
-    pub(crate) fn distances(&mut self, event: usize, shape: CacheShape) -> Vec<DistanceCounts> {
-        let mut counts = vec![DistanceCounts::default(); self.units.len()];
-        for ((of, _), misses) in &mut self.streams {
-            if *of != event {
-                continue;
-            }
-            // Rings of several CPUs are emptied one after the other.
-            misses.sort_by_key(|miss| miss.time);
-            let mut distances = StackDistances::new(misses.len());
-            for miss in misses {
-                counts[miss.unit as usize].add(distances.next(miss.line), shape.entries);
-            }
-        }
-        counts
+    /// The misses of each thread that an event sampled, in order.
+    pub(crate) fn of_threads(&mut self, event: usize) -> Vec<MissStream> {
+        let of = self.streams.iter_mut().filter(|((of, _), _)| *of == event);
+        let mut all: Vec<MissStream> = of
+            .map(|((_, tid), misses)| {
+                // Rings of several CPUs are emptied one after the other.
+                misses.sort_by_key(|miss| miss.time);
+                MissStream { tid: *tid, misses: std::mem::take(misses) }
+            })
+            .collect();
+        all.sort_by_key(|stream| stream.tid);
+        all
     }
 
     /// What a reader must know of what there was no room for.
@@ -241,14 +229,6 @@ impl MissStreams {
             )
         });
         told.into_iter().collect()
-    }
-
-    /// Distinct lines of all units of an event together.
-    pub(crate) fn footprint(&self, event: usize) -> Footprint {
-        let mut all = Footprint::default();
-        let of = self.streams.iter().filter(|((of, _), _)| *of == event);
-        of.flat_map(|(_, misses)| misses).for_each(|miss| all.add(miss.line));
-        all
     }
 }
 
@@ -271,67 +251,5 @@ impl MissUnit {
         let first = 65_u64.saturating_sub(width.clamp(1, 64));
         let offsets = (0_u64..).zip(self.offsets.iter());
         offsets.filter(|(offset, _)| *offset >= first).map(|(_, count)| count).sum()
-    }
-}
-
-impl DistanceCounts {
-    fn add(&mut self, distance: Option<u64>, holds: u64) {
-        let Some(distance) = distance else {
-            self.first += 1;
-            return;
-        };
-        let tenth = holds / 10;
-        match distance {
-            distance if distance < holds - tenth => self.within += 1,
-            distance if distance <= holds + tenth => self.edge += 1,
-            _ => self.beyond += 1,
-        }
-        *self.sizes.entry(size_for(distance)).or_default() += 1;
-    }
-
-    /// The lines of the smallest cache, fully associative, that would have nine of
-    /// ten of those with a line before. None: there are none.
-    pub(crate) fn fits_from(&self) -> Option<u64> {
-        let enough = self.sizes.values().sum::<u64>().div_ceil(10).saturating_mul(9);
-        let mut sum = 0;
-        let mut sizes = self.sizes.iter();
-        let size = sizes.find(|(_, count)| {
-            sum += **count;
-            sum >= enough
-        });
-        size.map(|(size, _)| *size)
-    }
-}
-
-/// The next size of caches, a power of two lines or one and a half of it.
-fn size_for(lines: u64) -> u64 {
-    let power = lines.checked_next_power_of_two().unwrap_or(u64::MAX);
-    let smaller = power / 4 * 3;
-    if smaller >= lines { smaller } else { power }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_are_told_by_the_size_of_the_cache() {
-        let mut counts = DistanceCounts::default();
-        for distance in [None, Some(1), Some(460), Some(462), Some(512), Some(563), Some(564)] {
-            counts.add(distance, 512);
-        }
-        let DistanceCounts { first, within, edge, beyond, .. } = counts;
-        assert_eq!((first, within, edge, beyond), (1, 2, 3, 1));
-    }
-
-    #[test]
-    fn sizes_are_those_of_caches() {
-        let sizes = [1, 2, 3, 4, 5, 6, 7, 513, 769, 8193].map(size_for);
-        assert_eq!(sizes, [1, 2, 3, 4, 6, 6, 8, 768, 1024, 12288]);
-        let mut counts = DistanceCounts::default();
-        assert_eq!(counts.fits_from(), None);
-        (0..95).for_each(|_| counts.add(Some(700), 512));
-        (0..5).for_each(|_| counts.add(Some(100_000), 512));
-        assert_eq!(counts.fits_from(), Some(768), "nine of ten");
     }
 }

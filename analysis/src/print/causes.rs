@@ -1,9 +1,10 @@
 //! Causes of misses as text for a terminal.
 
 use crate::causes::remedy::size;
-use crate::causes::{CauseGrade, ClassShare, MissEvidence, MissedLevel};
+use crate::causes::{CauseGrade, ClassShare, MissEvidence};
+use crate::print::hindrances;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
-use crate::report::{CauseReport, CauseRow, EventCauses};
+use crate::report::{CauseReport, CauseRow, EventCauses, SiteCell};
 use std::fmt::Write;
 
 /// All events, `top` rows of each: what misses on what, why, how that is known,
@@ -14,22 +15,61 @@ pub fn render(causes: &CauseReport, top: usize, style: Style) -> String {
     for text in &causes.notes {
         out.push_str(&note(text, style));
     }
+    let head = |event: &str| {
+        let of = causes.report.events.iter().position(|it| it.name == event);
+        of.and_then(|index| heads.get(index)).map_or("", String::as_str)
+    };
     for event in &causes.events {
-        let of = causes.report.events.iter().position(|it| it.name == event.event);
-        out.push_str(of.and_then(|index| heads.get(index)).map_or("", String::as_str));
+        out.push_str(head(&event.event));
         out.push_str(&note(&judged_by(event), style));
         for (number, row) in (1..).zip(event.rows.iter().take(top)) {
             card(number, row, event, style, &mut out);
         }
-        if let Some(more) = event.rows.len().checked_sub(top).filter(|more| *more > 0) {
-            let left = &event.rows[top..];
-            let samples = left.iter().map(|row| row.samples).fold(0_u64, u64::saturating_add);
-            let (rows, samples) =
-                (number_of(more as u64, "more row"), number_of(samples, "sample"));
-            out.push_str(&note(&format!("{rows}, {samples}"), style));
-        }
+        more_rows(event.rows.iter().skip(top).map(|row| row.samples), style, &mut out);
+    }
+    for event in &causes.hindrances {
+        out.push_str(head(&event.event));
+        hindrances::render(event, top, style, &mut out);
     }
     out
+}
+
+/// What is left of an event, by the samples of each row.
+pub(crate) fn more_rows(left: impl Iterator<Item = u64>, style: Style, out: &mut String) {
+    let (mut rows, mut samples) = (0_u64, 0_u64);
+    for of in left {
+        rows += 1;
+        samples = samples.saturating_add(of);
+    }
+    if rows > 0 {
+        let (rows, samples) = (number_of(rows, "more row"), number_of(samples, "sample"));
+        out.push_str(&note(&format!("{rows}, {samples}"), style));
+    }
+}
+
+/// Above what is said of an instruction and an object.
+pub(crate) fn heading(
+    number: usize,
+    shares: &str,
+    site: &SiteCell,
+    data: &str,
+    style: Style,
+) -> String {
+    let (bold, plain) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    format!(
+        "\n{bold}{number:>2}. {shares}  {}  on {}{plain}  ({})\n",
+        printable(&routine_of(site)),
+        printable(data),
+        printable(&site.object)
+    )
+}
+
+/// An instruction by its routine, or its address.
+pub(crate) fn routine_of(site: &SiteCell) -> String {
+    match &site.routine {
+        Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
+        Err(unknown) => format!("{:#x} {}", site.address, unknown.tag),
+    }
 }
 
 fn judged_by(event: &EventCauses) -> String {
@@ -38,9 +78,9 @@ fn judged_by(event: &EventCauses) -> String {
         1 => "fully associative".to_owned(),
         sets => format!("{} ways, {sets} sets", shape.ways),
     };
-    let holds = match level {
-        MissedLevel::Dtlb => number_of(shape.entries, "entry").replace("entrys", "entries"),
-        _ => size(shape.bytes()),
+    let holds = match level.is_of_pages() {
+        true => number_of(shape.entries, "entry").replace("entrys", "entries"),
+        false => size(shape.bytes()),
     };
     let mut text = format!("judged by {} of {holds}, {ways}; {}", level.name(), event.method);
     if event.without_address > 0 {
@@ -50,21 +90,9 @@ fn judged_by(event: &EventCauses) -> String {
 }
 
 fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &mut String) {
-    let (bold, plain) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    let routine = match &row.site.routine {
-        Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
-        Err(unknown) => format!("{:#x} {}", row.site.address, unknown.tag),
-    };
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "\n{bold}{number:>2}. {}{}  {}  on {}{plain}  ({})",
-        percent(row.share),
-        row.cycle_share.map_or_else(String::new, |of| format!(", {} of cycles,", percent(of))),
-        printable(&routine),
-        printable(&row.data),
-        printable(&row.site.object)
-    );
+    let cycles = row.cycle_share.map(|of| format!(", {} of cycles,", percent(of)));
+    let of_all = percent(row.share) + &cycles.unwrap_or_default();
+    out.push_str(&heading(number, &of_all, &row.site, &row.data, style));
     let verdict = match (row.verdict.cause, row.verdict.grade) {
         (Some(cause), grade) => format!("{}, {}", cause.word(), grade.name()),
         (None, CauseGrade::Undetermined) => "undetermined".to_owned(),
@@ -75,6 +103,7 @@ fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &
     lines.extend(evidence(&row.evidence, event));
     lines.extend(row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text)));
     for line in lines {
+        // Writing to a String cannot fail.
         let _ = writeln!(out, "     {line}");
     }
 }
@@ -104,7 +133,7 @@ fn evidence(of: &MissEvidence, event: &EventCauses) -> Vec<String> {
     if let Some(misses) = of.misses_per_line {
         let _ = write!(first, ", {misses:.1} misses each");
     }
-    if event.level != MissedLevel::Dtlb {
+    if !event.level.is_of_pages() {
         let _ = write!(first, ", in {}", number_of(of.pages, "page"));
     }
     lines.push(first);

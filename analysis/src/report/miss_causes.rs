@@ -5,15 +5,18 @@ use crate::causes::object_extent::ObjectExtent;
 use crate::causes::remedy::{MissEvidence, Remedy, remedies};
 use crate::causes::verdict::MissVerdict;
 use crate::code::access_shape::{AccessShape, access_shape};
-use crate::collect::miss_streams::{DistanceCounts, MissStreams, MissUnit};
+use crate::collect::miss_distances::DistanceCounts;
+use crate::collect::miss_spans::SpanCounts;
+use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::name::cell::{Cell, SiteCell};
 use crate::name::lookup::{Lookup, PlaceKind};
 use crate::query::Weighting;
 use crate::ratio::ratio;
-use crate::report::way_to_judge::WayToJudge;
-use crate::report::{EventReport, Report};
+use crate::report::way_to_judge::{Judge, UnitPast, WayToJudge};
+use crate::report::{EventHindrances, EventReport, Report};
 use record::MissClass;
 use serde::{Serialize, Serializer};
+use symbolizer::{Place, SampledAddress};
 
 /// Code behind an access that is looked at, bytes.
 const LOOKED_AT: u64 = 96;
@@ -30,6 +33,8 @@ pub struct CauseReport {
     pub hardmeter_causes: u32,
     /// One an event that is about a cache or TLB.
     pub events: Vec<EventCauses>,
+    /// One an event that is about accesses that something hinders.
+    pub hindrances: Vec<EventHindrances>,
     /// What the reader must know to read it right, in sentences.
     pub notes: Vec<String>,
     /// What was counted in all, as `ebs report` says above a table.
@@ -105,17 +110,27 @@ pub(crate) fn event_causes(
 ) -> Option<EventCauses> {
     let (level, shape) = streams.judged(leader)?;
     let way = WayToJudge::of(event, leader, streams);
-    let distances = match way {
-        WayToJudge::Distances => streams.distances(leader, shape),
-        WayToJudge::Classes if is_each(event) => streams.distances(leader, shape),
-        WayToJudge::Classes | WayToJudge::Footprint { .. } => Vec::new(),
+    let threads = streams.of_threads(leader);
+    let counts_all = is_each(event) && way != WayToJudge::Footprint;
+    let distances = match counts_all {
+        true => DistanceCounts::of_units(&threads, streams.units.len(), level, shape),
+        false => Vec::new(),
     };
+    let spans = match way {
+        WayToJudge::Footprint => SpanCounts::of_units(&threads, &streams.units, level),
+        WayToJudge::Classes | WayToJudge::Distances => Vec::new(),
+    };
+    drop(threads);
     let of_event = streams.units.iter().filter(|unit| unit.event == leader);
     let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.cycles));
     let judged = JudgedEvent { event, level, shape, way, cycles };
     let units = streams.units.iter().enumerate().filter(|(_, unit)| unit.event == leader);
-    let mut rows: Vec<CauseRow> =
-        units.map(|(number, unit)| judged.row(unit, distances.get(number), lookup)).collect();
+    let mut rows: Vec<CauseRow> = units
+        .map(|(number, unit)| {
+            let past = UnitPast { distances: distances.get(number), span: spans.get(number) };
+            judged.row(unit, past, lookup)
+        })
+        .collect();
     let weight = |row: &CauseRow| (row.cycles.unwrap_or(0), row.events);
     rows.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.site.cmp(&b.site)));
     Some(EventCauses {
@@ -150,15 +165,12 @@ impl JudgedEvent<'_> {
             || (self.way == WayToJudge::Classes && is_each(self.event))
     }
 
-    fn row(
-        &self,
-        unit: &MissUnit,
-        distances: Option<&DistanceCounts>,
-        lookup: &mut Lookup,
-    ) -> CauseRow {
-        let verdict = self.way.verdict(unit, distances, self.shape, self.level);
-        let fits_from = distances.and_then(DistanceCounts::fits_from);
-        let evidence = self.evidence(unit, access_of(unit, lookup), fits_from);
+    fn row(&self, unit: &MissUnit, past: UnitPast<'_>, lookup: &mut Lookup) -> CauseRow {
+        let judge = Judge { level: self.level, shape: self.shape };
+        let verdict = self.way.verdict(unit, past, judge);
+        let fits_from = past.distances.and_then(DistanceCounts::fits_from);
+        let access = access_of(unit.site, unit.witness, lookup);
+        let evidence = self.evidence(unit, access, fits_from);
         let conflict = verdict.shares.iter().find(|share| share.class == Some(MissClass::Conflict));
         let conflict = conflict.map_or(0.0, |share| share.share.share);
         let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
@@ -197,7 +209,7 @@ impl JudgedEvent<'_> {
         let estimated = match self.way {
             WayToJudge::Distances => Some(lines),
             WayToJudge::Classes if self.is_each() => Some(lines),
-            WayToJudge::Classes | WayToJudge::Footprint { .. } => {
+            WayToJudge::Classes | WayToJudge::Footprint => {
                 unit.lines.estimated().map(|it| it.round() as u64)
             }
         };
@@ -236,10 +248,14 @@ fn extent(unit: &MissUnit, width: Option<u64>, lookup: &mut Lookup) -> ObjectExt
     ObjectExtent { start, size, is_variable: false }
 }
 
-/// What the instruction of a unit accesses, where its code can be had.
-fn access_of(unit: &MissUnit, lookup: &mut Lookup) -> Option<AccessShape> {
-    let start = unit.site.address;
-    let text = lookup.symbolizer.text(unit.witness, &(start..start.saturating_add(LOOKED_AT)));
-    let text = text.ok()?;
-    access_shape(&text.bytes, text.bits?, unit.witness.address)
+/// What an instruction accesses, where its code can be had; a sample of it says whose
+/// memory that is in.
+pub(super) fn access_of(
+    site: Place,
+    witness: SampledAddress,
+    lookup: &mut Lookup,
+) -> Option<AccessShape> {
+    let start = site.address;
+    let text = lookup.symbolizer.text(witness, &(start..start.saturating_add(LOOKED_AT))).ok()?;
+    access_shape(&text.bytes, text.bits?, witness.address)
 }

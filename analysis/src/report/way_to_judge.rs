@@ -1,21 +1,22 @@
 //! How the misses of an event can be judged.
 
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
-use crate::causes::verdict::{CauseGrade, ClassCounts, MissVerdict};
-use crate::collect::miss_streams::{DistanceCounts, MissStreams, MissUnit};
+use crate::causes::verdict::{CauseGrade, ClassCounts, LEAST_SAMPLES, MissVerdict};
+use crate::collect::miss_distances::DistanceCounts;
+use crate::collect::miss_spans::SpanCounts;
+use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::report::EventReport;
 
 /// What an event's samples tell of each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WayToJudge {
     /// Each has its class from the model of the cache.
     Classes,
     /// They are all misses: the gaps between those of a line are known.
     Distances,
     /// They are some of them, drawn at random: how many lines there are can be
-    /// estimated, at least so many.
-    /// None: no line was sampled twice.
-    Footprint { lines: Option<f64> },
+    /// estimated.
+    Footprint,
 }
 
 impl WayToJudge {
@@ -27,7 +28,7 @@ impl WayToJudge {
         let is_each = event.totals.counted == event.totals.period;
         match is_each && !has_gaps(event) && streams.left_out == 0 {
             true => WayToJudge::Distances,
-            false => WayToJudge::Footprint { lines: streams.footprint(leader).estimated() },
+            false => WayToJudge::Footprint,
         }
     }
 
@@ -43,7 +44,7 @@ impl WayToJudge {
                 "every miss was sampled: classes by the distinct lines missed between two misses of a line"
                     .to_owned()
             }
-            WayToJudge::Footprint { .. } => {
+            WayToJudge::Footprint => {
                 let why = match event.totals.counted == event.totals.period {
                     true => "samples are missing in between",
                     false => "misses in between were not sampled",
@@ -57,29 +58,57 @@ impl WayToJudge {
     }
 
     /// What becomes of a unit's samples.
-    pub(crate) fn verdict(
-        self,
-        unit: &MissUnit,
-        distances: Option<&DistanceCounts>,
-        shape: CacheShape,
-        level: MissedLevel,
-    ) -> MissVerdict {
+    pub(crate) fn verdict(self, unit: &MissUnit, past: UnitPast<'_>, judge: Judge) -> MissVerdict {
         match self {
             WayToJudge::Classes => unit.classes.verdict(CauseGrade::Exact),
             WayToJudge::Distances => {
-                let counts = distances.map(|of| ClassCounts {
-                    cold: of.first,
-                    conflict: of.within,
-                    edge: of.edge,
-                    capacity: of.beyond,
-                    ..ClassCounts::default()
-                });
-                let counts = counts.unwrap_or_default();
-                counts.verdict(CauseGrade::Measured)
+                by_distances(past.distances.cloned().unwrap_or_default(), judge)
             }
-            WayToJudge::Footprint { lines } => by_footprint(unit, lines, shape, level),
+            WayToJudge::Footprint => {
+                by_footprint(unit, past.span.copied().unwrap_or_default(), judge)
+            }
         }
     }
+}
+
+/// What is known of what was missed between the samples of a unit, where it was
+/// asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnitPast<'p> {
+    pub(crate) distances: Option<&'p DistanceCounts>,
+    pub(crate) span: Option<&'p SpanCounts>,
+}
+
+/// By which cache misses are judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judge {
+    pub(crate) level: MissedLevel,
+    pub(crate) shape: CacheShape,
+}
+
+/// By the lines in between. Where these are as many as the cache holds, nearly, the
+/// hits in between decide that nobody saw.
+fn by_distances(of: DistanceCounts, judge: Judge) -> MissVerdict {
+    let counts = ClassCounts {
+        cold: of.first,
+        sharing: of.taken,
+        conflict: of.within,
+        edge: of.edge,
+        capacity: of.beyond,
+        open: of.near,
+    };
+    let verdict = counts.verdict(CauseGrade::Measured);
+    if of.near == 0 || verdict.cause.is_some() || counts.total() < LEAST_SAMPLES {
+        return verdict;
+    }
+    let why = format!(
+        "{0} to {1} {2}s were missed between two misses of a {2}, for {1}: conflict or edge, as hits in \
+         between are not seen; --classify exact tells",
+        judge.shape.entries - judge.shape.entries / 10,
+        judge.shape.entries,
+        judge.level.unit()
+    );
+    MissVerdict::open(verdict.shares, why)
 }
 
 /// Whether misses are missing between those that were sampled.
@@ -92,20 +121,16 @@ fn has_gaps(event: &EventReport) -> bool {
 }
 
 /// By the lines that there are: those that all fit into the cache and are missed
-/// again and again are in each other's way; of lines that are missed once, each
-/// miss is the first.
+/// again and again are in each other's way, or taken by other threads; of lines
+/// that are missed once, each miss is the first.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "counts of samples are far below 2^53"
 )]
-fn by_footprint(
-    unit: &MissUnit,
-    whole: Option<f64>,
-    shape: CacheShape,
-    level: MissedLevel,
-) -> MissVerdict {
+fn by_footprint(unit: &MissUnit, span: SpanCounts, judge: Judge) -> MissVerdict {
+    let Judge { level, shape } = judge;
     let samples = unit.sum.count;
     let interval = unit.sum.period as f64 / samples.max(1) as f64;
     let repeated = unit.lines.sampled() < samples;
@@ -113,24 +138,33 @@ fn by_footprint(
     // misses, at 95 %.
     let once = !repeated && 6.0 * interval / samples.max(1) as f64 <= 1.5;
     let own = unit.lines.estimated();
-    let firsts = own.map_or(samples as f64, |own| own / interval);
-    let cold = if once { samples } else { firsts.min(samples as f64) as u64 };
-    let again = samples - cold;
-    let all_fit = whole.is_some_and(|whole| whole <= shape.entries as f64);
+    // A tenth is left for lines that always hit, which no sample shows.
+    let room = shape.entries - shape.entries / 10;
+    let all_fit = span.at_most.is_some_and(|lines| lines < room as f64);
     let counts = if all_fit && repeated {
-        ClassCounts { cold, conflict: again, ..ClassCounts::default() }
+        let firsts = own.map_or(0.0, |own| own / interval);
+        let sharing = span.transfers.min(samples);
+        let open = span.contested.min(samples - sharing);
+        let cold = (firsts as u64).min(samples - sharing - open);
+        let conflict = samples - sharing - open - cold;
+        ClassCounts { cold, sharing, conflict, open, ..ClassCounts::default() }
     } else if once {
-        ClassCounts { cold, ..ClassCounts::default() }
+        ClassCounts { cold: samples, ..ClassCounts::default() }
     } else {
         ClassCounts { open: samples, ..ClassCounts::default() }
     };
     let verdict = counts.verdict(CauseGrade::Likely);
-    if counts.open == 0 || verdict.open.is_some() {
+    if counts.open == 0 || verdict.cause.is_some() || verdict.open.is_some() {
         return verdict;
     }
     let holds = shape.entries;
     let unit_name = level.unit();
-    let why = if let Some(lines) = own.map(f64::round) {
+    let why = if all_fit && repeated {
+        format!(
+            "other threads missed these {unit_name}s, too: conflict or sharing is told by all misses \
+             of a while (-i 1), or by `ebs c2c`"
+        )
+    } else if let Some(lines) = own.map(f64::round) {
         format!(
             "at least {lines} {unit_name}s, which come again, for {holds}: capacity or conflict is \
              told by all misses of a while (-i 1)"

@@ -78,12 +78,13 @@ fn queried(geometry: &Geometry, is_typed: bool) -> Vec<QueriedCache> {
         shape.filter(|shape| shape.entries > 0).map(|shape| QueriedCache { level, shape, is_typed })
     };
     // A walk is made where no level of the TLB has the page.
-    let translations = geometry.stlb.or(geometry.dtlb).map(tlb);
+    let walked = geometry.stlb.or(geometry.dtlb).map(tlb);
     let all = [
         of(MissedLevel::L1d, geometry.l1d.map(cache)),
         of(MissedLevel::L2, geometry.l2.map(cache)),
         of(MissedLevel::L3, geometry.l3.map(cache)),
-        of(MissedLevel::Dtlb, translations),
+        of(MissedLevel::Dtlb, geometry.dtlb.map(tlb)),
+        of(MissedLevel::Stlb, walked),
     ];
     all.into_iter().flatten().collect()
 }

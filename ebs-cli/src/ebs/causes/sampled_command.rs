@@ -18,7 +18,7 @@ const MOST_EMULATED: u64 = 1_000_000;
 /// Whether samples of a type have classes where the PMU is emulated: misses of
 /// data caches.
 pub(super) fn is_classified(name: &str) -> bool {
-    MissedLevel::of_event(name).is_some_and(|level| level != MissedLevel::Dtlb)
+    MissedLevel::of_event(name).is_some_and(|level| !level.is_of_pages())
 }
 
 /// The recording of a command that has ended.
