@@ -52,6 +52,8 @@ mod hostile;
 mod in_kernel;
 /// The kernel's names in recordings.
 mod kernel_symbols;
+/// Programs whose cause is known.
+mod known_causes;
 /// Objects in other layouts, tried in the model.
 mod layouts;
 /// What ends `ebs`, and not its target.
