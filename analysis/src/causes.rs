@@ -4,6 +4,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `access_sources` | whether other nodes, or walks, were waited for |
 //! | `cache_shape` | the cache that misses are judged by |
 //! | `stack_distances` | distinct lines between two misses of the same line |
 //! | `footprint` | how many distinct lines there are |
@@ -17,6 +18,7 @@
 //! | `verdict` | the cause, and how sure it is |
 //! | `remedy` | what to change |
 
+pub(crate) mod access_sources;
 pub(crate) mod cache_shape;
 pub(crate) mod footprint;
 pub(crate) mod hindrance;

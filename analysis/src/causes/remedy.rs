@@ -36,13 +36,19 @@ pub struct MissEvidence {
     /// The smallest cache that would have nine of ten of what missed again, bytes,
     /// in steps of half an octave; None: not all misses were sampled.
     pub fits_from: Option<u64>,
+    /// The share of samples whose data came from another node's memory or caches,
+    /// 0 to 1; None: no sample says.
+    pub remote_share: Option<f64>,
+    /// The share that waited for a walk of the page tables, 0 to 1; None: no
+    /// sample says.
+    pub walk_share: Option<f64>,
 }
 
 /// A change to try.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remedy {
     /// Which kind: `pad`, `colour`, `block`, `pack`, `huge-pages`, `align`,
-    /// `apart`, `prefetch`, `swap`, `widths`.
+    /// `apart`, `prefetch`, `swap`, `widths`, `place`.
     pub kind: &'static str,
     /// What, in a sentence.
     pub text: String,
@@ -73,6 +79,7 @@ pub(crate) fn remedies(
             ),
         ));
     }
+    all.extend(elsewhere(evidence));
     match (cause, level) {
         (_, MissedLevel::Dtlb | MissedLevel::Stlb) => all.extend(translations(shape, evidence)),
         (Some(MissClass::Conflict), _) => all.extend(spread(conflict, shape, evidence)),
@@ -104,6 +111,19 @@ pub(crate) fn remedies(
         all.push(prefetching(evidence));
     }
     all
+}
+
+/// Memory of another node.
+fn elsewhere(evidence: &MissEvidence) -> Option<Remedy> {
+    let share = evidence.remote_share.filter(|share| *share > 0.1)?;
+    Some(Remedy::new(
+        "place",
+        format!(
+            "{:.0} % came from another node: memory is on the node of the thread that writes it \
+             first; have each thread make what it uses (or numactl --interleave what all use)",
+            share * 100.0
+        ),
+    ))
 }
 
 /// Sets that are not used are put to use.

@@ -1,6 +1,7 @@
 //! Misses of each thread in order, and what the addresses of each instruction
 //! on each object have in common.
 
+use crate::causes::access_sources::AccessSources;
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::footprint::Footprint;
 use crate::causes::set_counts::SetCounts;
@@ -44,6 +45,7 @@ pub(crate) struct MissUnit {
     pub(crate) pages: Footprint,
     pub(crate) sets: SetCounts,
     pub(crate) strides: StepSizes,
+    pub(crate) sources: AccessSources,
     /// Samples whose first and last byte are in two lines, if the access has a
     /// width of so many bytes: by the offset in the line, 64 of them.
     pub(crate) offsets: Box<[u64; 64]>,
@@ -155,6 +157,7 @@ impl MissStreams {
         unit.add(address, line, tid);
         unit.sum.join(one);
         unit.classes.add(sample.words.class);
+        unit.sources.add(sample.words.data_src.unwrap_or_default());
         let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);
         unit.cycles = unit.cycles.saturating_add(cycles);
         if self.kept >= MOST_MISSES {
@@ -198,6 +201,7 @@ impl MissStreams {
             pages: Footprint::default(),
             sets: SetCounts::new(usize::try_from(shape.sets()).unwrap_or(1).min(1 << 16)),
             strides: StepSizes::default(),
+            sources: AccessSources::default(),
             offsets: Box::new([0; 64]),
             last: FxHashMap::default(),
         });

@@ -161,5 +161,13 @@ fn evidence(of: &MissEvidence, event: &EventCauses) -> Vec<String> {
         steps.push(format!("{} cross the end of a line", percent(of.split_share)));
     }
     lines.extend((!steps.is_empty()).then(|| steps.join("; ")));
+    let mut sources = Vec::new();
+    if let Some(share) = of.remote_share.filter(|share| *share > 0.0) {
+        sources.push(format!("{} came from another node", percent(share)));
+    }
+    if let Some(share) = of.walk_share.filter(|share| *share > 0.0 && !event.level.is_of_pages()) {
+        sources.push(format!("{} waited for a walk of the page tables", percent(share)));
+    }
+    lines.extend((!sources.is_empty()).then(|| sources.join("; ")));
     lines
 }

@@ -234,6 +234,8 @@ impl JudgedEvent<'_> {
             is_chase: access.is_some_and(|access| access.is_chase),
             split_share: width.map_or(0.0, |width| ratio(unit.splits(width), unit.sum.count)),
             fits_from: fits_from.map(|lines| lines.saturating_mul(self.shape.unit)),
+            remote_share: unit.sources.remote_share(),
+            walk_share: unit.sources.walk_share(),
         }
     }
 }
