@@ -40,8 +40,10 @@ pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;
 
 use crate::collect::registers::Register;
+use crate::collect::row_count::Sum;
 use crate::query::Weighting;
 use crate::query::key::Key;
+use crate::ratio::ratio;
 use record::IpMeaning;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -176,6 +178,16 @@ pub struct EventReport {
     pub levels: Vec<String>,
     /// Register histograms, when asked for.
     pub registers: Vec<Register>,
+}
+
+impl EventReport {
+    /// What share of the event some samples are, 0 to 1, by what it is weighted by.
+    pub(crate) fn share_of(&self, own: Sum) -> f64 {
+        match self.weighting {
+            Weighting::Count => ratio(own.count, self.totals.counted),
+            Weighting::Period => ratio(own.period, self.totals.period),
+        }
+    }
 }
 
 fn word<S: Serializer>(meaning: &IpMeaning, serializer: S) -> Result<S::Ok, S::Error> {

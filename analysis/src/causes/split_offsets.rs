@@ -9,36 +9,47 @@ const PAGE: u64 = 4096;
 /// Lines of a page.
 const LINES: u64 = PAGE / LINE;
 
-/// First bytes of accesses, by where they are in a line.
+/// How many accesses begin at each offset in a line.
 #[derive(Clone, Debug)]
+pub(crate) struct LineOffsets(Box<[u64; OFFSETS]>);
+
+impl Default for LineOffsets {
+    fn default() -> LineOffsets {
+        LineOffsets(Box::new([0; OFFSETS]))
+    }
+}
+
+impl LineOffsets {
+    pub(crate) fn add(&mut self, address: u64) {
+        self.0[usize::try_from(address % LINE).unwrap_or(0)] += 1;
+    }
+
+    /// Those that cross the end of the line, if each is of so many bytes.
+    pub(crate) fn crossing(&self, width: u64) -> u64 {
+        let first = (LINE + 1).saturating_sub(width.clamp(1, LINE));
+        let offsets = (0_u64..).zip(self.0.iter());
+        offsets.filter(|(offset, _)| *offset >= first).map(|(_, count)| count).sum()
+    }
+}
+
+/// First bytes of accesses, by where they are in a line.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SplitOffsets {
-    /// By the offset in the line.
-    counts: Box<[u64; OFFSETS]>,
+    all: LineOffsets,
     /// Of those, in the last line of a page.
-    last: Box<[u64; OFFSETS]>,
+    last: LineOffsets,
     steps: StepSizes,
     before: Option<u64>,
     samples: u64,
 }
 
-impl Default for SplitOffsets {
-    fn default() -> SplitOffsets {
-        SplitOffsets {
-            counts: Box::new([0; OFFSETS]),
-            last: Box::new([0; OFFSETS]),
-            steps: StepSizes::default(),
-            before: None,
-            samples: 0,
-        }
-    }
-}
-
 impl SplitOffsets {
     pub(crate) fn add(&mut self, address: u64) {
-        let offset = usize::try_from(address % LINE).unwrap_or(0);
         self.samples += 1;
-        self.counts[offset] += 1;
-        self.last[offset] += u64::from(address / LINE % LINES == LINES - 1);
+        self.all.add(address);
+        if address / LINE % LINES == LINES - 1 {
+            self.last.add(address);
+        }
         if let Some(before) = self.before.replace(address) {
             self.steps.add(before, address);
         }
@@ -50,17 +61,17 @@ impl SplitOffsets {
 
     /// Accesses of so many bytes that cross the end of a line.
     pub(crate) fn crossing(&self, width: u64) -> u64 {
-        beyond(&self.counts, width)
+        self.all.crossing(width)
     }
 
     /// Of these, those that cross the end of a page.
     pub(crate) fn crossing_pages(&self, width: u64) -> u64 {
-        beyond(&self.last, width)
+        self.last.crossing(width)
     }
 
     /// The offsets in a line that come most, at most so many, with their samples.
     pub(crate) fn commonest(&self, most: usize) -> Vec<OffsetCount> {
-        let all = (0_u64..).zip(self.counts.iter());
+        let all = (0_u64..).zip(self.all.0.iter());
         let mut all: Vec<OffsetCount> = all
             .filter(|(_, samples)| **samples > 0)
             .map(|(offset, samples)| OffsetCount { offset, samples: *samples })
@@ -90,12 +101,6 @@ pub struct OffsetCount {
     pub offset: u64,
     /// Samples.
     pub samples: u64,
-}
-
-fn beyond(counts: &[u64; OFFSETS], width: u64) -> u64 {
-    let first = (LINE + 1).saturating_sub(width.clamp(1, LINE));
-    let offsets = (0_u64..).zip(counts.iter());
-    offsets.filter(|(offset, _)| *offset >= first).map(|(_, count)| count).sum()
 }
 
 #[cfg(test)]

@@ -4,20 +4,14 @@ use crate::causes::hindrance::Hindrance;
 use crate::causes::split_offsets::SplitOffsets;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
-use crate::collect::unit_key::{MOST_UNITS, UnitKey};
+use crate::collect::unit_key::{MOST_UNITS, UnitCount, UnitKey};
 use crate::name::lookup::Lookup;
 use rustc_hash::FxHashMap;
-use symbolizer::SampledAddress;
 
 /// What was sampled of one instruction on one object.
 #[derive(Clone, Debug)]
 pub(crate) struct HinderedUnit {
-    pub(crate) key: UnitKey,
-    /// A sample of it: whose memory holds the code.
-    pub(crate) witness: SampledAddress,
-    pub(crate) sum: Sum,
-    /// Cycles that the accesses took which samples stand for, where they say so.
-    pub(crate) cycles: u64,
+    pub(crate) count: UnitCount,
     pub(crate) offsets: SplitOffsets,
 }
 
@@ -70,18 +64,11 @@ impl HinderedAccesses {
         }
         let number = *self.by_key.entry(key).or_insert(next);
         if number == next {
-            self.units.push(HinderedUnit {
-                key,
-                witness: sample.held.at(),
-                sum: Sum::default(),
-                cycles: 0,
-                offsets: SplitOffsets::default(),
-            });
+            let count = UnitCount::new(key, sample);
+            self.units.push(HinderedUnit { count, offsets: SplitOffsets::default() });
         }
         let unit = &mut self.units[number];
-        unit.sum.join(one);
-        let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);
-        unit.cycles = unit.cycles.saturating_add(cycles);
+        unit.count.add(sample, one);
         unit.offsets.add(address);
     }
 

@@ -47,10 +47,10 @@ impl DistanceCounts {
         shape: CacheShape,
     ) -> Vec<DistanceCounts> {
         let mut counts = vec![DistanceCounts::default(); units];
-        let mut writes = LineWrites::default();
-        if level.is_of_one_core() && streams.len() > 1 {
-            streams.iter().for_each(|stream| writes.add(stream));
-        }
+        let writes = match level.is_of_one_core() && streams.len() > 1 {
+            true => LineWrites::of(streams),
+            false => LineWrites::default(),
+        };
         for stream in streams {
             let mut distances = StackDistances::new(stream.misses.len());
             let mut last: FxHashMap<u64, StreamedMiss> = FxHashMap::default();
@@ -119,12 +119,17 @@ struct LineWrite {
 }
 
 impl LineWrites {
-    fn add(&mut self, stream: &MissStream) {
-        for miss in stream.misses.iter().filter(|miss| miss.writes) {
-            let writes = self.of.entry((miss.pid, miss.line)).or_default();
-            let at = writes.partition_point(|it| it.time <= miss.time);
-            writes.insert(at, LineWrite { time: miss.time, tid: stream.tid });
+    fn of(streams: &[MissStream]) -> LineWrites {
+        let mut writes = LineWrites::default();
+        for stream in streams {
+            for miss in stream.misses.iter().filter(|miss| miss.writes) {
+                let of_line = writes.of.entry((miss.pid, miss.line)).or_default();
+                of_line.push(LineWrite { time: miss.time, tid: stream.tid });
+            }
         }
+        // Once: threads that fight for one line have hundreds of thousands on it.
+        writes.of.values_mut().for_each(|of_line| of_line.sort_by_key(|it| it.time));
+        writes
     }
 
     /// Whether another thread took a line away between two misses of it: it was

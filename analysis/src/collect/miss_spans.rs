@@ -87,9 +87,9 @@ impl MissStream {
 
 /// Those with most samples.
 fn looked_at(units: &[MissUnit]) -> Vec<usize> {
-    let enough = |number: &usize| units[*number].sum.count >= LEAST_SAMPLES;
+    let enough = |number: &usize| units[*number].count.sum.count >= LEAST_SAMPLES;
     let mut all: Vec<usize> = (0..units.len()).filter(enough).collect();
-    all.sort_by_key(|number| std::cmp::Reverse(units[*number].sum.count));
+    all.sort_by_key(|number| std::cmp::Reverse(units[*number].count.sum.count));
     all.truncate(MOST_LOOKED_AT);
     all
 }

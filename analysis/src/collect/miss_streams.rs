@@ -5,18 +5,18 @@ use crate::causes::access_sources::AccessSources;
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::footprint::Footprint;
 use crate::causes::set_counts::SetCounts;
+use crate::causes::split_offsets::LineOffsets;
 use crate::causes::step_sizes::StepSizes;
 use crate::causes::verdict::ClassCounts;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
-use crate::collect::unit_key::{MOST_UNITS, UnitKey};
-use crate::name::atom::Atom;
+use crate::collect::unit_key::{MOST_UNITS, UnitCount, UnitKey};
 use crate::name::lookup::Lookup;
 use record::data_src::{Operation, Snoop};
 use record::{Pid, Tid, Time};
 use rustc_hash::FxHashMap;
 use std::ops::RangeInclusive;
-use symbolizer::{ObjectId, Place, SampledAddress};
+use symbolizer::Place;
 
 /// Misses that are kept.
 const MOST_MISSES: usize = 1 << 22;
@@ -24,21 +24,13 @@ const MOST_MISSES: usize = 1 << 22;
 /// What was sampled of one instruction on one object.
 #[derive(Clone, Debug)]
 pub(crate) struct MissUnit {
-    pub(crate) event: usize,
-    pub(crate) site: Place,
-    pub(crate) object: Atom,
-    pub(crate) data: Option<ObjectId>,
-    /// A sample of it: whose memory holds the code.
-    pub(crate) witness: SampledAddress,
-    /// What its data address belongs to, where that is known.
+    pub(crate) count: UnitCount,
+    /// What its first data address belongs to, where that is known.
     pub(crate) place: Option<Place>,
     /// The same address at run time.
     pub(crate) address: u64,
     /// All of its addresses.
     pub(crate) addresses: RangeInclusive<u64>,
-    pub(crate) sum: Sum,
-    /// Cycles that the accesses took which samples stand for, where they say so.
-    pub(crate) cycles: u64,
     /// By the class that samples have themselves, where the recording has such.
     pub(crate) classes: ClassCounts,
     pub(crate) lines: Footprint,
@@ -46,17 +38,15 @@ pub(crate) struct MissUnit {
     pub(crate) sets: SetCounts,
     pub(crate) strides: StepSizes,
     pub(crate) sources: AccessSources,
-    /// Samples whose first and last byte are in two lines, if the access has a
-    /// width of so many bytes: by the offset in the line, 64 of them.
-    pub(crate) offsets: Box<[u64; 64]>,
+    pub(crate) offsets: LineOffsets,
     /// By the thread that it was last seen on: the address.
     last: FxHashMap<Tid, u64>,
 }
 
-/// Where a unit was met first.
-#[derive(Clone, Copy, Debug)]
+/// A unit that is met for the first time.
+#[derive(Clone, Debug)]
 struct FirstMiss {
-    witness: SampledAddress,
+    count: UnitCount,
     place: Option<Place>,
     address: u64,
 }
@@ -115,8 +105,8 @@ impl MissStreams {
 
     /// Whether an event's samples have classes of their own.
     pub(crate) fn has_classes(&self, event: usize) -> bool {
-        let mut units = self.units.iter().filter(|unit| unit.event == event);
-        units.any(|unit| unit.classes.open < unit.sum.count)
+        let mut units = self.units.iter().filter(|unit| unit.count.key.event == event);
+        units.any(|unit| unit.classes.open < unit.count.sum.count)
     }
 
     /// By what an event's samples are judged; None: not at all.
@@ -142,24 +132,20 @@ impl MissStreams {
             *self.without_address.entry(event).or_default() += 1;
             return;
         };
-        let witness = sample.held.at();
-        let place = match self.by_key.contains_key(&key) {
-            true => None,
-            false => sample.data(lookup).ok(),
-        };
-        let first = FirstMiss { witness, place, address };
-        let Some(number) = self.number(key, shape, first) else {
+        let number = self.by_key.get(&key).copied().or_else(|| {
+            let count = UnitCount::new(key, sample);
+            self.begin(FirstMiss { count, place: sample.data(lookup).ok(), address }, shape)
+        });
+        let Some(number) = number else {
             self.left_out += 1;
             return;
         };
         let (line, tid) = (address / shape.unit.max(1), sample.held.tid());
         let unit = &mut self.units[number as usize];
         unit.add(address, line, tid);
-        unit.sum.join(one);
+        unit.count.add(sample, one);
         unit.classes.add(sample.words.class);
         unit.sources.add(sample.words.data_src.unwrap_or_default());
-        let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);
-        unit.cycles = unit.cycles.saturating_add(cycles);
         if self.kept >= MOST_MISSES {
             self.left_out += 1;
             return;
@@ -177,32 +163,24 @@ impl MissStreams {
         self.streams.entry((event, tid)).or_default().push(miss);
     }
 
-    fn number(&mut self, key: UnitKey, shape: CacheShape, first: FirstMiss) -> Option<u32> {
-        if let Some(known) = self.by_key.get(&key) {
-            return Some(*known);
-        }
+    /// Makes a unit, if there is room.
+    fn begin(&mut self, first: FirstMiss, shape: CacheShape) -> Option<u32> {
         let number =
             u32::try_from(self.units.len()).ok().filter(|_| self.units.len() < MOST_UNITS)?;
-        let UnitKey { event, site, object, data } = key;
-        let FirstMiss { witness, place, address } = first;
+        let FirstMiss { count, place, address } = first;
+        let key = count.key;
         self.units.push(MissUnit {
-            event,
-            site,
-            object,
-            data,
-            witness,
+            count,
             place,
             address,
             addresses: address..=address,
-            sum: Sum::default(),
-            cycles: 0,
             classes: ClassCounts::default(),
             lines: Footprint::default(),
             pages: Footprint::default(),
             sets: SetCounts::new(usize::try_from(shape.sets()).unwrap_or(1).min(1 << 16)),
             strides: StepSizes::default(),
             sources: AccessSources::default(),
-            offsets: Box::new([0; 64]),
+            offsets: LineOffsets::default(),
             last: FxHashMap::default(),
         });
         self.by_key.insert(key, number);
@@ -243,17 +221,9 @@ impl MissUnit {
         self.lines.add(line);
         self.pages.add(address / 4096);
         self.sets.add(line);
-        self.offsets[usize::try_from(address % 64).unwrap_or(0)] += 1;
+        self.offsets.add(address);
         if let Some(before) = self.last.insert(tid, address) {
             self.strides.add(before, address);
         }
-    }
-
-    /// Samples whose access crosses the end of a line of 64 bytes, if it is so
-    /// many bytes wide.
-    pub(crate) fn splits(&self, width: u64) -> u64 {
-        let first = 65_u64.saturating_sub(width.clamp(1, 64));
-        let offsets = (0_u64..).zip(self.offsets.iter());
-        offsets.filter(|(offset, _)| *offset >= first).map(|(_, count)| count).sum()
     }
 }

@@ -8,8 +8,6 @@ use crate::code::store_before::StoreBefore;
 use crate::collect::hindered::{HinderedAccesses, HinderedUnit};
 use crate::name::cell::SiteCell;
 use crate::name::lookup::{Lookup, PlaceKind};
-use crate::query::Weighting;
-use crate::ratio::ratio;
 use crate::report::EventReport;
 use crate::report::miss_causes::{access_of, as_cell};
 use serde::Serialize;
@@ -96,7 +94,7 @@ pub(crate) fn event_hindrances(
     lookup: &mut Lookup,
 ) -> Option<EventHindrances> {
     let hindrance = hindered.judged(leader)?;
-    let units = hindered.units.iter().filter(|unit| unit.key.event == leader);
+    let units = hindered.units.iter().filter(|unit| unit.count.key.event == leader);
     let mut rows: Vec<HindranceRow> =
         units.map(|unit| row(event, hindrance, unit, lookup)).collect();
     let weight = |row: &HindranceRow| (row.cycles.unwrap_or(0), row.events);
@@ -116,9 +114,9 @@ fn row(
     unit: &HinderedUnit,
     lookup: &mut Lookup,
 ) -> HindranceRow {
-    let access: Option<AccessShape> = access_of(unit.key.site, unit.witness, lookup);
+    let access: Option<AccessShape> = access_of(&unit.count, lookup);
     let width = access.map(|access| access.width).filter(|width| *width > 0);
-    let site = lookup.site_cell(PlaceKind::Code, unit.key.site);
+    let site = lookup.site_cell(PlaceKind::Code, unit.count.key.site);
     let store = match hindrance {
         Hindrance::Forwarding => store_before(unit, &site, lookup),
         Hindrance::Split => None,
@@ -128,7 +126,7 @@ fn row(
             (HindranceVerdict::of_splits(width, &unit.offsets), alignment(width, &unit.offsets))
         }
         Hindrance::Forwarding => (
-            HindranceVerdict::of_forwards(unit.sum.count, store.as_ref()),
+            HindranceVerdict::of_forwards(unit.count.sum.count, store.as_ref()),
             one_width(width, store.as_ref()),
         ),
     };
@@ -138,22 +136,20 @@ fn row(
         crossing_pages: width.map(|width| unit.offsets.crossing_pages(width)),
         apart: unit.offsets.apart(),
         store: store.map(|store| HinderingStore {
-            site: lookup
-                .site_cell(PlaceKind::Code, Place { address: store.address, ..unit.key.site }),
+            site: lookup.site_cell(
+                PlaceKind::Code,
+                Place { address: store.address, ..unit.count.key.site },
+            ),
             width: store.width,
         }),
     };
-    let (all, own) = match event.weighting {
-        Weighting::Count => (event.totals.counted, unit.sum.count),
-        Weighting::Period => (event.totals.period, unit.sum.period),
-    };
     HindranceRow {
-        data: lookup.data_name(unit.key.object, unit.key.data),
+        data: lookup.data_name(unit.count.key.object, unit.count.key.data),
         site,
-        samples: unit.sum.count,
-        events: unit.sum.period,
-        share: ratio(own, all),
-        cycles: Some(unit.cycles).filter(|cycles| *cycles > 0),
+        samples: unit.count.sum.count,
+        events: unit.count.sum.period,
+        share: event.share_of(unit.count.sum),
+        cycles: unit.count.known_cycles(),
         remedies: verdict.cause.map(|_| remedy).into_iter().collect(),
         verdict,
         evidence,
@@ -161,10 +157,10 @@ fn row(
 }
 
 fn store_before(unit: &HinderedUnit, site: &SiteCell, lookup: &mut Lookup) -> Option<StoreBefore> {
-    let load = unit.key.site.address;
+    let load = unit.count.key.site.address;
     let offset = site.routine.as_ref().ok()?.offset;
     let start = load.checked_sub(offset).filter(|_| offset <= SEARCHED)?;
     let stretch = start..load.saturating_add(LONGEST);
-    let text = lookup.symbolizer.text(unit.witness, &stretch).ok()?;
+    let text = lookup.symbolizer.text(unit.count.witness, &stretch).ok()?;
     StoreBefore::find(&text.bytes, text.bits?, start, load)
 }

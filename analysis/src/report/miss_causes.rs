@@ -8,15 +8,14 @@ use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::miss_distances::DistanceCounts;
 use crate::collect::miss_spans::SpanCounts;
 use crate::collect::miss_streams::{MissStreams, MissUnit};
+use crate::collect::unit_key::UnitCount;
 use crate::name::cell::{Cell, SiteCell};
 use crate::name::lookup::{Lookup, PlaceKind};
-use crate::query::Weighting;
 use crate::ratio::ratio;
 use crate::report::way_to_judge::{Judge, UnitPast, WayToJudge};
 use crate::report::{EventHindrances, EventReport, Report};
 use record::MissClass;
 use serde::{Serialize, Serializer};
-use symbolizer::{Place, SampledAddress};
 
 /// Code behind an access that is looked at, bytes.
 const LOOKED_AT: u64 = 96;
@@ -121,10 +120,10 @@ pub(crate) fn event_causes(
         WayToJudge::Classes | WayToJudge::Distances => Vec::new(),
     };
     drop(threads);
-    let of_event = streams.units.iter().filter(|unit| unit.event == leader);
-    let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.cycles));
+    let of_event = streams.units.iter().filter(|unit| unit.count.key.event == leader);
+    let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.count.cycles));
     let judged = JudgedEvent { event, level, shape, way, cycles };
-    let units = streams.units.iter().enumerate().filter(|(_, unit)| unit.event == leader);
+    let units = streams.units.iter().enumerate().filter(|(_, unit)| unit.count.key.event == leader);
     let mut rows: Vec<CauseRow> = units
         .map(|(number, unit)| {
             let past = UnitPast { distances: distances.get(number), span: spans.get(number) };
@@ -169,24 +168,20 @@ impl JudgedEvent<'_> {
         let judge = Judge { level: self.level, shape: self.shape };
         let verdict = self.way.verdict(unit, past, judge);
         let fits_from = past.distances.and_then(DistanceCounts::fits_from);
-        let access = access_of(unit.site, unit.witness, lookup);
+        let access = access_of(&unit.count, lookup);
         let evidence = self.evidence(unit, access, fits_from);
         let conflict = verdict.shares.iter().find(|share| share.class == Some(MissClass::Conflict));
         let conflict = conflict.map_or(0.0, |share| share.share.share);
         let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
-        let (all, own) = match self.event.weighting {
-            Weighting::Count => (self.event.totals.counted, unit.sum.count),
-            Weighting::Period => (self.event.totals.period, unit.sum.period),
-        };
         CauseRow {
-            site: lookup.site_cell(PlaceKind::Code, unit.site),
-            data: lookup.data_name(unit.object, unit.data),
+            site: lookup.site_cell(PlaceKind::Code, unit.count.key.site),
+            data: lookup.data_name(unit.count.key.object, unit.count.key.data),
             extent: extent(unit, evidence.width, lookup),
-            samples: unit.sum.count,
-            events: unit.sum.period,
-            share: ratio(own, all),
-            cycles: Some(unit.cycles).filter(|cycles| *cycles > 0),
-            cycle_share: (self.cycles > 0).then(|| ratio(unit.cycles, self.cycles)),
+            samples: unit.count.sum.count,
+            events: unit.count.sum.period,
+            share: self.event.share_of(unit.count.sum),
+            cycles: unit.count.known_cycles(),
+            cycle_share: (self.cycles > 0).then(|| ratio(unit.count.cycles, self.cycles)),
             verdict,
             evidence,
             remedies,
@@ -213,7 +208,7 @@ impl JudgedEvent<'_> {
                 unit.lines.estimated().map(|it| it.round() as u64)
             }
         };
-        let per_line = |lines: u64| unit.sum.period as f64 / lines.max(1) as f64;
+        let per_line = |lines: u64| unit.count.sum.period as f64 / lines.max(1) as f64;
         let is_each = self.is_each();
         let stride = unit.strides.commonest().filter(|_| is_each);
         let stride = stride.filter(|(_, share)| *share >= STEADY);
@@ -232,7 +227,8 @@ impl JudgedEvent<'_> {
             apart: unit.strides.divisor(),
             width,
             is_chase: access.is_some_and(|access| access.is_chase),
-            split_share: width.map_or(0.0, |width| ratio(unit.splits(width), unit.sum.count)),
+            split_share: width
+                .map_or(0.0, |width| ratio(unit.offsets.crossing(width), unit.count.sum.count)),
             fits_from: fits_from.map(|lines| lines.saturating_mul(self.shape.unit)),
             remote_share: unit.sources.remote_share(),
             walk_share: unit.sources.walk_share(),
@@ -250,14 +246,10 @@ fn extent(unit: &MissUnit, width: Option<u64>, lookup: &mut Lookup) -> ObjectExt
     ObjectExtent { start, size, is_variable: false }
 }
 
-/// What an instruction accesses, where its code can be had; a sample of it says whose
-/// memory that is in.
-pub(super) fn access_of(
-    site: Place,
-    witness: SampledAddress,
-    lookup: &mut Lookup,
-) -> Option<AccessShape> {
-    let start = site.address;
-    let text = lookup.symbolizer.text(witness, &(start..start.saturating_add(LOOKED_AT))).ok()?;
-    access_shape(&text.bytes, text.bits?, witness.address)
+/// What the instruction of a unit accesses, where its code can be had.
+pub(super) fn access_of(unit: &UnitCount, lookup: &mut Lookup) -> Option<AccessShape> {
+    let start = unit.key.site.address;
+    let stretch = start..start.saturating_add(LOOKED_AT);
+    let text = lookup.symbolizer.text(unit.witness, &stretch).ok()?;
+    access_shape(&text.bytes, text.bits?, unit.witness.address)
 }

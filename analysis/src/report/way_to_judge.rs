@@ -131,8 +131,8 @@ fn has_gaps(event: &EventReport) -> bool {
 )]
 fn by_footprint(unit: &MissUnit, span: SpanCounts, judge: Judge) -> MissVerdict {
     let Judge { level, shape } = judge;
-    let samples = unit.sum.count;
-    let interval = unit.sum.period as f64 / samples.max(1) as f64;
+    let samples = unit.count.sum.count;
+    let interval = unit.count.sum.period as f64 / samples.max(1) as f64;
     let repeated = unit.lines.sampled() < samples;
     // Without a pair among n samples at an interval of P a line has at most 6P/n
     // misses, at 95 %.

@@ -2,6 +2,7 @@
 
 use super::columns::{Align, Columns};
 use super::{Style, note, number_of, printable};
+use crate::print::causes::routine_of;
 use crate::report::{EventTrial, LayoutTrial, TrialCount, TrialRow};
 
 /// What was tried, and `top` rows of each event: misses as the program is, and
@@ -47,10 +48,6 @@ fn table(event: &EventTrial, top: usize, style: Style, out: &mut String) {
 fn cells(row: &TrialRow) -> Vec<String> {
     let of =
         |count: &TrialCount| [count.events.to_string(), count.cause.unwrap_or_default().to_owned()];
-    let routine = match &row.site.routine {
-        Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
-        Err(unknown) => format!("{:#x} {}", row.site.address, unknown.tag),
-    };
     let counts = [&row.before].into_iter().chain(&row.after).flat_map(of);
-    counts.chain([routine, row.data.clone()]).collect()
+    counts.chain([routine_of(&row.site), row.data.clone()]).collect()
 }
