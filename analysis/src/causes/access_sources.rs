@@ -3,7 +3,7 @@
 
 use crate::ratio::ratio;
 use record::DataSrc;
-use record::data_src::{Distance, Level, TlbOutcome};
+use record::data_src::{Level, TlbOutcome};
 
 /// What data sources of samples say, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,9 +22,7 @@ impl AccessSources {
     pub(crate) fn add(&mut self, source: DataSrc) {
         if source.level() != Level::NotAvailable {
             self.served += 1;
-            // Cores of one node share their memory.
-            let is_remote = source.distance().is_some_and(|of| of != Distance::Core);
-            self.remote += u64::from(is_remote);
+            self.remote += u64::from(source.is_of_another_node());
         }
         let tlb = source.tlb();
         if !tlb.is_empty() {

@@ -1,7 +1,7 @@
 //! Sampled accesses by what they did and whose line they got.
 
 use record::DataSrc;
-use record::data_src::{Distance, Operation, Snoop};
+use record::data_src::{Operation, Snoop};
 use serde::Serialize;
 
 /// Samples of all events that were looked at, as their data sources have it.
@@ -28,9 +28,12 @@ impl AccessTotals {
             return;
         }
         self.loads += 1;
-        let is_near = matches!(source.distance(), None | Some(Distance::Core));
         if source.snoop().contains(Snoop::HITM) {
-            let count = if is_near { &mut self.hitm_local } else { &mut self.hitm_remote };
+            let count = if source.is_of_another_node() {
+                &mut self.hitm_remote
+            } else {
+                &mut self.hitm_local
+            };
             *count += 1;
         }
     }

@@ -123,6 +123,12 @@ impl DataSrc {
         }
     }
 
+    /// Whether the data came from farther than this node: its memory, and the caches
+    /// of its cores, are near. False where it is not told.
+    pub fn is_of_another_node(self) -> bool {
+        self.distance().is_some_and(|distance| distance != Distance::Core)
+    }
+
     fn deprecated(self) -> Option<(Level, Option<Distance>)> {
         let bits = self.0 >> 5;
         let found = DEPRECATED.iter().find(|(bit, ..)| bits & bit != 0);

@@ -1,7 +1,7 @@
 //! Answers from PERF_SAMPLE_DATA_SRC.
 
 use super::SourceCondition;
-use crate::data_src::{DataSrc, Distance, Level, LevelOutcome, Snoop};
+use crate::data_src::{DataSrc, Level, LevelOutcome, Snoop};
 
 impl SourceCondition {
     /// Whether an access with this data source was served so; None: it does
@@ -31,9 +31,7 @@ fn beyond(source: DataSrc, cache: Level) -> Option<bool> {
         Level::LineFillBuffer => (cache == Level::L1).then_some(true),
         Level::L2MissBuffer => (cache != Level::L3).then_some(true),
         // Another cache: of the same L3, when it is near.
-        Level::AnyCache if cache == Level::L3 => {
-            Some(!matches!(source.distance(), None | Some(Distance::Core)))
-        }
+        Level::AnyCache if cache == Level::L3 => Some(source.is_of_another_node()),
         level => Some(level > cache),
     }
 }
@@ -45,9 +43,8 @@ fn missed(source: DataSrc) -> bool {
 }
 
 fn remote_memory(source: DataSrc) -> Option<bool> {
-    let far = || source.distance().is_some_and(|distance| distance != Distance::Core);
     match source.level() {
-        Level::Ram | Level::PersistentMemory | Level::Cxl => Some(far()),
+        Level::Ram | Level::PersistentMemory | Level::Cxl => Some(source.is_of_another_node()),
         Level::NotAvailable | Level::Unknown(_) | Level::LineFillBuffer | Level::L2MissBuffer => {
             None
         }
