@@ -17,7 +17,7 @@ const MOST_EMULATED: u64 = 1_000_000;
 
 /// Whether samples of a type have classes where the PMU is emulated: misses of
 /// data caches.
-pub(super) fn is_classified(name: &str) -> bool {
+fn is_classified(name: &str) -> bool {
     MissedLevel::of_event(name).is_some_and(|level| !level.is_of_pages())
 }
 
@@ -60,15 +60,27 @@ fn words(arguments: &CausesArguments, facts: &Facts) -> Vec<OsString> {
         (_, true) => MOST.to_string(),
         (_, false) => MOST_EMULATED.to_string(),
     };
+    let mut words = sampling_words(arguments, &count);
+    if !has_pmu {
+        words.extend(model_words(arguments));
+    }
+    words
+}
+
+/// What is sampled, up to so many.
+pub(super) fn sampling_words(arguments: &CausesArguments, count: &str) -> Vec<OsString> {
     let (types, interval) =
         (arguments.types.join(","), arguments.interval.unwrap_or(1).to_string());
-    let mut words = vec!["-u", "-d", "-t", &types, "-i", &interval, "-c", &count];
-    if !has_pmu {
-        if arguments.types.iter().all(|name| is_classified(name)) {
-            words.extend(["--classify", "exact"]);
-        }
-        words.extend(arguments.cache.iter().flat_map(|cache| ["--cache", cache]));
+    ["-u", "-d", "-t", &types, "-i", &interval, "-c", count].map(OsString::from).to_vec()
+}
+
+/// The emulated PMU, where it is the one that counts.
+pub(super) fn model_words(arguments: &CausesArguments) -> Vec<OsString> {
+    let mut words = Vec::new();
+    if arguments.types.iter().all(|name| is_classified(name)) {
+        words.extend(["--classify", "exact"]);
     }
+    words.extend(arguments.cache.iter().flat_map(|cache| ["--cache", cache]));
     words.into_iter().map(OsString::from).collect()
 }
 

@@ -1,7 +1,7 @@
 //! A command in the emulated PMU as it is, and with objects in other layouts.
 
 use super::question;
-use super::sampled_command::is_classified;
+use super::sampled_command::{model_words, sampling_words};
 use super::sys::fix_addresses;
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
@@ -87,16 +87,11 @@ impl TrialRuns<'_> {
 
     /// The words of `ebs` that record it.
     fn words(&self, layouts: &[ObjectLayout]) -> Vec<OsString> {
-        let CausesArguments { types, interval, cache, .. } = self.arguments;
-        let (kinds, interval) = (types.join(","), interval.unwrap_or(1).to_string());
-        let mut words =
-            vec!["-u", "-d", "--source", "emulated", "-c", "all", "-t", &kinds, "-i", &interval];
-        if types.iter().all(|name| is_classified(name)) {
-            words.extend(["--classify", "exact"]);
-        }
-        words.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
-        let layouts: Vec<String> = layouts.iter().map(ObjectLayout::to_string).collect();
-        words.extend(layouts.iter().flat_map(|layout| ["--layout", layout]));
-        words.into_iter().map(OsString::from).collect()
+        let mut words = sampling_words(self.arguments, "all");
+        words.extend(["--source", "emulated"].map(OsString::from));
+        words.extend(model_words(self.arguments));
+        let layouts = layouts.iter().map(|layout| layout.to_string().into());
+        words.extend(layouts.flat_map(|layout| ["--layout".into(), layout]));
+        words
     }
 }
