@@ -1,6 +1,7 @@
 //! Layouts that are tried in the model: what is foretold is what the program has
 //! that was changed so, by our count and by cachegrind's.
 
+use crate::cachegrind;
 use hardmeter_tests::{Scene, rights};
 use serde_json::Value;
 
@@ -52,20 +53,6 @@ fn misses(scene: &Scene, name: &str, change: &str, words: &str) -> Misses {
     }
 }
 
-/// Misses of a cache of 32 KiB for data.
-fn cachegrind(scene: &Scene, name: &str, when: &str) -> u64 {
-    let told = scene
-        .shell(&format!(
-            "valgrind --tool=cachegrind --cache-sim=yes --D1=32768,8,64 \
-             --cachegrind-out-file=/dev/null ./layouts {name} {when} 2>&1"
-        ))
-        .success();
-    let line = told.out.lines().find_map(|line| line.split_once("D1  misses:"));
-    let (_, numbers) = line.unwrap_or_else(|| panic!("{told}"));
-    let word = numbers.split_whitespace().next().unwrap_or_else(|| panic!("{told}"));
-    word.replace(',', "").parse().unwrap()
-}
-
 /// Within one in a hundred, or a few lines that others had of a set.
 fn near(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= (one.max(other) / 100).max(8)
@@ -89,7 +76,9 @@ fn what_is_tried_is_what_the_changed_program_misses() {
         assert!(near(tried, changed), "{name}: {tried} tried, {changed} changed");
         assert!(tried * 3 < before * 2, "{name}: {tried} of {before}");
         // Of the whole program, whose start misses as often both times.
-        let [was, is] = ["before", "after"].map(|when| cachegrind(&scene, name, when));
+        let [was, is] = ["before", "after"].map(|when| {
+            u64::from(cachegrind::misses(&scene, &format!("./layouts {name} {when}"), 8))
+        });
         let (spared, theirs) = (before - tried, was - is);
         assert!(
             spared.abs_diff(theirs) <= was / 100,
