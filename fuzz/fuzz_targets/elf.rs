@@ -57,6 +57,8 @@ struct Load {
 struct Declared<'a> {
     start: u64,
     size: u64,
+    /// Where the section of code ends that it is in; 0: it is in none.
+    section_end: u64,
     name: &'a [u8],
     /// STT_FUNC or STT_GNU_IFUNC.
     function: bool,
@@ -156,8 +158,7 @@ impl<'a> Raw<'a> {
     fn symbol(&self, base: u64, sections: &[Section], strings: &'a [u8]) -> Option<Declared<'a>> {
         let kind = self.field(base, [(12, 1), (4, 1)])? & 15;
         let section = self.field(base, [(14, 2), (6, 2)])?;
-        let code = section < 0xff00
-            && sections.get(section as usize).is_some_and(|section| section.executable);
+        let code = sections.get(section as usize).filter(|it| section < 0xff00 && it.executable);
         let function = matches!(kind, 2 | 10);
         let name = strings.get(self.field(base, [(0, 4), (0, 4)])? as usize..).unwrap_or_default();
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -167,9 +168,10 @@ impl<'a> Raw<'a> {
         Some(Declared {
             start: if thumb { start & !1 } else { start },
             size: self.field(base, [(8, 4), (16, 8)])?,
+            section_end: code.map_or(0, |it| it.address.saturating_add(it.size)),
             name,
             function,
-            counts: code && section != 0 && !name.is_empty(),
+            counts: code.is_some() && section != 0 && !name.is_empty(),
         })
     }
 }
@@ -194,6 +196,15 @@ fn is_declared(routine: &Routine, declared: &[Declared], sections: &[Section]) -
             }
     });
     stub || own
+}
+
+/// The end of a section is that of its last routine where this has no size.
+fn is_behind(found: &Routine, address: u64, declared: &[Declared]) -> bool {
+    let reaches = |symbol: &Declared| {
+        let of_no_size = symbol.start == found.start && symbol.size == 0;
+        of_no_size && symbol.section_end == address && names(symbol, &found.name)
+    };
+    found.end == address && declared.iter().any(reaches)
 }
 
 /// Whether that is the symbol's name; demangled names are beyond this check.
@@ -276,16 +287,14 @@ fuzz_target!(|input: &[u8]| {
     let near = edges.flat_map(|edge| [edge.wrapping_sub(1), edge, edge.wrapping_add(1)]);
     for address in near.chain([0, u64::MAX]) {
         let found = symbols.find(address);
-        let seen = found.as_ref().map(|found| (found.start, found.end, &found.name));
-        let behind = || {
-            let last = innermost(&routines, address.checked_sub(1)?)?;
-            let no_size = |symbol: &Declared| symbol.start == last.start && symbol.size == 0;
-            let reaches = last.end == address && declared.iter().any(no_size);
-            reaches.then_some(last)
-        };
-        let scanned = innermost(&routines, address).or_else(behind);
-        let scanned = scanned.map(|routine| (routine.start, routine.end, &routine.name));
-        assert_eq!(seen, scanned, "{address:#x}");
+        match (&found, innermost(&routines, address)) {
+            (Some(found), Some(scanned)) => {
+                let [seen, scanned] = [found, scanned].map(|it| (it.start, it.end, &it.name));
+                assert_eq!(seen, scanned, "{address:#x}");
+            }
+            (Some(found), None) => assert!(is_behind(found, address, &declared), "{found:?}"),
+            (None, scanned) => assert_eq!(scanned, None, "{address:#x}"),
+        }
         assert!(found.is_none_or(|found| found.offset == address - found.start));
     }
     for symbol in declared.iter().filter(|symbol| symbol.counts && symbol.function) {

@@ -72,7 +72,8 @@ fn object(machine: u16, sections: &[Section<'_>]) -> Vec<u8> {
     file.extend(names);
     file.resize(file.len().next_multiple_of(8), 0);
     let head = [3 | u64::from(machine) << 16 | 1 << 32, TEXT, 64, file.len() as u64];
-    let counts: [u16; 8] = [0, 0, 64, 56, 1, 64, sections.len() as u16 + 2, sections.len() as u16 + 1];
+    let counts: [u16; 8] =
+        [0, 0, 64, 56, 1, 64, sections.len() as u16 + 2, sections.len() as u16 + 1];
     let head = head.into_iter().flat_map(u64::to_le_bytes);
     let head = head.chain(counts.into_iter().flat_map(u16::to_le_bytes));
     // PT_LOAD, readable and executable.
