@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
-    os::unix::net::UnixStream,
+    os::unix::{fs::PermissionsExt, net::UnixStream},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     thread::{self, JoinHandle},
@@ -95,10 +95,13 @@ impl Running {
         }
     }
 
-    /// Waits until it takes connections at this path: its name is there a moment
-    /// before, between bind(2) and listen(2).
+    /// Waits until it takes everybody's connections at this path: its name is
+    /// there a moment before, between bind(2) and listen(2), and after that with
+    /// the mode that bind(2) gives it, by which root alone gets in.
     pub fn wait_until_listening(&mut self, socket: &Path) {
-        self.wait_until("it listens", |_| UnixStream::connect(socket).is_ok());
+        let is_runnable =
+            || fs::metadata(socket).is_ok_and(|it| it.permissions().mode() & 0o111 != 0);
+        self.wait_until("it listens", |_| UnixStream::connect(socket).is_ok() && !is_runnable());
     }
 
     /// Closes its stdin, waits for its end and takes what it wrote.
