@@ -6,6 +6,7 @@
 //! mapping with SIGBUS.
 
 pub(crate) mod build_id;
+pub(crate) mod called;
 pub(crate) mod frame_pointers;
 pub(crate) mod head;
 pub(crate) mod headers;

@@ -44,6 +44,7 @@ pub use answer::{
 pub use code::{Code, CodeError, Text};
 pub use demangle::demangle;
 pub use dwarf::debug_file::DebugFile;
+pub use elf::called::{CalledSymbol, ElfNames, SymbolKind};
 pub use elf::frame_pointers::FramePointers;
 pub use elf::{ElfError, ElfSymbols};
 pub use files::carried::packer::{FilePacker, PackedFiles};

@@ -20,6 +20,8 @@ pub(crate) enum Naming {
     Code,
     /// Variables that all threads share.
     Data,
+    /// Variables that each thread has for itself.
+    ThreadData,
 }
 
 pub(super) fn read<'data, Elf, R>(
@@ -27,6 +29,24 @@ pub(super) fn read<'data, Elf, R>(
     separate: Option<R>,
     naming: Naming,
 ) -> Result<Ranges, ElfError>
+where
+    Elf: FileHeader,
+    R: ReadRef<'data>,
+{
+    let mut tables = tables::<Elf, R>(data, separate, naming)?;
+    if naming == Naming::Code {
+        // Without its stubs a program still has its own routines' names.
+        let _ = plt::add::<Elf, R>(&mut tables, data);
+    }
+    Ok(Ranges::new(tables.symbols, tables.strings))
+}
+
+/// The symbols of both tables, those of the debug file first.
+pub(super) fn tables<'data, Elf, R>(
+    data: R,
+    separate: Option<R>,
+    naming: Naming,
+) -> Result<Tables, ElfError>
 where
     Elf: FileHeader,
     R: ReadRef<'data>,
@@ -44,11 +64,7 @@ where
     }
     add::<Elf, R>(&mut tables, data, elf::SHT_SYMTAB, naming)?;
     add::<Elf, R>(&mut tables, data, elf::SHT_DYNSYM, naming)?;
-    if naming == Naming::Code {
-        // Without its stubs a program still has its own routines' names.
-        let _ = plt::add::<Elf, R>(&mut tables, data);
-    }
-    Ok(Ranges::new(tables.symbols, tables.strings))
+    Ok(tables)
 }
 
 fn base<'data, Elf, R>(data: R) -> Result<Option<u64>, ElfError>
@@ -90,12 +106,14 @@ where
         let section = sections.section(section).ok()?;
         let flags = section.sh_flags(endian);
         let is_code = flags.contains(elf::SHF_EXECINSTR);
-        let is_shared = flags.contains(elf::SHF_ALLOC) && !flags.contains(elf::SHF_TLS);
+        let is_own = flags.contains(elf::SHF_TLS);
+        let is_shared = flags.contains(elf::SHF_ALLOC) && !is_own;
         let typed = match (symbol.st_type(), naming) {
             (elf::STT_FUNC | elf::STT_GNU_IFUNC, Naming::Code) if is_code => true,
             (elf::STT_NOTYPE, Naming::Code) if is_code => false,
             // Tables among the code, too.
             (elf::STT_OBJECT | elf::STT_COMMON, Naming::Data) if is_shared => true,
+            (elf::STT_TLS, Naming::ThreadData) if is_own => true,
             _ => return None,
         };
         let name = symbol.st_name(endian);

@@ -6,7 +6,7 @@ use super::debuginfod::Artifact;
 use super::located_file::{LocatedFile, build_in_words};
 use super::opening::{open_within, opened_path};
 use super::options::SymbolizerOptions;
-use crate::elf::{self, ElfError, ElfSymbols, symbols::Naming};
+use crate::elf::{self, ElfError, ElfSymbols, called::ElfNames, symbols::Naming};
 use crate::elf::{build_id::hex, head::AltLink, head::ElfHead};
 use object::ReadCache;
 use std::fs::File;
@@ -103,6 +103,27 @@ impl ElfSymbols {
         let separate = separate.as_ref().map(|separate| &separate.file);
         let ranges = elf::ranges(&located.file, separate, Naming::Code)?;
         Ok(ElfSymbols { head: located.head, ranges, stripped })
+    }
+}
+
+impl ElfNames {
+    /// The names of a file that is called `path` below `options.root`: its own,
+    /// or, if it has no symbol table, those of its separate debug file.
+    ///
+    /// # Errors
+    /// It is no ELF file, or none that holds together.
+    pub fn find_for(
+        file: File,
+        path: &Path,
+        options: &SymbolizerOptions,
+    ) -> Result<ElfNames, ElfError> {
+        let file = ReadCache::new(file);
+        let head = elf::head(&file)?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let path = path.as_os_str().as_bytes();
+        let located = LocatedFile { file, head, root: options.root.clone() };
+        let (separate, _) = symbols_of(&located, path, options);
+        ElfNames::of(&located.file, separate.as_ref().map(|separate| &separate.file))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The grammar that /proc/kallsyms, System.map and `nm -n` share:
 //! `ADDRESS TYPE NAME [MODULE]`, one symbol a line.
 
+use crate::{CalledSymbol, SymbolKind};
 use record::KernelList;
 use record::kernel_list::{KernelSymbol, UnpackError};
 use rustc_hash::FxHashMap;
@@ -180,6 +181,21 @@ impl SymbolList {
                 entry.module == ListedSymbol::NO_MODULE && self.name(entry) == name.as_bytes()
             })
             .map(|entry| entry.address)
+    }
+
+    /// The routines and variables of that name.
+    pub fn called(&self, name: &str) -> Vec<CalledSymbol> {
+        let is_it = |entry: &&ListedSymbol| self.name(entry) == name.as_bytes();
+        let found = self.entries.iter().filter(is_it).filter_map(|entry| {
+            let kind = match (entry.is_text(), entry.is_data()) {
+                (true, _) => SymbolKind::Routine,
+                (_, true) => SymbolKind::Variable,
+                _ => return None,
+            };
+            let (raw, start) = (name.to_owned(), entry.address);
+            Some(CalledSymbol { name: raw.clone(), raw, start, size: 0, kind, is_global: true })
+        });
+        found.collect()
     }
 
     /// Symbols in the list, of every type.
