@@ -164,8 +164,30 @@ impl Session {
     /// The same, on what stands for the kernel.
     pub fn open_on(
         kernel: &dyn Kernel,
+        plan: Plan,
+        settings: SessionSettings,
+    ) -> Result<Session, SessionError> {
+        Session::open_with(kernel, plan, settings, None)
+    }
+
+    /// The same for a command that stands behind its exec
+    /// ([`Command::enter`]): it is sampled from there on.
+    ///
+    /// # Errors
+    /// As of [`open`](Session::open).
+    pub fn open_entered(
+        plan: Plan,
+        settings: SessionSettings,
+        command: Command,
+    ) -> Result<Session, SessionError> {
+        Session::open_with(&Linux, plan, settings, Some(command))
+    }
+
+    fn open_with(
+        kernel: &dyn Kernel,
         mut plan: Plan,
         settings: SessionSettings,
+        entered: Option<Command>,
     ) -> Result<Session, SessionError> {
         let mut notes = Vec::new();
         let kernel_list = kernel_list(&plan, &settings, &mut notes);
@@ -173,6 +195,7 @@ impl Session {
         let regions = regions.map_err(SessionError::system("memfd_create"))?;
         let variable = regions.as_ref().map(RegionLog::variable);
         let command = match plan.target {
+            Target::Command if entered.is_some() => entered,
             Target::Command if settings.held.is_some() => None,
             Target::Command => Some(Command::hold_with(&settings.command, variable.as_deref())?),
             Target::Process(_) | Target::System | Target::Cgroup => None,
@@ -205,6 +228,8 @@ impl Session {
         let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
         opener = opener.in_group(cgroup).with_programs(&programs).paused(pauses.are_on())?;
         opener = opener.of_one_thread(settings.thread.is_some())?;
+        let is_entered = command.as_ref().is_some_and(Command::is_entered);
+        opener = opener.behind_exec(is_entered)?;
         let mut attached = Attached::default();
         let mut pidfd = None;
         match plan.target {
@@ -245,10 +270,14 @@ impl Session {
         if is_sampled && !pauses.are_on() {
             programs.start();
         }
-        let described = match plan.target {
-            Target::Process(_) => Describer::new(plan.target, &settings, &attrs.side).describe(),
-            Target::Command | Target::System | Target::Cgroup => Described::default(),
+        let here = match (&command, plan.target) {
+            (Some(command), _) if is_entered => Some(Target::Process(command.pid())),
+            (_, Target::Process(_)) => Some(plan.target),
+            (_, Target::Command | Target::System | Target::Cgroup) => None,
         };
+        let described = here.map_or_else(Described::default, |target| {
+            Describer::new(target, &settings, &attrs.side).describe()
+        });
         let lane = |ring: &CpuRings| Lane::new(Owner::of(ring.cpu, &attrs, &ids));
         let lanes = rings.iter().map(lane).collect();
         let owners = Owners::new(&attrs, &ids);
@@ -309,13 +338,14 @@ impl Session {
             self.programs.start();
         }
         match (&mut self.command, self.plan.target) {
-            (Some(command), _) => command.release()?,
-            (None, Target::System | Target::Cgroup) => {
+            (Some(command), _) if !command.is_entered() => command.release()?,
+            (Some(_), _) | (None, Target::System | Target::Cgroup) => {
                 let enabled = self.sets.iter().try_for_each(|set| match paused {
                     true => set.enable_side(None),
                     false => set.enable(None),
                 });
                 enabled.map_err(|failure| OpenError::event(failure, &self.plan))?;
+                self.command.as_mut().map_or(Ok(()), Command::release)?;
             }
             (None, _) => {}
         }

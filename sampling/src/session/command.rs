@@ -1,6 +1,7 @@
 //! A command that waits between fork and exec, so that events can be opened
 //! on it first.
 
+mod entry;
 mod found;
 mod leave;
 
@@ -69,6 +70,14 @@ pub enum CommandError {
         /// What execve(2) said.
         error: io::Error,
     },
+    /// It could not be stopped at its exec, or did not come so far.
+    #[error("{program} cannot be stopped where it begins: {error}{advice}", advice = entry::advice(.error))]
+    Stop {
+        /// As typed.
+        program: String,
+        /// What ptrace(2) said, or what became of it.
+        error: io::Error,
+    },
     /// fork, pipe or pidfd failed. A child that is killed before its exec is
     /// no such error: its [`CommandStatus`] tells.
     #[error("no process could be started for {program}: {error}{advice}", advice = raise_limit(.error))]
@@ -124,6 +133,8 @@ pub struct Command {
     /// A tracer of this process waits for it in our place.
     traced: bool,
     changes_user: bool,
+    /// It stands behind its exec, stopped by this thread.
+    entered: bool,
     /// The file that its name most likely means.
     file: Option<PathBuf>,
 }
@@ -171,6 +182,7 @@ impl Command {
                 status: None,
                 traced: false,
                 changes_user,
+                entered: false,
                 file,
             })
     }
@@ -212,26 +224,38 @@ impl Command {
 
     /// Lets the child exec, and returns once it has.
     pub fn release(&mut self) -> Result<(), CommandError> {
+        if self.entered {
+            return self.let_go();
+        }
         let Some(leave) = self.leave.take() else { return Ok(()) };
         leave.give();
-        let mut errno = [0; 4];
-        match self.failure.read_exact(&mut errno) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(error) => return Err(CommandError::Fork { program: self.program.clone(), error }),
-            Ok(()) => {}
-        }
+        let Some(errno) = self.failed_exec()? else { return Ok(()) };
         if !self.traced {
             self.wait()
                 .map_err(|error| CommandError::Fork { program: self.program.clone(), error })?;
         }
+        Err(self.exec_error(errno))
+    }
+
+    /// Waits for its exec: the errno, if that failed.
+    fn failed_exec(&mut self) -> Result<Option<i32>, CommandError> {
+        let mut errno = [0; 4];
+        match self.failure.read_exact(&mut errno) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(CommandError::Fork { program: self.program.clone(), error }),
+            Ok(()) => Ok(Some(i32::from_ne_bytes(errno))),
+        }
+    }
+
+    fn exec_error(&self, errno: i32) -> CommandError {
         let program = self.program.clone();
-        Err(match i32::from_ne_bytes(errno) {
+        match errno {
             // That it is there was looked at before.
             libc::ENOENT => CommandError::NoInterpreter { program },
             libc::ENOTDIR => CommandError::NotFound { program },
             libc::EACCES => CommandError::NotExecutable { program },
             other => CommandError::Exec { program, error: io::Error::from_raw_os_error(other) },
-        })
+        }
     }
 
     /// How it ended, if it has; never blocks. The child is reaped then.
@@ -255,7 +279,7 @@ impl Command {
     }
 
     fn reap(&mut self, options: WaitIdOptions) -> io::Result<Option<CommandStatus>> {
-        if self.status.is_none() && !self.traced {
+        if self.status.is_none() && !self.traced && !self.entered {
             self.status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options)?.map(|s| status(&s));
         }
         Ok(self.status)
@@ -274,6 +298,9 @@ impl Drop for Command {
         // Without leave the child reads end of file and exits at once.
         if self.leave.take().is_some() {
             let _reaped = self.wait();
+        }
+        if self.entered {
+            self.end_unrun();
         }
     }
 }

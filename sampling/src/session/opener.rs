@@ -94,6 +94,15 @@ impl<'s> Opener<'s> {
         Ok(Opener { paused, ..self })
     }
 
+    /// Opens what is sampled so that no exec of the target starts it, as the one
+    /// that began it is over; before anything is opened.
+    pub(crate) fn behind_exec(mut self, behind: bool) -> Result<Opener<'s>, OpenError> {
+        if behind {
+            self.negotiation.wait_beyond_exec()?;
+        }
+        Ok(self)
+    }
+
     /// Opens what is sampled for the one thread, and nothing that it starts;
     /// before anything is opened.
     pub(crate) fn of_one_thread(mut self, alone: bool) -> Result<Opener<'s>, OpenError> {

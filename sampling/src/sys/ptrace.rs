@@ -1,4 +1,4 @@
-//! ptrace(2), as far as watching clones needs it. A tracee belongs to the
+//! ptrace(2), as far as watching clones and stopping a command at its exec need it. A tracee belongs to the
 //! thread that seized it: all calls must come from that thread.
 
 use std::ffi::c_int;
@@ -41,6 +41,23 @@ pub(crate) fn seize(tid: i32) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, tid, options)
 }
 
+/// Watches a child that is to be stopped at its exec, and ends with us until
+/// it is let go.
+pub(crate) fn seize_for_exec(tid: i32) -> io::Result<()> {
+    let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
+    request(libc::PTRACE_SEIZE, tid, usize::try_from(options).map_err(io::Error::other)?)
+}
+
+/// Lets a stopped tracee go for good.
+pub(crate) fn detach(tid: i32) -> io::Result<()> {
+    request(libc::PTRACE_DETACH, tid, 0)
+}
+
+/// Lets a stopped tracee run one instruction, with `signal` delivered unless 0.
+pub(crate) fn step(tid: i32, signal: c_int) -> io::Result<()> {
+    request(libc::PTRACE_SINGLESTEP, tid, usize::try_from(signal).map_err(io::Error::other)?)
+}
+
 /// Lets a stopped tracee run on, with `signal` delivered unless 0.
 pub(crate) fn resume(tid: i32, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_CONT, tid, usize::try_from(signal).map_err(io::Error::other)?)
@@ -77,6 +94,48 @@ pub(crate) fn next_report() -> io::Result<Option<(i32, TraceeReport)>> {
         return Ok(None);
     }
     Ok(Some((tid, interpret(tid, status))))
+}
+
+/// The next report of this tracee, for which it waits.
+pub(crate) fn report_of(tid: i32) -> io::Result<TraceeReport> {
+    loop {
+        let mut status: c_int = 0;
+        // SAFETY: writes the status, to `status`.
+        let done = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL) };
+        if done == tid {
+            return Ok(interpret(tid, status));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Where a stopped tracee goes on.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn instruction_pointer(tid: i32) -> io::Result<u64> {
+    registers(tid).map(|registers| registers.rip)
+}
+
+/// Has a stopped tracee go on elsewhere.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn set_instruction_pointer(tid: i32, address: u64) -> io::Result<()> {
+    let registers = libc::user_regs_struct { rip: address, ..registers(tid)? };
+    let none = ptr::null_mut::<libc::c_void>();
+    // SAFETY: the kernel reads one structure, from `registers`.
+    let result = unsafe { libc::ptrace(libc::PTRACE_SETREGS, tid, none, &raw const registers) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(tid: i32) -> io::Result<libc::user_regs_struct> {
+    // SAFETY: a structure of plain numbers.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    let none = ptr::null_mut::<libc::c_void>();
+    // SAFETY: the kernel writes one structure, to `registers`.
+    let result = unsafe { libc::ptrace(libc::PTRACE_GETREGS, tid, none, &raw mut registers) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(registers) }
 }
 
 fn interpret(tid: i32, status: c_int) -> TraceeReport {
