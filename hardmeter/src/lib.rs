@@ -43,6 +43,7 @@
 //! | `named_stream` | the stream's records in order, with names |
 //! | `named_sample` | one of them |
 //! | `region` | parts of a run, by the program's names |
+//! | `watched` | where what is watched by its name lies |
 //! | `sys` | the instruction that the emulated PMU knows |
 
 mod error;
@@ -54,6 +55,7 @@ mod sampler;
 mod settings;
 #[allow(unsafe_code, reason = "an instruction that does nothing; the block says why it holds")]
 mod sys;
+mod watched;
 
 pub use error::SamplerError;
 pub use named_sample::NamedSample;
@@ -65,3 +67,4 @@ pub use sampler::{Sampler, Samples};
 pub use sampling::emulated::Model;
 pub use sampling::{Ledger, Lost, Modes, SourceChoice, TargetState};
 pub use settings::{SampledTasks, SamplerSettings};
+pub use watched::{FoundBreakpoint, KernelListError, WatchError, WatchedObjects};

@@ -98,3 +98,4 @@ pub use session::{
     OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink, TargetState,
 };
 pub use source::{Chosen, SourceChoice};
+pub use spelling::did_you_mean;

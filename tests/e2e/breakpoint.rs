@@ -97,18 +97,27 @@ fn an_address_in_a_position_independent_file_is_told_to_be_one() {
         u64::from_str_radix(told.split(' ').next().unwrap(), 16).unwrap()
     };
     let (movable, fixed) = (address("movable"), address("fixed"));
-    let said = "is an address in the file ./movable, which is position-independent";
+    let said = "movable, which is position-independent";
     let there = |told: &str| {
-        told.split_once("-t mem:").unwrap().1.split(',').next().unwrap().trim().to_owned()
+        let told = told.lines().find(|line| line.contains(said)).unwrap();
+        let last = told.rsplit_once("-t mem:").unwrap().1;
+        last.split([',', ' ']).next().unwrap().to_owned()
     };
 
     // A command: what works is told, and does.
     let line = format!("-t mem:{movable:#x}/8:w -o w.data");
     let outcome = scene.run(&format!("ebs -u {line} ./movable 10")).success();
     assert!(outcome.err.contains(said) && outcome.err.contains("setarch -R"), "{outcome}");
+    assert!(outcome.err.contains(": not accessed at 0x"), "{outcome}");
+    let named = format!("mem:{movable:#x}@movable/8:w");
+    assert!(outcome.err.contains(&format!("say -t {named}, ")), "{outcome}");
+    let outcome = scene.run(&format!("ebs -u -t {named} -o w.data ./movable 10")).success();
+    assert!(!outcome.err.contains(said), "{outcome}");
+    assert_eq!(Account::of_stream(&scene.path("w.data")).count("kernel"), 10, "{outcome}");
+    let outcome = scene.run(&format!("ebs -u {line} ./movable 10")).success();
     let moved = there(&outcome.err);
     let unmoved = scene.run(&format!("setarch -R ebs -u {line} ./movable 10")).success();
-    assert!(unmoved.err.contains(&format!("it will be at -t mem:{moved}")), "{unmoved}");
+    assert!(unmoved.err.contains(&format!("or -t mem:{moved}, where it will be")), "{unmoved}");
     let watch = format!("setarch -R ebs -u -t mem:{moved} -o w.data ./movable 10");
     let outcome = scene.run(&watch).success();
     assert!(!outcome.err.contains("is an address in the file"), "{outcome}");
@@ -126,7 +135,7 @@ fn an_address_in_a_position_independent_file_is_told_to_be_one() {
     let outcome = ebs.finish();
     assert!(outcome.err.contains("movable, which is position-independent"), "{outcome}");
     assert!(outcome.err.contains(&format!("; in process {pid} it is at -t mem:")), "{outcome}");
-    let moved = there(outcome.err.lines().find(|line| line.contains("in process")).unwrap());
+    let moved = there(&outcome.err);
     fs::remove_file(scene.path("w.data")).unwrap();
     let mut ebs = scene.start(&format!("ebs -u -t mem:{moved} -o w.data {pid}"));
     ebs.wait_until("it wrote", |_| written());

@@ -94,5 +94,7 @@ mod stat;
 mod steering;
 /// The original's pipeline and our table tell the same.
 mod table;
+/// Breakpoints at names of programs and libraries.
+mod watched_names;
 /// Every address and register, against the program's truth and against perf.
 mod witness;

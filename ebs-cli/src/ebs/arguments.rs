@@ -59,7 +59,7 @@ Examples:
   ebs -k -t page_fault -c 50000 -- make -j     where the kernel faults while make runs
   ebs -uk -t page_fault ./server               user and kernel code
   ebs -u -t cpu_clock 1234                     process 1234 and the children it makes
-  ebs -u -t mem:0x404040/8:w ./server          every write to eight bytes
+  ebs -u -t mem:counter:w ./server             every write to a variable
   ebs -k -t page_fault -o fault.1 -c 50000 &   the whole system, as text, until SIGINT
   grep -v '#' fault.1 | awk '{print $2}' | eip2r | sort | uniq -c | sort -nr | head
   ebs -u -t page_fault -o fault.data ./server  the stream, for `ebs report` and perf

@@ -4,7 +4,7 @@
 //! stays in front of a process that emulates; [`mod@last_line`] tells what became
 //! of the records, [`cut_short`] what a count left unseen. `steering` is when
 //! sampling is on, by the clock or by commands (`control_command`) that come
-//! through a `control_channel`.
+//! through a `control_channel`. `watched` looks up what is watched by its name.
 
 mod callers;
 mod control_channel;
@@ -17,6 +17,7 @@ mod serving;
 mod steering;
 #[allow(unsafe_code, reason = "descriptors that are known by number alone")]
 mod sys;
+mod watched;
 
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
 use crate::ebs::invocation::{Beginning, SampleJob, Serving};
@@ -35,7 +36,7 @@ use sampling::request::CallGraph;
 use sampling::session::apart::{FrontProcess, Spared};
 use sampling::session::command::Command;
 use sampling::session::{SessionError, SessionSettings, Sink, TargetState};
-use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, source};
+use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Session, Target, source};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -81,6 +82,7 @@ impl SampleEnding {
 pub fn sample(job: &SampleJob) -> Result<u8> {
     let mut steerer = Steerer::new(&job.steering)?;
     let mut job = with_group(job.clone())?;
+    let entered = watched::place(&mut job)?;
     let facts = Facts::read_for(Path::new("/"), &job.asked.request)?;
     let emulated = emulates(&job, &facts)?;
     if emulated && job.steering.may_pause() {
@@ -93,10 +95,11 @@ pub fn sample(job: &SampleJob) -> Result<u8> {
         Target::Process(pid) if emulated => {
             foreground::refuse_own_terminal(&job.output)?;
             foreground::stay(pid, |front| {
-                sample_here(job, &facts, Front { seen: Some(front), steerer: &mut steerer })
+                let front = Front { seen: Some(front), entered: None, steerer: &mut steerer };
+                sample_here(job, &facts, front)
             })
         }
-        _ => sample_here(job, &facts, Front { seen: None, steerer: &mut steerer }),
+        _ => sample_here(job, &facts, Front { seen: None, entered, steerer: &mut steerer }),
     }
 }
 
@@ -115,11 +118,13 @@ fn emulates(job: &SampleJob, facts: &Facts) -> Result<bool> {
 struct Front<'s> {
     /// The process that the user sees, if that is another one.
     seen: Option<FrontProcess>,
+    /// The command, if it was started already.
+    entered: Option<Command>,
     steerer: &'s mut Steerer,
 }
 
 fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
-    let Front { seen, steerer } = front;
+    let Front { seen, entered, steerer } = front;
     let catch = || {
         Catcher::new()
             .context("signals cannot be caught; with too many open files raise `ulimit -n`")
@@ -133,7 +138,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     if seen.is_some_and(|front| !front.is_there()) {
         bail!("the ebs that the user sees has ended before sampling began");
     }
-    let mut session = open(job, facts)?;
+    let mut session = open_for(job, facts, entered)?;
     let session = session.as_mut();
     let mut catcher = early.map_or_else(catch, Ok)?;
     let stopper = session.stopper().context("copying a pipe")?;
@@ -201,7 +206,8 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         status = outlived.unwrap_or(INTERRUPTED);
     }
     let shown = shown.and_then(|()| output.show());
-    for note in output.notes().iter().chain(session.last_notes()) {
+    let untouched = watched::untouched(&job.asked.request, &ledger);
+    for note in output.notes().iter().chain(session.last_notes()).chain(&untouched) {
         say("ebs", note);
     }
     let event = format!("{}:{}", session.name(), modes(job.asked.request.modes));
@@ -266,11 +272,19 @@ fn status_of(ending: SampleEnding) -> u8 {
 ///
 /// What is refused, and why.
 pub(crate) fn open(job: &SampleJob, facts: &Facts) -> Result<Box<dyn Sampling>> {
+    open_for(job, facts, None)
+}
+
+fn open_for(job: &SampleJob, facts: &Facts, entered: Option<Command>) -> Result<Box<dyn Sampling>> {
     let asked = sampling::Job { command_line: command_line(), ..job.asked.clone() };
     let begins_paused = job.steering.begin != Beginning::AtOnce;
     let own = || {
         let (command, settings) = (job.command.clone(), SessionSettings::of(&asked));
-        open_here(job, facts, SessionSettings { command, begins_paused, ..settings })
+        let settings = SessionSettings { command, begins_paused, ..settings };
+        match entered {
+            None => open_here(job, facts, settings),
+            Some(command) => open_entered(job, facts, settings, command),
+        }
     };
     let mut session = serving::open(&job.serving, &asked, &job.command, own)?;
     if job.steering.may_pause() {
@@ -309,6 +323,20 @@ fn open_here(
         SamplerError::Session(error) => error.into(),
         other => other.into(),
     })
+}
+
+/// In this process, of a command that stands behind its exec.
+fn open_entered(
+    job: &SampleJob,
+    facts: &Facts,
+    settings: SessionSettings,
+    command: Command,
+) -> Result<Box<dyn Sampling>> {
+    let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    match source::plan(&job.asked.request, choice, model, facts)? {
+        Chosen::Kernel(plan) => Ok(Box::new(Session::open_entered(plan, settings, command)?)),
+        Chosen::Emulated(_) => bail!("the emulated PMU watches no address: say --pmu pmu"),
+    }
 }
 
 /// How sampling began.

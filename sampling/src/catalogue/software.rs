@@ -91,14 +91,18 @@ pub(super) static BREAKPOINT: CatalogueType = CatalogueType {
         RegistersPromise::AfterInstruction,
     )),
     detail: "Watches LEN bytes (1, 2, 4 or 8; 4 unless said) at ADDR, a number in hex (0x...) \
-             or decimal, aligned to LEN. r, w, rw: loads, stores, both (both unless said; \
+             or decimal, aligned to LEN. In its place NAME[+OFFSET][@OBJECT], a variable or, \
+             for x, a routine of the program, its libraries (@libfoo.so) or the kernel \
+             (@[kernel]), or 0xADDR@FILE with an address as nm tells it: ebs looks up where \
+             that is, also in a program that is loaded anywhere; LEN is the variable's \
+             then, unless said. r, w, rw: loads, stores, both (both unless said; \
              x86 has no r alone, and watches both). x: execution of the instruction at ADDR, \
              without a LEN. A CPU has few debug registers: four on x86.\n\
              r, w, rw: IP is the instruction after the access, and registers hold what the \
              access left in them. x: IP is the instruction at ADDR, registers are those \
              before it. Addr is ADDR. With -k: accesses by the kernel, also to the \
              program's own addresses.",
-    example: "ebs -u -t mem:0x4040c0/8:w -- ./program",
+    example: "ebs -u -t mem:counter:w -- ./program",
     kind: EventKind::Breakpoint,
 };
 

@@ -35,7 +35,7 @@ pub(super) fn fill(
     facts: &Facts,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    let mut point = *point;
+    let mut point = point.clone();
     check_address(&point, request, facts)?;
     if point.access == WatchedAccess::Read && facts.kernel.arch() == Arch::X86_64 {
         notes.push("x86 cannot watch loads alone: loads and stores are sampled".to_owned());

@@ -38,9 +38,10 @@ pub(super) fn open(
             asked.generic(NumberedEvent { kind: *kind, config: *config, name }, modifiers)
         }
         RequestedEvent::Named { name, modifiers } => asked.named(name, modifiers),
-        RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_) | RequestedEvent::Tracepoint(_) => {
-            Ok(Vec::new())
-        }
+        RequestedEvent::Type(_)
+        | RequestedEvent::Breakpoint(_)
+        | RequestedEvent::NamedBreakpoint(_)
+        | RequestedEvent::Tracepoint(_) => Ok(Vec::new()),
     }
 }
 

@@ -155,6 +155,9 @@ fn open(
     let form = match event {
         RequestedEvent::Type(entry) => *entry,
         RequestedEvent::Breakpoint(_) => catalogue::breakpoint(),
+        RequestedEvent::NamedBreakpoint(point) => {
+            return Err(Refusal::PlaceUnknown { event: point.to_string() });
+        }
         RequestedEvent::Tracepoint(_) => catalogue::tracepoint(),
         other => return named::open(other, request, facts, notes),
     };

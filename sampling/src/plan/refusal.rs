@@ -241,6 +241,12 @@ pub enum Refusal {
          directories under events/ in tracefs, name those it has"
     )]
     NoTracepoint { event: String, suggestion: String },
+    /// A breakpoint at a name that nobody looked up.
+    #[error(
+        "{event}: where a name lies is looked up by `ebs -t` when it samples; here an address is \
+         needed: mem:ADDR"
+    )]
+    PlaceUnknown { event: String },
     /// A breakpoint in the kernel's half without `-k`.
     #[error("{event} is an address of the kernel: use -k, or watch an address of the program")]
     KernelAddress { event: String },
@@ -353,6 +359,7 @@ impl Refusal {
             | Refusal::RingEmpty
             | Refusal::KernelOnly { .. }
             | Refusal::KernelAddress { .. }
+            | Refusal::PlaceUnknown { .. }
             | Refusal::AddressOutside { .. }
             | Refusal::PidOutside { .. } => true,
             Refusal::Unavailable { .. }

@@ -4,16 +4,19 @@ mod breakpoint;
 mod error;
 mod generic;
 mod modifiers;
+mod named_breakpoint;
 mod pmu;
 mod raw;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+use breakpoint::TypedBreakpoint;
 pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
 pub use error::EventSpecError;
 pub use generic::{Generic, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
+pub use named_breakpoint::{NamedBreakpoint, WatchedSpot};
 
 use crate::catalogue::{self, CatalogueType, EventKind};
 pub use crate::machine::Tracepoint;
@@ -32,6 +35,8 @@ pub enum RequestedEvent {
     Type(&'static CatalogueType),
     /// `mem:ADDR[/LEN]:[r][w][x]`.
     Breakpoint(Breakpoint),
+    /// `mem:NAME[+OFFSET][@OBJECT][/LEN]:[r][w][x]`: to be looked up first.
+    NamedBreakpoint(NamedBreakpoint),
     /// `SUBSYSTEM:NAME`.
     Tracepoint(Tracepoint),
     /// `PMU/TERMS/MODIFIERS`.
@@ -84,7 +89,10 @@ impl EventSpec {
             return Err(EventSpecError::Empty);
         }
         if let Some(rest) = typed.strip_prefix("mem:") {
-            return Ok(RequestedEvent::Breakpoint(Breakpoint::parse(typed, rest)?));
+            return Ok(match TypedBreakpoint::parse(typed, rest)? {
+                TypedBreakpoint::Addressed(point) => RequestedEvent::Breakpoint(point),
+                TypedBreakpoint::Named(point) => RequestedEvent::NamedBreakpoint(point),
+            });
         }
         if typed.contains('/') {
             return pmu::parse(typed);
@@ -182,6 +190,7 @@ impl RequestedEvent {
         match self {
             RequestedEvent::Type(_)
             | RequestedEvent::Breakpoint(_)
+            | RequestedEvent::NamedBreakpoint(_)
             | RequestedEvent::Tracepoint(_) => None,
             RequestedEvent::Pmu { modifiers, .. }
             | RequestedEvent::Raw { modifiers, .. }

@@ -7,7 +7,9 @@ use std::path::Path;
 use record::Pid;
 
 use crate::machine::program_headers::{HEADERS, INTERPRETER, LOAD, ProgramHeaders, word};
-use crate::request::event_spec::{Breakpoint, RequestedEvent};
+use crate::request::event_spec::{
+    Breakpoint, NamedBreakpoint, RequestedEvent, WatchedAccess, WatchedSpot,
+};
 use crate::{Request, Target};
 
 /// Where the kernel puts x86-64 programs that it does not move at random:
@@ -37,16 +39,23 @@ fn of_command(point: &Breakpoint, file: &Path, root: &Path) -> Option<String> {
     let headers = movable(point, &File::open(file).ok()?)?;
     let said = said(point, &file.display().to_string());
     let there = unmoved(&headers).and_then(|bias| moved(point, bias));
-    Some(match (there, is_random(root)) {
-        (Some(there), false) => format!("{said}; it will be at -t {there}"),
-        (Some(there), true) => format!(
-            "{said}; it is elsewhere in each run: put `setarch -R` before ebs and say -t {there}, \
-             or link with -no-pie, or sample the PID of a running one"
-        ),
-        (None, _) => {
-            format!("{said}; link with -no-pie, or sample the PID of a running one")
-        }
-    })
+    let there = match (there, is_random(root)) {
+        (Some(there), false) => format!(", or -t {there}, where it will be"),
+        (Some(there), true) => format!(", or put `setarch -R` before ebs and say -t {there}"),
+        (None, _) => String::new(),
+    };
+    let named = in_file(point, file);
+    Some(format!("{said}: say -t {named}, and ebs looks where that is{there}"))
+}
+
+/// The same breakpoint by its address in the file.
+fn in_file(point: &Breakpoint, file: &Path) -> NamedBreakpoint {
+    NamedBreakpoint {
+        spot: WatchedSpot::FileAddress(point.address),
+        object: file.file_name().map(|name| name.to_string_lossy().into_owned()),
+        len: (point.access != WatchedAccess::Execute).then_some(point.len),
+        access: point.access,
+    }
 }
 
 fn of_process(point: &Breakpoint, pid: Pid, root: &Path) -> Option<String> {
@@ -79,7 +88,7 @@ fn movable(point: &Breakpoint, file: &File) -> Option<ProgramHeaders> {
 
 /// The same breakpoint in memory.
 fn moved(point: &Breakpoint, bias: u64) -> Option<Breakpoint> {
-    Some(Breakpoint { address: point.address.checked_add(bias)?, ..*point })
+    Some(Breakpoint { address: point.address.checked_add(bias)?, ..point.clone() })
 }
 
 /// What is added to addresses of a file that is not moved at random

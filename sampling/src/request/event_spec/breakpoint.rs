@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::named_breakpoint::NamedBreakpoint;
+
 /// Accesses that a breakpoint watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchedAccess {
@@ -26,8 +28,21 @@ impl fmt::Display for WatchedAccess {
     }
 }
 
+impl WatchedAccess {
+    /// Reads the letters behind the place.
+    pub(super) fn parse(typed: &str, letters: &str) -> Result<WatchedAccess, BreakpointError> {
+        match letters {
+            "r" => Ok(WatchedAccess::Read),
+            "w" => Ok(WatchedAccess::Write),
+            "rw" | "wr" => Ok(WatchedAccess::ReadWrite),
+            "x" => Ok(WatchedAccess::Execute),
+            word => Err(BreakpointError::Access { typed: typed.to_owned(), word: word.to_owned() }),
+        }
+    }
+}
+
 /// A breakpoint as asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Breakpoint {
     /// First byte watched.
     pub address: u64,
@@ -35,15 +50,28 @@ pub struct Breakpoint {
     pub len: u8,
     /// What is watched.
     pub access: WatchedAccess,
+    /// What was typed in place of the address, which was looked up since.
+    pub name: Option<String>,
 }
 
 impl fmt::Display for Breakpoint {
+    /// By its name, if it has one: an address may differ in each run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.access {
-            WatchedAccess::Execute => write!(f, "mem:{:#x}:x", self.address),
-            access => write!(f, "mem:{:#x}/{}:{access}", self.address, self.len),
+        match &self.name {
+            Some(name) => write!(f, "mem:{name}")?,
+            None => write!(f, "mem:{:#x}", self.address)?,
         }
+        self.write_rest(f)
     }
+}
+
+/// A place to watch, as typed: by its address, or by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TypedBreakpoint {
+    /// `mem:ADDR`, or `mem:NAME=ADDR` where a name was looked up.
+    Addressed(Breakpoint),
+    /// `mem:NAME`.
+    Named(NamedBreakpoint),
 }
 
 /// Text behind `mem:` that is no breakpoint.
@@ -51,8 +79,8 @@ impl fmt::Display for Breakpoint {
 pub enum BreakpointError {
     /// The address is no number.
     #[error(
-        "{typed}: \"{word}\" is no address; write mem:ADDR[/LEN]:[r][w][x] with ADDR in hex (0x...) \
-         or decimal; nm or gdb tell a variable's address"
+        "{typed}: \"{word}\" is no address and no name; write mem:ADDR[/LEN]:[r][w][x] with ADDR in \
+         hex (0x...) or decimal, or the name of a variable or routine, mem:NAME[+OFFSET][@OBJECT]"
     )]
     Address {
         /// As typed.
@@ -101,52 +129,101 @@ pub enum BreakpointError {
 }
 
 impl Breakpoint {
-    /// Reads what follows `mem:`. `typed` is the whole text, for errors.
-    pub(super) fn parse(typed: &str, rest: &str) -> Result<Breakpoint, BreakpointError> {
-        let typed = || typed.to_owned();
-        let (place, letters) = rest.split_once(':').unwrap_or((rest, "rw"));
-        let (address_word, len_word) = match place.split_once('/') {
-            Some((address, len)) => (address, Some(len)),
-            None => (place, None),
-        };
-        let address = parse_number(address_word).ok_or_else(|| BreakpointError::Address {
-            typed: typed(),
-            word: address_word.to_owned(),
-        })?;
-        let access = match letters {
-            "r" => WatchedAccess::Read,
-            "w" => WatchedAccess::Write,
-            "rw" | "wr" => WatchedAccess::ReadWrite,
-            "x" => WatchedAccess::Execute,
-            _ => return Err(BreakpointError::Access { typed: typed(), word: letters.to_owned() }),
-        };
-        if access == WatchedAccess::Execute {
-            return match len_word {
-                // What perf accepts here: a long, which is what x86 wants.
-                None | Some("8") => Ok(Breakpoint { address, len: 0, access }),
-                Some(word) => {
-                    Err(BreakpointError::ExecuteLength { typed: typed(), word: word.to_owned() })
-                }
-            };
+    /// The text that says both name and address, for whoever cannot look the
+    /// name up.
+    pub fn spelled_out(&self) -> String {
+        let name = self.name.as_ref().map_or_else(String::new, |name| format!("{name}="));
+        let address = self.address;
+        match self.access {
+            WatchedAccess::Execute => format!("mem:{name}{address:#x}:x"),
+            access => format!("mem:{name}{address:#x}/{}:{access}", self.len),
         }
-        let len = match len_word {
-            None => 4,
-            Some("1") => 1,
-            Some("2") => 2,
-            Some("4") => 4,
-            Some("8") => 8,
-            Some(word) => {
-                return Err(BreakpointError::Length { typed: typed(), word: word.to_owned() });
-            }
-        };
-        if address & (u64::from(len) - 1) != 0 {
-            return Err(BreakpointError::Unaligned { typed: typed(), address, len });
+    }
+
+    fn write_rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.access {
+            WatchedAccess::Execute => f.write_str(":x"),
+            access => write!(f, "/{}:{access}", self.len),
         }
-        Ok(Breakpoint { address, len, access })
     }
 }
 
-fn parse_number(word: &str) -> Option<u64> {
+impl TypedBreakpoint {
+    /// Reads what follows `mem:`. `typed` is the whole text, for errors.
+    pub(super) fn parse(typed: &str, rest: &str) -> Result<TypedBreakpoint, BreakpointError> {
+        let (place, letters) = split_letters(rest);
+        let letters = letters.unwrap_or("rw");
+        let (name, addressed) = match place.rsplit_once('=') {
+            Some((name, address)) if address.starts_with("0x") => (Some(name), address),
+            _ => (None, place),
+        };
+        let (address_word, len_word) = match addressed.split_once('/') {
+            Some((address, len)) => (address, Some(len)),
+            None => (addressed, None),
+        };
+        let Some(address) = parse_number(address_word) else {
+            return NamedBreakpoint::parse(typed, place, letters).map(TypedBreakpoint::Named);
+        };
+        if name.is_some_and(|name| name.is_empty() || name.contains(char::is_control)) {
+            let (typed, word) = (typed.to_owned(), place.to_owned());
+            return Err(BreakpointError::Address { typed, word });
+        }
+        let access = WatchedAccess::parse(typed, letters)?;
+        let len = parse_length(typed, len_word, access)?;
+        let len = if access == WatchedAccess::Execute { 0 } else { len.unwrap_or(4) };
+        check_alignment(typed, address, len)?;
+        let name = name.map(str::to_owned);
+        Ok(TypedBreakpoint::Addressed(Breakpoint { address, len, access, name }))
+    }
+}
+
+/// Parts at the first colon that is alone: C++ has names with two.
+fn split_letters(rest: &str) -> (&str, Option<&str>) {
+    let bytes = rest.as_bytes();
+    let is_alone = |at: &usize| {
+        let is_colon = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b':');
+        is_colon(Some(*at)) && !is_colon(at.checked_sub(1)) && !is_colon(at.checked_add(1))
+    };
+    match (0..bytes.len()).find(is_alone) {
+        Some(at) => (rest.get(..at).unwrap_or(rest), rest.get(at + 1..)),
+        None => (rest, None),
+    }
+}
+
+/// Bytes to watch, if they were said; none of an instruction.
+pub(super) fn parse_length(
+    typed: &str,
+    word: Option<&str>,
+    access: WatchedAccess,
+) -> Result<Option<u8>, BreakpointError> {
+    let Some(word) = word else { return Ok(None) };
+    let owned = || (typed.to_owned(), word.to_owned());
+    match (word, access) {
+        // What perf accepts here: a long, which is what x86 wants.
+        ("8", WatchedAccess::Execute) => Ok(None),
+        (_, WatchedAccess::Execute) => {
+            let (typed, word) = owned();
+            Err(BreakpointError::ExecuteLength { typed, word })
+        }
+        ("1", _) => Ok(Some(1)),
+        ("2", _) => Ok(Some(2)),
+        ("4", _) => Ok(Some(4)),
+        ("8", _) => Ok(Some(8)),
+        _ => {
+            let (typed, word) = owned();
+            Err(BreakpointError::Length { typed, word })
+        }
+    }
+}
+
+pub(super) fn check_alignment(typed: &str, address: u64, len: u8) -> Result<(), BreakpointError> {
+    if address & u64::from(len.max(1) - 1) != 0 {
+        return Err(BreakpointError::Unaligned { typed: typed.to_owned(), address, len });
+    }
+    Ok(())
+}
+
+pub(super) fn parse_number(word: &str) -> Option<u64> {
     // from_str_radix takes a sign, which no address has.
     if word.starts_with(['+', '-']) {
         return None;

@@ -251,7 +251,13 @@ fn breakpoints() {
     for (text, part) in [
         ("mem:", "\"\" is no address"),
         ("mem", "\"\" is no address"),
-        ("mem:main:w", "\"main\" is no address"),
+        ("mem:1main:w", "\"1main\" is no address"),
+        ("mem:main/3:w", "length \"3\""),
+        ("mem:main/x:w", "length \"x\""),
+        ("mem:main:q", "access \"q\""),
+        ("mem:main:w:u", "-u or -k"),
+        ("mem:main/4:x", "leave \"/4\" out"),
+        ("mem:=0x10:w", "is no address"),
         ("mem:-1:w", "\"-1\" is no address"),
         ("mem:+1:w", "\"+1\" is no address"),
         ("mem:0x+1:w", "\"0x+1\" is no address"),
@@ -269,6 +275,44 @@ fn breakpoints() {
         let error = resolve(text).unwrap_err().to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
+}
+
+#[test]
+fn names_of_places_come_back() {
+    let named = |text: &str| match resolve(text) {
+        Ok(RequestedEvent::NamedBreakpoint(point)) => point,
+        other => panic!("{text}: {other:?}"),
+    };
+    for (text, shown, name, object) in [
+        ("mem:counter", "mem:counter:rw", "counter", None),
+        ("mem:counter/8:w", "mem:counter/8:w", "counter", None),
+        ("mem:counter+16/2:w", "mem:counter+0x10/2:w", "counter", None),
+        ("mem:a@/usr/lib/a.so.1/8:w", "mem:a@/usr/lib/a.so.1/8:w", "a", Some("/usr/lib/a.so.1")),
+        ("mem:a@/usr/lib/a.so:r", "mem:a@/usr/lib/a.so:r", "a", Some("/usr/lib/a.so")),
+        ("mem:ns::x", "mem:ns::x:rw", "ns::x", None),
+        ("mem:ns::x:x", "mem:ns::x:x", "ns::x", None),
+        ("mem:N::operator/:x", "mem:N::operator/:x", "N::operator/", None),
+        ("mem:N::operator+:x", "mem:N::operator+:x", "N::operator+", None),
+        ("mem:jiffies@[kernel]:w", "mem:jiffies@[kernel]:w", "jiffies", Some("[kernel]")),
+        ("mem:write@plt:x", "mem:write@plt:x", "write@plt", None),
+    ] {
+        let point = named(text);
+        assert_eq!(point.to_string(), shown, "{text}");
+        assert_eq!(named(shown), point, "{text}");
+        let WatchedSpot::Symbol { name: found, .. } = &point.spot else { panic!("{text}") };
+        assert_eq!((found.as_str(), point.object.as_deref()), (name, object), "{text}");
+    }
+    let point = named("mem:0x4010@prog/4:w");
+    assert_eq!(point.spot, WatchedSpot::FileAddress(0x4010));
+    let placed = point.at(0x5554_0000_4010, 4).unwrap();
+    assert_eq!(placed.to_string(), "mem:0x4010@prog/4:w");
+    assert_eq!(placed.spelled_out(), "mem:0x4010@prog=0x555400004010/4:w");
+    assert_eq!(resolve(&placed.spelled_out()), Ok(RequestedEvent::Breakpoint(placed)));
+    let routine = named("mem:N::operator=:x").at(0x1001, 8).unwrap();
+    assert_eq!(routine.spelled_out(), "mem:N::operator==0x1001:x");
+    assert_eq!(resolve(&routine.spelled_out()), Ok(RequestedEvent::Breakpoint(routine)));
+    let error = named("mem:a:w").at(0x1001, 8).unwrap_err().to_string();
+    assert!(error.contains("not aligned to 8 bytes"), "{error}");
 }
 
 #[test]
@@ -292,7 +336,8 @@ proptest! {
     fn breakpoints_come_back(address: u64, shift in 0..4_u32, access in 0..3_usize) {
         let len = 1_u8 << shift;
         let access = [WatchedAccess::Read, WatchedAccess::Write, WatchedAccess::ReadWrite][access];
-        let point = Breakpoint { address: address & !(u64::from(len) - 1), len, access };
+        let address = address & !(u64::from(len) - 1);
+        let point = Breakpoint { address, len, access, name: None };
         prop_assert_eq!(resolve(&point.to_string()), Ok(RequestedEvent::Breakpoint(point)));
     }
 }
