@@ -3,12 +3,14 @@
 //! beneath it.
 
 pub mod aggregate;
+pub mod allocator_call;
 pub mod arch;
 pub mod attr;
 pub mod bytes;
 pub mod callchain;
 pub mod data_src;
 pub mod header;
+pub mod heap_change;
 pub mod ibs;
 pub mod instruction_class;
 pub mod ip_meaning;
@@ -27,12 +29,14 @@ pub mod text;
 pub mod units;
 
 pub use aggregate::Aggregate;
+pub use allocator_call::AllocatorCall;
 pub use arch::Arch;
 pub use attr::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
 pub use bytes::ByteOrder;
 pub use callchain::ChainContext;
 pub use data_src::DataSrc;
 pub use header::{CpuMode, Misc, RecordHeader, RecordType};
+pub use heap_change::HeapChange;
 pub use ibs::IbsOp;
 pub use instruction_class::{InstructionClass, InstructionClasses};
 pub use ip_meaning::IpMeaning;
