@@ -51,6 +51,8 @@ pub const TURN: usize = 448;
 /// Elements of a repeated string instruction behind those that rcx counts
 /// while a part of it is done; 0 when it begins.
 pub const REST: usize = 456;
+/// Minus the value of rsp at which a call of an allocator returns; 0: none is awaited.
+pub const AWAITED: usize = 464;
 /// Of each event, in their order: how many to go until its next record.
 pub const COUNTDOWNS: usize = 512;
 /// Events that can be counted in one run.
@@ -173,7 +175,8 @@ pub struct AccessSite {
     /// the power of two that scales it, 12 whether the mask is in a mask
     /// register (a bit for each element in the word at VECTORS + 64) and not
     /// in a vector (there too: the top bit of each element), 13 whether the
-    /// chosen elements lie side by side. 0 for others.
+    /// chosen elements lie side by side. Of an allocator's function: which
+    /// [`record::AllocatorCall`]. 0 for others.
     pub elements: u32,
 }
 
@@ -235,6 +238,10 @@ pub enum AccessKind {
     RegionBegin = 13,
     /// It leaves that region; where rdi is 0, or the name empty, the innermost.
     RegionEnd = 14,
+    /// No memory: a function of an allocator is entered.
+    AllocatorEntry = 15,
+    /// No memory: one returns, whose return is awaited.
+    AllocatorReturn = 16,
 }
 
 /// Why the runtime stops the thread with a breakpoint; what translated code

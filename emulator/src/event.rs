@@ -27,6 +27,10 @@ pub enum EmulatedEvent {
     BlockedForward,
     /// Loads that hit a line that another thread has modified.
     HitModified,
+    /// Blocks that allocators gave, when their functions return.
+    Allocation,
+    /// Blocks that were given back to them.
+    Release,
 }
 
 impl EmulatedEvent {
@@ -41,8 +45,15 @@ impl EmulatedEvent {
                 kind,
                 Kind::ReadsMemory | Kind::WritesMemory | Kind::AccessesMemory | Kind::SplitLoad
             ),
+            EmulatedEvent::Allocation | EmulatedEvent::Release => false,
             _ => true,
         }
+    }
+
+    /// Whether calls of allocators decide what is counted.
+    #[must_use]
+    pub fn is_of_heap(self) -> bool {
+        matches!(self, EmulatedEvent::Allocation | EmulatedEvent::Release)
     }
 
     /// Whether TLBs decide what is counted.

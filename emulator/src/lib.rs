@@ -3,6 +3,7 @@
 //! the kernel's.
 
 pub mod account;
+mod allocators;
 pub mod block;
 pub mod classifier;
 pub mod code_cache;
@@ -21,6 +22,7 @@ pub use account::{
     Coverage, EmulationAccount, EmulationWake, Ended, EventCounts, Fault, StartError,
     TargetStanding,
 };
+pub use allocators::{AllocatorFinder, FileAllocator};
 pub use classifier::Classifier;
 pub use event::{Class, EmulatedEvent};
 pub use geometry::{CacheGeometry, Geometry, TlbGeometry};

@@ -9,6 +9,7 @@ pub use object_layout::{LayoutChange, ObjectLayout, ObjectLayoutError};
 
 use record::{Attr, Pid};
 
+use crate::allocators::AllocatorFinder;
 use crate::block::EVENTS;
 use crate::classifier::Classifier;
 use crate::event::EmulatedEvent;
@@ -38,6 +39,8 @@ pub struct EmulationSettings {
     pub layouts: Vec<ObjectLayout>,
     /// Records of mappings that hold no code, too.
     pub data_mappings: bool,
+    /// Where functions of allocators are: for events of the heap.
+    pub allocators: Option<AllocatorFinder>,
 }
 
 impl EmulationSettings {

@@ -1,5 +1,6 @@
 //! The thread that traces the target by ptrace(2).
 
+mod allocators;
 mod attach;
 mod birth;
 mod bookkeeping;

@@ -59,7 +59,7 @@ mod watched;
 
 pub use error::SamplerError;
 pub use named_sample::NamedSample;
-pub use opening::{classifier, open};
+pub use opening::{open, program_rules};
 pub use record::RegionSide;
 pub use record::{Cpu, CpuMode, DataSrc, Pid, Task, Tid, Time};
 pub use region::{Region, log};

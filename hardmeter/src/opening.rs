@@ -1,9 +1,14 @@
 //! A request becomes a session of whoever is to count.
 
-use emulator::{Class, Classifier, EmulatedEvent};
-use sampling::emulated::{EmulatedSession, Model};
+use emulator::{AllocatorFinder, Class, Classifier, EmulatedEvent, FileAllocator};
+use record::AllocatorCall;
+use sampling::emulated::{EmulatedSession, Model, ProgramRules};
 use sampling::session::{Session, SessionSettings};
 use sampling::{Chosen, Facts, Request, Sampling, SourceChoice, source};
+
+use std::fs::File;
+use std::path::Path;
+use symbolizer::{ElfSymbols, Routine};
 
 use crate::SamplerError;
 
@@ -21,12 +26,30 @@ pub fn open(
 ) -> Result<Box<dyn Sampling>, SamplerError> {
     Ok(match source::plan(request, choice, model, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
-        Chosen::Emulated(plan) => Box::new(EmulatedSession::open(plan, settings, &classifier)?),
+        Chosen::Emulated(plan) => {
+            Box::new(EmulatedSession::open(plan, settings, &program_rules())?)
+        }
     })
 }
 
-/// Which instructions an event of the emulated PMU counts is the reports' rule.
-pub fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
+/// How the emulated PMU reads programs: which instructions an event counts is the reports' rule,
+/// and where functions of allocators are the symbolizer's answer.
+pub fn program_rules() -> ProgramRules {
+    ProgramRules { classifier, allocators: AllocatorFinder::new(allocators) }
+}
+
+/// The functions of allocators that a file names; none where it cannot be read.
+fn allocators(path: &Path) -> Vec<FileAllocator> {
+    let symbols = File::open(path).ok().and_then(|file| ElfSymbols::read(file).ok());
+    let Some(symbols) = symbols else { return Vec::new() };
+    let of = |(_, routine): (_, Routine<'_>)| {
+        let call = AllocatorCall::of_routine(&routine.name)?;
+        Some(FileAllocator { offset: symbols.offset_of(routine.start)?, call })
+    };
+    symbols.routines().filter_map(of).collect()
+}
+
+fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
     match counts {
         EmulatedEvent::Class(Class::Of(class)) => {
             Some(Classifier::new(move |instruction| analysis::classes(instruction).contains(class)))

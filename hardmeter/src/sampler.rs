@@ -62,6 +62,7 @@ impl Sampler {
             prefetch: false,
             burst: None,
             classify: false,
+            heap: false,
             layouts: Vec::new(),
         };
         let mut session = open(&request, choice, model, &facts, session_settings)?;

@@ -10,4 +10,4 @@ mod session;
 
 pub use crate::catalogue::emulated::{NotEmulated, has_address, kind, meaning};
 pub use plan::{EmulatedPlan, Model, ModelledEvent, outline, plan};
-pub use session::{EmulatedSession, NO_PAUSE};
+pub use session::{EmulatedSession, NO_PAUSE, ProgramRules};

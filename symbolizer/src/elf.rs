@@ -120,6 +120,12 @@ impl ElfSymbols {
         Some(offset.wrapping_add(translation.delta))
     }
 
+    /// The offset in the file of what was linked for an address; None: the file
+    /// does not hold it.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        self.head.segments.offset_of(address).map(|(offset, _)| offset)
+    }
+
     /// The routine that holds a link-time address.
     pub fn find(&self, address: u64) -> Option<Routine<'_>> {
         self.ranges.find(address).map(|hit| routine(hit, address))

@@ -167,6 +167,7 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
         (arguments.user, "-u"),
         (arguments.kernel, "-k"),
         (arguments.emulation.prefetch, "--prefetch"),
+        (arguments.emulation.heap, "--heap"),
     ] {
         if is_set {
             words.push(word.into());

@@ -168,6 +168,8 @@ fn keys(words: &[String]) -> Result<Vec<Key>> {
                 | Key::Page
                 | Key::AddrBefore
                 | Key::Data
+                | Key::Block
+                | Key::Alloc
                 | Key::Stack
                 | Key::Time(_)
                 | Key::Register(_)

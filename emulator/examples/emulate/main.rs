@@ -149,6 +149,7 @@ fn settings(arguments: &Arguments) -> EmulationSettings {
         ring_pages: arguments.pages,
         layouts: Vec::new(),
         data_mappings: false,
+        allocators: None,
     }
 }
 

@@ -19,6 +19,9 @@ impl Events {
     pub const SPLIT_STORE: Events = Events(128);
     pub const BLOCKED: Events = Events(256);
     pub const HIT_MODIFIED: Events = Events(512);
+    // Of no access: no outcome has them.
+    pub const ALLOCATION: Events = Events(1 << 62);
+    pub const RELEASE: Events = Events(1 << 63);
 
     /// Whether any is in both.
     #[inline(always)]

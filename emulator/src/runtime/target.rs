@@ -8,6 +8,7 @@ pub mod branches;
 mod call;
 mod count;
 pub mod header;
+pub mod heap;
 pub mod legs;
 pub mod local;
 pub mod moved_object;

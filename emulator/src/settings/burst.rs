@@ -46,7 +46,9 @@ impl Burst {
             EmulatedEvent::Class(Class::Retired)
             | EmulatedEvent::SplitLoad
             | EmulatedEvent::SplitStore
-            | EmulatedEvent::BlockedForward => 0,
+            | EmulatedEvent::BlockedForward
+            | EmulatedEvent::Allocation
+            | EmulatedEvent::Release => 0,
             EmulatedEvent::Class(_) | EmulatedEvent::L1DataMiss | EmulatedEvent::HitModified => {
                 lines(l1d)
             }

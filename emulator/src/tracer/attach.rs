@@ -103,7 +103,7 @@ const LONGEST_PERIOD: u64 = 1 << 60;
 
 fn check_burst(
     Burst { on, every, .. }: Burst,
-    mut events: impl Iterator<Item = EmulatedEvent>,
+    events: impl Iterator<Item = EmulatedEvent>,
 ) -> Result<(), StartError> {
     let wrong = |text: String| Err(StartError::Settings(text));
     if on == 0 || on > every || every > LONGEST_PERIOD {
@@ -112,7 +112,15 @@ fn check_burst(
              whole, which is {LONGEST_PERIOD} at most"
         ));
     }
-    if events.any(|event| event == EmulatedEvent::HitModified) {
+    let events: Vec<EmulatedEvent> = events.collect();
+    if events.iter().any(|event| event.is_of_heap()) {
+        return wrong(
+            "blocks of the heap that come and go between bursts are not seen: leave the bursts \
+             out"
+            .into(),
+        );
+    }
+    if events.contains(&EmulatedEvent::HitModified) {
         return wrong(
             "lines that another thread has modified are not known in bursts, as each thread has \
              its own: leave the bursts out"
@@ -135,6 +143,10 @@ fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
                 Countdown::Of(one.classifier.clone().ok_or_else(|| {
                     StartError::Settings(format!("the class {kind} is given without its rule"))
                 })?)
+            }
+            of if of.is_of_heap() => {
+                needs.heap = true;
+                continue;
             }
             _ => continue,
         };

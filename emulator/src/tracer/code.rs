@@ -4,8 +4,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use record::AllocatorCall;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::allocators::{MappedAllocators, RegionKey};
 use super::maps::{self, MappedRegion};
 use crate::sys::remote;
 use crate::translate::CodeSource;
@@ -51,6 +53,8 @@ pub(crate) struct CodePages {
     /// The regions, until something changes them.
     regions: Vec<MappedRegion>,
     fresh: bool,
+    /// Where allocators' functions are.
+    pub(crate) allocators: MappedAllocators,
 }
 
 /// A page that is written so often compares itself.
@@ -243,5 +247,14 @@ impl CodeSource for CodeReader<'_> {
             done += length;
         }
         done
+    }
+
+    fn allocator(&mut self, address: u64) -> Option<AllocatorCall> {
+        let key = RegionKey::of(self.code.region(self.tid, address)?)?;
+        if !self.code.allocators.knows(&key) {
+            let region = self.code.region(self.tid, address).cloned()?;
+            self.code.allocators.learn(self.tid, key, &region);
+        }
+        self.code.allocators.at(&key, address)
     }
 }

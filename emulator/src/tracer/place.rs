@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::allocators::MappedAllocators;
 use super::code::PAGE;
 use super::engine::{AddressSpace, Engine};
 use super::lend::{Want, map_file};
@@ -81,6 +82,7 @@ impl Engine {
         });
         let id = self.new_id();
         let mut space = Space::new(memory, layout, base, ring_at, cache);
+        space.code.allocators = MappedAllocators::new(self.plan.settings.allocators.clone());
         let slot = space.take_slot(&self.plan.setup, self.ring_bytes(), turns);
         self.spaces.insert(id, space);
         let number = self.new_id();

@@ -4,8 +4,9 @@ use super::access::{Address, AddressForm, InstructionAccess, SegmentBase, Vector
 use super::assembler::{AddressSum, Assembler, low32};
 use super::emitter::{Cold, Emitter, STRIDE};
 use super::mark::{ColdMark, MarkPhase};
-use super::register::{Gpr, Gprs, RAX, RCX, RDX};
+use super::register::{Gpr, Gprs, RAX, RCX, RDX, RSP};
 use crate::block::{self, AccessKind};
+use record::AllocatorCall;
 
 impl Emitter {
     /// Advances the clock once in a block, with rcx free.
@@ -210,19 +211,46 @@ impl Emitter {
 
     /// Tells the runtime what comes next.
     pub(crate) fn tell(&mut self, kind: AccessKind) {
+        let cold = self.told(kind, 0);
+        self.hot.jump(cold.start);
+        self.resume_here(cold);
+        self.mark();
+    }
+
+    /// Tells it that a function of an allocator begins, once: who is stopped
+    /// behind that is taken on to the next instruction.
+    pub(crate) fn allocator_entry(&mut self, call: AllocatorCall) {
+        let cold = self.told(AccessKind::AllocatorEntry, u32::from(call as u8));
+        self.hot.jump(cold.start);
+        self.resume_here(cold);
+        self.mark_step(MarkPhase::Checked);
+    }
+
+    /// Tells it that one returns, if that is awaited here; takes rcx.
+    pub(crate) fn allocator_return(&mut self) {
+        self.spill(RCX);
+        self.hot.load(RCX, block::AWAITED);
+        let index = Some((RCX, 0));
+        self.hot.lea(RCX, &AddressSum { base: Some(RSP), index, ..AddressSum::default() });
+        self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz awaited; jmp over; awaited:
+        let cold = self.told(AccessKind::AllocatorReturn, 0);
+        self.hot.jump(cold.start);
+        self.resume_here(cold);
+        self.mark();
+    }
+
+    /// The way to the runtime with something that is no access.
+    fn told(&mut self, kind: AccessKind, elements: u32) -> Cold {
         let access = InstructionAccess {
             address: Address { form: AddressForm::Absolute(0), segment: SegmentBase::Flat },
             size: 0,
             kind,
             marks: 0,
-            elements: 0,
+            elements,
             vectors: None,
             bits: None,
         };
-        let cold = self.cold_access(&access, self.accesses, self.step);
-        self.hot.jump(cold.start);
-        self.resume_here(cold);
-        self.mark();
+        self.cold_access(&access, self.accesses, self.step)
     }
 
     /// A line of code is entered.

@@ -89,6 +89,9 @@ impl Emitter {
             FlowControl::Return
                 if matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16) =>
             {
+                if self.translation.needs.heap {
+                    self.allocator_return();
+                }
                 self.spill(RCX);
                 self.spill(RAX);
                 self.restore(self.held.without(Gprs::of(RCX).with(RAX)));

@@ -1,6 +1,7 @@
 //! What the translator is told.
 
 use iced_x86::Instruction;
+use record::AllocatorCall;
 
 use crate::Classifier;
 use crate::block::COUNTED_FROM;
@@ -43,6 +44,8 @@ pub struct Needs {
     /// Instructions are counted in BURST, a block of them at a time, and
     /// there is a second translation that does nothing else.
     pub burst: bool,
+    /// Where functions of allocators begin, and where those return.
+    pub heap: bool,
     /// Threads take turns: instructions are counted in BURST, a block of them
     /// at a time, and the runtime hears of system calls and of `pause`.
     pub turns: bool,
@@ -118,4 +121,9 @@ pub trait CodeSource {
     /// Copies what is there of executable memory from `address` on, and says
     /// how many bytes: fewer than asked at the end of what may be executed.
     fn read(&mut self, address: u64, buffer: &mut [u8]) -> usize;
+
+    /// Which function of an allocator begins at an address.
+    fn allocator(&mut self, _address: u64) -> Option<AllocatorCall> {
+        None
+    }
 }

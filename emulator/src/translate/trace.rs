@@ -4,6 +4,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
     Register,
 };
+use record::AllocatorCall;
 use rustc_hash::FxHashSet;
 
 use super::access::{self, InstructionAccess, RegisterUsage};
@@ -63,6 +64,8 @@ pub(crate) struct TraceWriter {
     writes: bool,
     /// The line of code that was looked up last.
     line: u64,
+    /// Which function of an allocator the instruction begins.
+    call: Option<AllocatorCall>,
 }
 
 #[derive(Clone, Copy)]
@@ -90,6 +93,7 @@ impl TraceWriter {
             code: Vec::new(),
             writes: false,
             line: 1,
+            call: None,
         }
     }
 
@@ -135,6 +139,8 @@ impl TraceWriter {
                     break 'windows;
                 }
                 let raw = bytes.get(at..at + instruction.len()).unwrap_or_default();
+                let needs_heap = self.emitter.translation.needs.heap;
+                self.call = if needs_heap { around.source.allocator(pc) } else { None };
                 let (next, ways) = self.instruction(&instruction, raw, &decoder);
                 self.count += 1;
                 left = left.saturating_sub(1);
@@ -213,6 +219,9 @@ impl TraceWriter {
         let emitter = &mut self.emitter;
         let ip = instruction.ip();
         emitter.begin_instruction(ip, u8::try_from(raw.len()).unwrap_or(15));
+        if let Some(call) = self.call.take() {
+            emitter.allocator_entry(call);
+        }
         if emitter.translation.needs.fetch {
             for line in [ip & !63, (ip + raw.len() as u64 - 1) & !63] {
                 if line != self.line {

@@ -196,6 +196,7 @@ impl Recording {
             ring_pages: 256,
             layouts: Vec::new(),
             data_mappings: false,
+            allocators: None,
         }
     }
 }

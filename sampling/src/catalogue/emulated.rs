@@ -81,6 +81,8 @@ pub(crate) fn description(event: EmulatedEvent) -> String {
         EmulatedEvent::SplitStore => "stores across two lines".to_owned(),
         EmulatedEvent::BlockedForward => "loads that an earlier store cannot feed".to_owned(),
         EmulatedEvent::HitModified => "loads of lines that another thread has modified".to_owned(),
+        EmulatedEvent::Allocation => "blocks that allocators gave".to_owned(),
+        EmulatedEvent::Release => "blocks that were given back to allocators".to_owned(),
     }
 }
 
@@ -125,6 +127,8 @@ pub(crate) fn number(event: EmulatedEvent) -> u64 {
         EmulatedEvent::SplitStore => 9,
         EmulatedEvent::BlockedForward => 10,
         EmulatedEvent::HitModified => 11,
+        EmulatedEvent::Allocation => 12,
+        EmulatedEvent::Release => 13,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use emulator::{Classifier, Coverage, EmulatedEvent};
+use emulator::Coverage;
 
 use super::planning::emulated_request;
 use super::{CountingPlan, CountingRequest, EventCount, TotalCounts};
-use crate::emulated::{self, EmulatedPlan, EmulatedSession, Model};
+use crate::emulated::{self, EmulatedPlan, EmulatedSession, Model, ProgramRules};
 use crate::metrics::Estimate;
 use crate::session::ledger::EventAccount;
 use crate::session::{SessionError, SessionSettings, TargetState};
@@ -45,10 +45,10 @@ impl EmulatedCounting {
     pub fn open(
         plan: EmulatedPlan,
         settings: SessionSettings,
-        classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
+        rules: &ProgramRules,
     ) -> Result<EmulatedCounting, SessionError> {
         let events = plan.events.len();
-        let session = EmulatedSession::open(plan, settings, classifier)?;
+        let session = EmulatedSession::open(plan, settings, rules)?;
         Ok(EmulatedCounting { session, events, started: None })
     }
 

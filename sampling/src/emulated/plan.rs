@@ -1,17 +1,18 @@
 //! A request becomes what the emulation is told, or a refusal. Pure.
 
 mod classes;
+mod heap;
 
 use std::fmt;
 
 use emulator::{Burst, EmulatedEvent, EmulationSettings, Geometry, ObjectLayout};
 use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
+use crate::catalogue::Equivalence;
 use crate::catalogue::emulated::{self, NotEmulated, kind};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
-use crate::catalogue::{CatalogueType, Equivalence};
 use crate::machine::facts::{Facts, Pmu};
 use crate::plan::{
     Outline, OutlinedEvent, attrs, callers, check_form, rights, several, with_modifiers,
@@ -53,6 +54,8 @@ pub struct Model {
     pub burst: Option<Burst>,
     /// Records of misses tell why they are some.
     pub classify: bool,
+    /// Blocks of the heap are told, when they are allocated and when they are given back.
+    pub heap: bool,
     /// Objects of the program that lie otherwise in the model.
     pub layouts: Vec<ObjectLayout>,
 }
@@ -92,6 +95,9 @@ impl Model {
         }
         if self.classify {
             note.push_str(";classes=exact");
+        }
+        if self.heap {
+            note.push_str(";heap=exact");
         }
         if !self.layouts.is_empty() {
             let layouts: Vec<String> = self.layouts.iter().map(ObjectLayout::to_string).collect();
@@ -183,6 +189,10 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
     if model.classify {
         classes::ask(&mut events, &modelled, &model)?;
     }
+    let mut modelled = modelled;
+    if model.heap {
+        heap::add(&mut events, &mut modelled, &model, request)?;
+    }
     Ok(EmulatedPlan {
         name,
         events,
@@ -269,10 +279,15 @@ fn outline_with_event(
     if let Some(how) = request.call_graph.filter(|how| !matches!(how, CallGraph::Stack(_))) {
         return Err(Refusal::EmulatedCallers { event: entry.name, how });
     }
-    let attr = attr(request, entry, counts);
+    let interval = request.interval.unwrap_or(entry.default_interval);
+    let mut attr = event_attr(request, counts, interval);
+    if let Some(how) = request.call_graph {
+        let registers = attr.sample_regs_intr;
+        callers::ask(&mut attr, how, registers);
+    }
     let side = side(&attr, request);
     let outlined = OutlinedEvent {
-        planned: planned(entry, attr, counts),
+        planned: planned(entry.name, attr, counts),
         event: emulated::description(counts),
         uarch: None,
         equivalence: match emulated::is_near(counts) {
@@ -284,11 +299,12 @@ fn outline_with_event(
     Ok((Outline { name, events: vec![outlined], side, notes: Vec::new() }, counts))
 }
 
-fn attr(request: &Request, entry: &CatalogueType, counts: EmulatedEvent) -> Attr {
+/// Of an event without callers.
+fn event_attr(request: &Request, counts: EmulatedEvent, interval: u64) -> Attr {
     let mut attr = attrs::common(request.target);
     attr.kind = PMU_TYPE;
     attr.config = emulated::number(counts);
-    attr.sample_period = request.interval.unwrap_or(entry.default_interval);
+    attr.sample_period = interval;
     attr.sample_type |= SampleType::PERIOD | SampleType::REGS_INTR;
     attr.sample_regs_intr = record::registers::general(Arch::X86_64);
     if counts.is_of_data() {
@@ -296,10 +312,6 @@ fn attr(request: &Request, entry: &CatalogueType, counts: EmulatedEvent) -> Attr
     }
     attr.flags |= AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
     attr.set_precise_ip(MOST_PRECISE);
-    if let Some(how) = request.call_graph {
-        let registers = attr.sample_regs_intr;
-        callers::ask(&mut attr, how, registers);
-    }
     attr
 }
 
@@ -313,14 +325,15 @@ fn side(event: &Attr, request: &Request) -> Attr {
     side
 }
 
-fn planned(entry: &CatalogueType, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
-    let (address, weight) = match counts.is_of_data() {
-        true => (AddressPromise::Data, WeightPromise::ModelledLatency),
-        false => (AddressPromise::None, WeightPromise::None),
+fn planned(name: &str, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
+    let (address, weight) = match (counts.is_of_data(), counts.is_of_heap()) {
+        (true, _) => (AddressPromise::Data, WeightPromise::ModelledLatency),
+        (false, true) => (AddressPromise::Data, WeightPromise::None),
+        (false, false) => (AddressPromise::None, WeightPromise::None),
     };
     PlannedEvent {
         // Whoever prints an event's name says with it what it is.
-        name: format!("{PMU}/{}/", entry.name),
+        name: format!("{PMU}/{name}/"),
         pmu: PMU.to_owned(),
         attr,
         cpus: None,

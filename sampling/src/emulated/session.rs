@@ -9,7 +9,9 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use emulator::zone::MEMORY_PATH;
-use emulator::{Classifier, EmulatedEvent, Emulation, Ended, EventSettings, TargetStanding};
+use emulator::{
+    AllocatorFinder, Classifier, EmulatedEvent, Emulation, Ended, EventSettings, TargetStanding,
+};
 
 use super::plan::pmu;
 use super::{EmulatedPlan, ModelledEvent, program};
@@ -39,6 +41,15 @@ pub const NO_PAUSE: SessionError = SessionError::NoPause {
 /// Id of the first event in the stream; those of the others follow, and then
 /// that of side records.
 const EVENT: u64 = 1;
+
+/// How programs are read while they are emulated, which is decided where reports are made.
+#[derive(Debug)]
+pub struct ProgramRules {
+    /// The instructions of a class, for each event that counts one.
+    pub classifier: fn(EmulatedEvent) -> Option<Classifier>,
+    /// Where functions of allocators are.
+    pub allocators: AllocatorFinder,
+}
 
 /// A target under the emulated PMU, its ring, and the account of what came
 /// through it. The surface is that of [`crate::Session`]; dropped at any
@@ -73,8 +84,7 @@ pub struct EmulatedSession {
 
 impl EmulatedSession {
     /// Takes hold of the target: a command is forked and waits, a process is
-    /// emulated from here on. `classifier` tells the instructions of a class,
-    /// for each event that counts one.
+    /// emulated from here on.
     ///
     /// # Errors
     /// A target that is not there, or that cannot be emulated, or settings
@@ -82,7 +92,7 @@ impl EmulatedSession {
     pub fn open(
         plan: EmulatedPlan,
         settings: SessionSettings,
-        classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
+        rules: &ProgramRules,
     ) -> Result<EmulatedSession, SessionError> {
         if settings.begins_paused {
             return Err(NO_PAUSE);
@@ -106,7 +116,7 @@ impl EmulatedSession {
         };
         let before = described();
         let emulation =
-            Emulation::start(target(&plan, command.as_ref()), told(&plan, &settings, classifier))?;
+            Emulation::start(target(&plan, command.as_ref()), told(&plan, &settings, rules))?;
         // What was mapped until it was taken hold of, unless it has ended.
         let described = Some(described()).filter(|now| now.records >= before.records);
         let described = described.unwrap_or(before);
@@ -200,13 +210,13 @@ fn target(plan: &EmulatedPlan, command: Option<&Command>) -> emulator::Emulation
 fn told(
     plan: &EmulatedPlan,
     settings: &SessionSettings,
-    classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
+    rules: &ProgramRules,
 ) -> emulator::EmulationSettings {
     let event = |((id, planned), of): ((u64, &PlannedEvent), &ModelledEvent)| EventSettings {
         event: of.counts,
         interval: planned.attr.sample_period,
         seed: of.seed,
-        classifier: classifier(of.counts),
+        classifier: (rules.classifier)(of.counts),
         attr: planned.attr.clone(),
         id,
     };
@@ -221,6 +231,7 @@ fn told(
         ring_pages: plan.ring_pages,
         layouts: plan.model.layouts.clone(),
         data_mappings: plan.data_mappings,
+        allocators: plan.model.heap.then(|| rules.allocators.clone()),
     }
 }
 

@@ -45,6 +45,9 @@ pub enum Refusal {
     /// Why misses are some cannot be told.
     #[error("--classify exact: {why}")]
     EmulatedClasses { why: String },
+    /// Blocks of the heap cannot be told with what else was asked for.
+    #[error("--heap: {why}")]
+    EmulatedHeap { why: String },
     /// Objects that the model cannot have elsewhere.
     #[error("--layout: {why}")]
     EmulatedLayouts { why: String },
@@ -336,6 +339,7 @@ impl Refusal {
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
             | Refusal::EmulatedClasses { .. }
+            | Refusal::EmulatedHeap { .. }
             | Refusal::EmulatedLayouts { .. }
             | Refusal::EmulatedCallers { .. }
             | Refusal::CountedCallers { .. }

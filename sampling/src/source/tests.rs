@@ -31,6 +31,7 @@ fn model() -> Model {
         prefetch: false,
         burst: None,
         classify: false,
+        heap: false,
         layouts: Vec::new(),
     }
 }

@@ -28,6 +28,12 @@ pub struct EmulationArguments {
     /// counts by it.
     #[arg(long, value_name = "exact", value_parser = ["exact"], help_heading = EMULATED)]
     pub classify: Option<String>,
+    /// Tells each block of memory that the program allocates and gives back, by its caller, as events
+    /// of their own, so that misses are counted by what they are on: `ebs report --by alloc`. Calls of
+    /// known allocators (malloc, new, Rust's, jemalloc, mimalloc, tcmalloc) are seen, in static programs
+    /// as well.
+    #[arg(long, help_heading = EMULATED)]
+    pub heap: bool,
     /// Has the modelled caches see an object of the program in another layout, while the program runs as
     /// it is: CHANGE is rows=STRIDE+BYTES, align=BYTES, colour=STRIDE, split=STRIDE:FROM..TO, pages=2m or
     /// apart=BYTES; the object is START+SIZE, as in rows=2048+64@0x4bb000+512k (setarch -R keeps addresses

@@ -21,6 +21,8 @@ pub struct EmulationChoice {
     pub burst: Option<Burst>,
     /// Misses are classified.
     pub classify: bool,
+    /// Blocks of the heap are told.
+    pub heap: bool,
     /// Objects that lie otherwise in the model.
     pub layouts: Vec<ObjectLayout>,
 }
@@ -28,12 +30,14 @@ pub struct EmulationChoice {
 impl EmulationChoice {
     /// Whoever describes the emulated PMU wants it.
     pub(super) fn new(arguments: &EmulationArguments) -> Result<EmulationChoice, Misuse> {
-        let EmulationArguments { source, cache, prefetch, burst, classify, layouts } = arguments;
+        let EmulationArguments { source, cache, prefetch, burst, classify, heap, layouts } =
+            arguments;
         let described = [
             (!cache.is_empty(), "--cache"),
             (*prefetch, "--prefetch"),
             (burst.is_some(), "--burst"),
             (classify.is_some(), "--classify"),
+            (*heap, "--heap"),
             (!layouts.is_empty(), "--layout"),
         ];
         let described = described.into_iter().find(|(given, _)| *given).map(|(_, option)| option);
@@ -50,6 +54,7 @@ impl EmulationChoice {
             prefetch: *prefetch,
             burst: burst.as_deref().map(self::burst).transpose()?,
             classify: classify.is_some(),
+            heap: *heap,
             layouts: layouts.clone(),
         })
     }
@@ -65,9 +70,9 @@ impl EmulationChoice {
             .with(&self.cache)
             .map_err(|error| Misuse::Cache(format!("--cache {error}")))?;
         let tlbs_asked = Geometry::names_tlbs(&self.cache);
-        let EmulationChoice { prefetch, burst, classify, .. } = *self;
+        let EmulationChoice { prefetch, burst, classify, heap, .. } = *self;
         let layouts = self.layouts.clone();
-        Ok(Model { geometry, tlbs_asked, prefetch, burst, classify, layouts })
+        Ok(Model { geometry, tlbs_asked, prefetch, burst, classify, heap, layouts })
     }
 }
 
@@ -102,6 +107,7 @@ mod tests {
             prefetch: false,
             burst: burst.map(str::to_owned),
             classify: None,
+            heap: false,
             layouts: Vec::new(),
         })
     }

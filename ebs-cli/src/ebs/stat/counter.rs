@@ -42,7 +42,7 @@ impl Counter {
     ) -> Result<Counter> {
         let settings = SessionSettings { command: command.to_vec(), ..SessionSettings::default() };
         let plan = EmulatedCounting::plan(plan, request, model, facts)?;
-        let open = EmulatedCounting::open(plan, settings, &hardmeter::classifier)?;
+        let open = EmulatedCounting::open(plan, settings, &hardmeter::program_rules())?;
         Ok(Counter::Emulated(Box::new(open)))
     }
 

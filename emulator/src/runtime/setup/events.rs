@@ -10,7 +10,7 @@ use crate::block::{self, EVENTS, Exit, NAME};
 use crate::event::EmulatedEvent;
 use crate::model::{CacheLevel, Events, MissReason};
 use crate::runtime::target::book::{BurstEvents, EventBook};
-use crate::runtime::target::header::{Form, Header};
+use crate::runtime::target::header::{Form, HEAP, Header};
 use crate::runtime::target::period::{PeriodRule, PeriodState};
 use crate::runtime::target::record::{FIELDS, RAW, REGISTERS, size};
 use crate::runtime::target::region;
@@ -70,8 +70,8 @@ impl EventSetup {
         id: u64,
     ) -> Result<EventSetup, SetupError> {
         let fields = attr.sample_type.bits();
-        let level = if fields & RAW == 0 { None } else { level(event) };
-        let unknown = fields & !FIELDS | if level.is_none() { fields & RAW } else { 0 };
+        let told = if fields & RAW == 0 { 0 } else { told(event) };
+        let unknown = fields & !FIELDS | if told == 0 { fields & RAW } else { 0 };
         if unknown != 0 {
             return Err(SetupError::Fields(unknown));
         }
@@ -89,7 +89,7 @@ impl EventSetup {
             stack: 0,
             id,
             size: 0,
-            level: level.map_or(0, |level| level as u64),
+            told,
         };
         let room = LARGEST.saturating_sub(size(&form) + 8);
         form.stack = u64::from(attr.sample_stack_user).min(room) & !7;
@@ -100,7 +100,7 @@ impl EventSetup {
 
     /// Whether its records tell why a level missed.
     pub(super) fn tells(&self, level: CacheLevel) -> bool {
-        self.form.level == level as u64
+        self.form.told == level as u64
     }
 
     /// Whether the events from one record to the next are drawn, from this
@@ -135,7 +135,7 @@ impl Setup {
             put(words, form + offset_of!(Form, stack), one.form.stack);
             put(words, form + offset_of!(Form, id), one.form.id);
             put(words, form + offset_of!(Form, size), one.form.size);
-            put(words, form + offset_of!(Form, level), one.form.level);
+            put(words, form + offset_of!(Form, told), one.form.told);
         }
         put(words, offset_of!(Header, events), all);
         put(words, offset_of!(Header, count), u64::try_from(self.events.len()).unwrap_or(0));
@@ -243,13 +243,14 @@ fn period(words: &[AtomicU64], place: usize) -> PeriodState {
     }
 }
 
-/// The level whose misses are counted.
-fn level(event: EmulatedEvent) -> Option<CacheLevel> {
+/// What RAW tells of: the level whose misses are counted, or the heap.
+fn told(event: EmulatedEvent) -> u64 {
     match event {
-        EmulatedEvent::L1DataMiss => Some(CacheLevel::First),
-        EmulatedEvent::L2Miss => Some(CacheLevel::Second),
-        EmulatedEvent::L3Miss => Some(CacheLevel::Third),
-        _ => None,
+        EmulatedEvent::L1DataMiss => CacheLevel::First as u64,
+        EmulatedEvent::L2Miss => CacheLevel::Second as u64,
+        EmulatedEvent::L3Miss => CacheLevel::Third as u64,
+        EmulatedEvent::Allocation | EmulatedEvent::Release => HEAP,
+        _ => 0,
     }
 }
 
@@ -267,6 +268,8 @@ fn events(event: EmulatedEvent) -> Events {
         EmulatedEvent::SplitStore => Events::SPLIT_STORE,
         EmulatedEvent::BlockedForward => Events::BLOCKED,
         EmulatedEvent::HitModified => Events::HIT_MODIFIED,
+        EmulatedEvent::Allocation => Events::ALLOCATION,
+        EmulatedEvent::Release => Events::RELEASE,
     }
 }
 
@@ -295,7 +298,7 @@ mod tests {
     #[test]
     fn misses_of_data_caches_alone_tell_why() {
         let attr = Attr { sample_type: SampleType::RAW | SampleType::IP, ..Attr::default() };
-        let of = |event| EventSetup::new(event, 1, &attr, 1).map(|setup| setup.form.level);
+        let of = |event| EventSetup::new(event, 1, &attr, 1).map(|setup| setup.form.told);
         assert_eq!(of(EmulatedEvent::L1DataMiss), Ok(1));
         assert_eq!(of(EmulatedEvent::L3Miss), Ok(3));
         assert_eq!(of(EmulatedEvent::DtlbMiss), Err(SetupError::Fields(1 << 10)));

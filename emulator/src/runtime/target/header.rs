@@ -30,9 +30,12 @@ pub struct Form {
     pub id: u64,
     /// Bytes of a whole record.
     pub size: u64,
-    /// Whose miss it is that RAW tells of: a [`crate::model::CacheLevel`].
-    pub level: u64,
+    /// Whose miss it is that RAW tells of: a [`crate::model::CacheLevel`]; or [`HEAP`].
+    pub told: u64,
 }
+
+/// RAW tells of a block of the heap.
+pub const HEAP: u64 = 15;
 
 /// The space's head.
 #[repr(C, align(64))]

@@ -4,7 +4,8 @@ use core::sync::atomic::Ordering;
 
 use super::NextMove;
 use super::baton::Seat;
-use super::header::{Form, Header};
+use super::header::{Form, HEAP, Header};
+use super::heap;
 use super::ring::{LIMIT, Ring, SAMPLES};
 use super::stack::{self, StackMemory};
 use super::thread::Thread;
@@ -186,11 +187,14 @@ fn record_of_one(
         (CPU, 0),
         (PERIOD, book.ended),
         (CALLCHAIN, 0),
-        (RAW, raw(form.level, pending.causes)),
+        (RAW, raw(form.told, thread, pending.causes)),
     ] {
         if form.fields & field != 0 {
             words.put(word);
         }
+    }
+    if form.fields & RAW != 0 && form.told == HEAP {
+        thread.heap.words().into_iter().for_each(|word| words.put(word));
     }
     if form.fields & REGS_USER != 0 {
         words.registers(thread, site, form.user);
@@ -227,8 +231,11 @@ fn record_of_one(
 }
 
 /// The word of RAW: a size of 4 bytes, and these: `3`, `C`, the level, why it
-/// missed.
-fn raw(level: u64, causes: u64) -> u64 {
+/// missed. Of the heap it is the first of several.
+fn raw(level: u64, thread: &Thread, causes: u64) -> u64 {
+    if level == HEAP {
+        return thread.heap.head();
+    }
     let cause = causes >> (level.saturating_sub(1).wrapping_mul(4) & 63) & 15;
     4 | 0x4333 << 32 | level << 48 | cause << 56
 }
@@ -277,5 +284,6 @@ pub fn size(form: &Form) -> u64 {
     };
     let tail = registers(REGS_USER, form.user) + registers(REGS_INTR, form.interrupted);
     let copy = if form.fields & STACK_USER == 0 { 0 } else { stack::size(form.stack) };
-    8 * u64::from(1 + words + tail) + copy
+    let heap = if form.fields & RAW != 0 && form.told == HEAP { heap::WORDS } else { 0 };
+    8 * (u64::from(1 + words + tail) + heap) + copy
 }

@@ -30,7 +30,7 @@ pub const RDI: usize = 7;
 /// Whether a site is that of a mark.
 #[inline(always)]
 pub(super) fn is_mark(site: &AccessSite) -> bool {
-    site.kind >= AccessKind::RegionBegin as u8
+    site.kind == AccessKind::RegionBegin as u8 || site.kind == AccessKind::RegionEnd as u8
 }
 
 /// Writes the mark that a site stands for. A name that cannot be read up to its

@@ -13,7 +13,7 @@ use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
 use super::thread::{EMPTY, LISTED, STRIDES, Thread};
-use super::{NextMove, legs, record as writer, region, slow_path, turn as stretches};
+use super::{NextMove, heap, legs, record as writer, region, slow_path, turn as stretches};
 use crate::block::{AccessKind, AccessSite, MODELLED, SIZE};
 use crate::model::{Alone, Core, LINE, Outside};
 
@@ -290,6 +290,11 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     if region::is_mark(site) {
         return NextMove::Record as u64;
     }
+    if heap::is_call(site) {
+        // SAFETY: the caller's promise.
+        unsafe { local(block, header) }.thread.heap.arrive();
+        return NextMove::Record as u64;
+    }
     // SAFETY: no reference is made.
     if unsafe { (*block.cast::<Thread>()).own.pending.due } != 0 {
         // `quick` has looked it up.
@@ -317,7 +322,8 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
         // SAFETY: the caller's promise.
         let (header, _) = unsafe { header(block) };
         // SAFETY: the caller's promise; the references end with this turn.
-        let Local { thread, header, .. } = unsafe { local(block, header) };
+        let mut local = unsafe { local(block, header) };
+        let Local { thread, header, .. } = &mut local;
         // SAFETY: SITE is that of the stub that came here.
         let site = unsafe { &*(thread.site as *const AccessSite) };
         let length = usize::try_from(header.ring_bytes).unwrap_or(0) + PAGE;
@@ -327,6 +333,10 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
         if region::is_mark(site) {
             return region::mark(thread, header, site, &ring, &Linux) as u64;
         }
+        if heap::is_call(site) {
+            heap::settle(&mut local, site, &ring, &Linux);
+        }
+        let Local { thread, header, .. } = local;
         let next = writer::record(thread, header, site, &ring, &Linux);
         if next != NextMove::Resume || thread.own.progress == 0 {
             return next as u64;

@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 
 use super::book::EventBook;
+use super::heap::HeapCall;
 use super::legs::Leg;
 use super::stretch::Stretch;
 use crate::block::{self, ENTRIES, EVENTS};
@@ -33,7 +34,10 @@ pub struct Thread {
     pub vectors: [[u64; 8]; 3],
     pub turn: u64,
     pub rest: u64,
-    pub spare: [u64; 6],
+    pub awaited: u64,
+    /// The call of an allocator that it made last.
+    pub heap: HeapCall,
+    pub spare: [u64; 1],
     pub countdowns: [u64; EVENTS],
     pub own: Own,
     pub strides: [Stride; STRIDES],
@@ -137,6 +141,7 @@ const _: () = {
     assert!(offset_of!(Thread, half) == block::HALF);
     assert!(offset_of!(Thread, turn) == block::TURN);
     assert!(offset_of!(Thread, rest) == block::REST);
+    assert!(offset_of!(Thread, awaited) == block::AWAITED);
     assert!(offset_of!(Thread, countdowns) == block::COUNTDOWNS);
     assert!(offset_of!(Thread, own) == block::RUNTIME);
     assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);

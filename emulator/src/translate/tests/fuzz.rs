@@ -14,7 +14,8 @@ fn caches() -> Vec<CodeCache> {
     for bmi2 in [true, false] {
         for fetch in [false, true] {
             let countdowns = if fetch { all_of(&[0]) } else { Vec::new() };
-            let needs = Needs { data: true, fetch, countdowns, burst: fetch, turns: fetch };
+            let needs =
+                Needs { data: true, fetch, countdowns, burst: fetch, heap: fetch, turns: fetch };
             caches.push(cache(needs, features(bmi2)));
         }
     }

@@ -20,6 +20,7 @@ fn model() -> Model {
         prefetch: true,
         burst: Some(Burst { on: 5, every: 100, warm: None }),
         classify: false,
+        heap: false,
         layouts: Vec::new(),
     }
 }

@@ -30,7 +30,7 @@ impl Memory {
         let has = |bit| event.attr.sample_type.intersects(bit);
         let registers = SampleType::REGS_USER | SampleType::REGS_INTR;
         Memory {
-            raw: has(SampleType::RAW) && !is_ibs(event, features) && !is_classified(event),
+            raw: has(SampleType::RAW) && !is_ibs(event, features) && !is_of_model(event),
             registers: has(registers) && !keep.registers,
             stack: has(SampleType::STACK_USER),
             aux: has(SampleType::AUX),
@@ -43,8 +43,10 @@ impl Memory {
     }
 }
 
-fn is_classified(event: &EventDescription) -> bool {
-    event.notes.iter().any(|text| note::value(text, "classes") == Some("exact"))
+/// Whether RAW is what the emulated PMU tells: of a miss, or of a block of the heap.
+fn is_of_model(event: &EventDescription) -> bool {
+    let says = |key| event.notes.iter().any(|text| note::value(text, key) == Some("exact"));
+    says("classes") || says("heap")
 }
 
 fn is_ibs(event: &EventDescription, features: &Features) -> bool {
