@@ -1,5 +1,6 @@
 //! What samples are about, in words: places, threads, objects.
 
+pub(crate) mod allocation_site;
 pub(crate) mod atom;
 pub(crate) mod build_keys;
 pub(crate) mod call_chains;
@@ -8,6 +9,7 @@ pub(crate) mod chain_parts;
 pub(crate) mod chain_tree;
 pub(crate) mod chain_words;
 pub(crate) mod comms;
+pub(crate) mod heap_blocks;
 pub(crate) mod lookup;
 pub(crate) mod names;
 pub(crate) mod regions;

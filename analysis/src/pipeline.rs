@@ -92,6 +92,9 @@ impl Pipeline {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.lookup.symbolizer.side(*misc, record, id);
                 self.lookup.comms.side(record, id);
+                if self.query.needs_heap() {
+                    self.lookup.heap.side(*misc, record, id);
+                }
                 if self.query.needs_regions() {
                     self.lookup.regions.side(*misc, record, id);
                 }
@@ -267,10 +270,10 @@ impl Pipeline {
     ) -> Result<(), Error> {
         let SampleRecord { event, misc, payload } = record;
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
-        if !of.selected {
+        if !of.selected && of.heap.is_none() {
             return Ok(());
         }
-        of.samples = of.samples.saturating_add(1);
+        of.samples = of.samples.saturating_add(u64::from(of.selected));
         let number = u32::try_from(event).unwrap_or(u32::MAX);
         let mut origin = Origin { event: number, misc, doubt: None };
         if of.is_sifted {
@@ -324,7 +327,7 @@ impl Pipeline {
 
     /// Prepares for the events described so far.
     fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
-        self.counters.learn(&self.query, decoder, &mut self.lookup.symbolizer)
+        self.counters.learn(&self.query, decoder, &mut self.lookup)
     }
 
     fn end_round(&mut self, patience: Patience) -> Result<(), Error> {

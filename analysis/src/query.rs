@@ -117,6 +117,11 @@ impl Query {
             || self.filters.iter().any(of_filter)
     }
 
+    /// Whether it asks for blocks of the heap.
+    pub(crate) fn needs_heap(&self) -> bool {
+        self.keys.iter().any(Key::is_of_heap)
+    }
+
     /// Whether it asks for regions.
     pub(crate) fn needs_regions(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Region(_));

@@ -47,6 +47,7 @@ mod exact_callers;
 /// What is written into files, read by other tools.
 mod file_form;
 /// Programs that attack who emulates them.
+mod heap;
 mod hostile;
 /// Samples counted, or picked, by a program in the kernel.
 mod in_kernel;

@@ -21,18 +21,24 @@ pub(crate) fn by_line(
     lookup: &mut Lookup,
     chance: &mut Chance,
 ) -> Result<CountedRows, Error> {
-    let is_line = |column: &KeyColumn| column.key.is_of_lines();
-    let Some(first) = columns.iter().position(is_line) else { return Ok(rows) };
-    // All columns of lines have the same place.
-    let place = |atoms: &[Atom]| atoms.get(first)?.as_place().ok();
-    let places: Vec<Place> = rows.atoms().filter_map(place).collect();
+    if !columns.iter().any(|column| column.key.is_of_lines()) {
+        return Ok(rows);
+    }
+    let of_lines = |(column, atom): (&KeyColumn, &Atom)| {
+        column.key.is_of_lines().then(|| atom.as_place().ok()).flatten()
+    };
+    let in_row =
+        |atoms: &[Atom]| columns.iter().zip(atoms).filter_map(of_lines).collect::<Vec<_>>();
+    let places: Vec<Place> = rows.atoms().flat_map(in_row).collect();
     lookup.build_keys.wants_lines = columns.iter().any(|it| it.key == Key::RoutineLine);
     lookup.learn_lines(places);
     let rename = |_, atoms: &mut [Atom], _: &Sum| {
-        let Some(lines) = place(atoms).and_then(|place| lookup.lines(place)) else { return };
         for (column, atom) in columns.iter().zip(atoms) {
+            let place = of_lines((column, atom));
+            let Some(lines) = place.and_then(|place| lookup.lines(place)) else { continue };
             match column.key {
                 Key::Srcline => *atom = lines.source,
+                Key::AllocLine => *atom = lines.own_source,
                 Key::Inlined => *atom = lines.inlined,
                 Key::RoutineLine => *atom = lines.in_routine,
                 _ => {}

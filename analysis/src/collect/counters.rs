@@ -3,7 +3,7 @@
 use crate::causes::cache_shape::MissedLevel;
 use crate::causes::hindrance::Hindrance;
 use crate::code::sampled_instruction::SampledInstruction;
-use crate::collect::event::Event;
+use crate::collect::event::{Event, HeapEvent};
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
 use crate::collect::hindered::HinderedAccesses;
@@ -20,7 +20,6 @@ use crate::sieve::{Sieve, SieveVerdict};
 use record::Misc;
 use record::registers::{name, number};
 use record::stream::{StreamDecoder, note};
-use symbolizer::Symbolizer;
 
 /// All that is counted of one stream.
 #[derive(Debug)]
@@ -65,7 +64,7 @@ impl Counters {
         &mut self,
         query: &Query,
         decoder: &StreamDecoder,
-        symbolizer: &mut Symbolizer,
+        lookup: &mut Lookup,
     ) -> Result<(), Error> {
         let arch = decoder.features().machine();
         if self.events.is_empty() {
@@ -82,7 +81,7 @@ impl Counters {
         self.sieve.learn(decoder)?;
         let callers = query.needs_callers();
         let (access, class) = (query.needs_access(), query.needs_class());
-        let mut wanted = WantedFields { registers: 0, access, class, callers };
+        let mut wanted = WantedFields { registers: 0, access, class, heap: false, callers };
         let of_registers = query.registers.is_some() || query.target.is_some();
         if of_registers || query.keys.contains(&Key::AddrBefore) {
             wanted.registers = u64::MAX;
@@ -96,6 +95,13 @@ impl Counters {
                 true => WantedFields { registers: u64::MAX, ..wanted },
                 false => wanted,
             };
+            let is_of_heap = query.needs_heap() && HeapEvent::of(description).is_some();
+            let wanted = match is_of_heap {
+                true => WantedFields { heap: true, callers: true, ..wanted },
+                false => wanted,
+            };
+            lookup.heap.is_told |= is_of_heap;
+            let symbolizer = &mut lookup.symbolizer;
             symbolizer.sampled_with(&description.attr);
             let fields = FieldReader::new(description, decoder.features(), wanted);
             let mut event = Event::new(description, fields, query, decoder.features());
@@ -163,6 +169,9 @@ impl Counters {
         let index = usize::try_from(held.event).unwrap_or(usize::MAX);
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
         let words = event.fields.words(parts);
+        if lookup.heap.is_told {
+            lookup.heap.go_on(held.time);
+        }
         if event.is_sifted {
             let verdict = judge(&mut self.sieve, event, held, words.registers, lookup);
             if !event.keeps(verdict) {
@@ -172,6 +181,12 @@ impl Counters {
         let latency = event.latency(words.weight);
         let mut sample =
             CountedSample { held, words, latency, fields: &event.fields, place: None, chain: None };
+        if let Some(heap) = event.heap {
+            sample.change_heap(heap, lookup);
+            if !event.selected {
+                return Ok(());
+            }
+        }
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
             return Ok(());

@@ -57,6 +57,30 @@ pub(crate) struct Event {
     pub(crate) is_dummy: bool,
     /// Its samples are of lines that another core had modified.
     pub(crate) is_of_transfers: bool,
+    /// Its samples tell what allocators did.
+    pub(crate) heap: Option<HeapEvent>,
+}
+
+/// What allocators did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeapEvent {
+    /// They gave blocks.
+    Allocation,
+    /// They were given blocks back.
+    Release,
+}
+
+impl HeapEvent {
+    /// What the samples of an event tell of; None: not of the heap.
+    pub(crate) fn of(description: &EventDescription) -> Option<HeapEvent> {
+        let says = description.notes.iter().find_map(|text| note::value(text, "heap"));
+        says.filter(|how| *how == "exact")?;
+        match request(&description.title()) {
+            "allocation" => Some(HeapEvent::Allocation),
+            "release" => Some(HeapEvent::Release),
+            _ => None,
+        }
+    }
 }
 
 /// By the names that types and the makers of CPUs have for such events.
@@ -107,6 +131,7 @@ impl Event {
             fixed_period: (!has_period && !reads_group).then_some(fixed),
             reads_group,
             is_of_transfers: is_of_transfers(&name),
+            heap: HeapEvent::of(description).filter(|_| query.needs_heap()),
             name,
             fields,
             sampling,

@@ -12,8 +12,8 @@ use record::registers::{RegsAbi, name};
 use record::sample::Weight;
 use record::stream::{EventDescription, Features, note};
 use record::{
-    Arch, AttrFlags, ByteOrder, ClassifiedMiss, DataSrc, Misc, MissClass, Sample, SampleLayout,
-    SampleType, SoftwareEvent,
+    Arch, AttrFlags, ByteOrder, ClassifiedMiss, DataSrc, HeapChange, Misc, MissClass, Sample,
+    SampleLayout, SampleType, SoftwareEvent,
 };
 
 /// What is known of a sample before its fields are read.
@@ -33,6 +33,8 @@ pub(crate) struct WantedFields {
     pub(crate) access: bool,
     /// Why a miss is one.
     pub(crate) class: bool,
+    /// What an allocator did.
+    pub(crate) heap: bool,
     /// Call chain, or registers of user space and stack.
     pub(crate) callers: bool,
 }
@@ -43,6 +45,7 @@ pub(crate) struct SampleWords<'w> {
     pub(crate) data_src: Option<DataSrc>,
     pub(crate) weight: Option<u64>,
     pub(crate) class: Option<MissClass>,
+    pub(crate) heap: Option<HeapChange>,
     pub(crate) callers: Option<ChainWords<'w>>,
     /// Registers as [`FieldReader::registers`] lists them, or none at all.
     pub(crate) registers: &'w [u64],
@@ -65,6 +68,8 @@ pub(crate) struct FieldReader {
     /// Whether samples have the class of a miss, and whether that waits.
     has_class: bool,
     keeps_class: bool,
+    /// Whether what an allocator did waits, in three words.
+    keeps_heap: bool,
     /// Whether its callers wait with it, and may be told later.
     keeps_callers: bool,
     is_deferred: bool,
@@ -118,6 +123,7 @@ impl FieldReader {
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
             has_class,
             keeps_class: wanted.class && has_class,
+            keeps_heap: wanted.heap && has.contains(SampleType::RAW),
             keeps_callers: wanted.callers && tells_callers(attr.sample_type),
             is_deferred: attr.flags.contains(AttrFlags::DEFER_CALLCHAIN),
             kept_calls: attr
@@ -139,6 +145,7 @@ impl FieldReader {
             keeps_source: false,
             keeps_weight: false,
             keeps_class: false,
+            keeps_heap: false,
             keeps_callers: false,
             ..self.clone()
         }
@@ -213,7 +220,8 @@ impl FieldReader {
         held.event = event;
         held.misc = misc;
         held.doubt = doubt;
-        let of_access = self.keeps_source || self.keeps_weight || self.keeps_class;
+        let of_access =
+            self.keeps_source || self.keeps_weight || self.keeps_class || self.keeps_heap;
         let keeps = of_access || self.keeps_callers;
         if keeps || !self.kept.is_empty() {
             let before = (into.words.len(), into.stacks.len());
@@ -278,6 +286,10 @@ impl FieldReader {
             let miss = sample.raw.and_then(ClassifiedMiss::decode);
             words.push(miss.and_then(|miss| miss.class).map_or(0, |class| class as u64));
         }
+        if self.keeps_heap {
+            let change = sample.raw.and_then(HeapChange::decode)?;
+            words.extend([change.size, change.old, change.began]);
+        }
         self.read_registers(&sample, words)
     }
 
@@ -318,6 +330,12 @@ impl FieldReader {
         {
             let class = u8::try_from(*word).ok().and_then(MissClass::of_number);
             (taken.class, taken.registers) = (class, rest);
+        }
+        if self.keeps_heap
+            && let Some(([size, old, began], rest)) = taken.registers.split_first_chunk()
+        {
+            let change = HeapChange { call: None, size: *size, old: *old, began: *began };
+            (taken.heap, taken.registers) = (Some(change), rest);
         }
         taken
     }

@@ -1,11 +1,13 @@
 //! One sample while it is counted: its fields by key, looked up when needed.
 
 use crate::code::previous::{self, NoAccess};
+use crate::collect::event::HeapEvent;
 use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
 use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
 use crate::name::chain_parts::SampledChain;
+use crate::name::heap_blocks::{HeapBlock, ToldChange};
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::name::regions::RegionPath;
 use crate::query::filter::{Filter, FilterCondition};
@@ -98,6 +100,40 @@ impl CountedSample<'_> {
             return Err(Lack::Tid);
         }
         Ok(lookup.data_place(SampledAddress { address, ..self.held.at() }))
+    }
+
+    /// The block of the heap that holds the data address.
+    fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+        let address = self.address()?;
+        if !self.fields.has(SampleType::TID) {
+            return Err(Lack::Tid);
+        }
+        if !lookup.heap.is_told {
+            return Err(Lack::Heap);
+        }
+        lookup.heap.find(self.held.pid(), address).copied().ok_or(Lack::NoBlock)
+    }
+
+    /// What it tells of the heap, if it is of such an event.
+    fn heap_change(&self) -> Option<ToldChange> {
+        let change = self.words.heap?;
+        let HeldSample { time, addr: address, .. } = *self.held;
+        Some(ToldChange { pid: self.held.pid(), time, address, change })
+    }
+
+    /// Takes in what it tells of the heap.
+    pub(crate) fn change_heap(&mut self, event: HeapEvent, lookup: &mut Lookup) {
+        let Some(told) = self.heap_change() else { return };
+        match event {
+            HeapEvent::Allocation => {
+                let site = match self.chain(lookup).whole {
+                    Ok(_) => lookup.allocation_site(),
+                    Err(lack) => Err(lack),
+                };
+                lookup.heap.allocated(told, site);
+            }
+            HeapEvent::Release => lookup.heap.released(told),
+        }
     }
 
     fn rounded(&self, size: u64) -> Atom {
@@ -196,6 +232,15 @@ impl CountedSample<'_> {
             Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
             Key::Variable => match self.data(lookup) {
                 Ok(place) => lookup.variable(place),
+                Err(lack) => Atom::lack(lack),
+            },
+            // The line is not known until all places are: by_line().
+            Key::Alloc | Key::AllocLine => match self.block(lookup) {
+                Ok(block) => block.site.map_or_else(Atom::lack, Atom::place),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Block => match self.block(lookup) {
+                Ok(block) => Atom::number(u64::from(lookup.block_name(&block))),
                 Err(lack) => Atom::lack(lack),
             },
             Key::Access(aspect) => match self.words.data_src {

@@ -45,6 +45,10 @@ pub(crate) enum Lack {
     Region,
     /// It is not known any more in which.
     RegionNotKept,
+    /// The recording does not tell blocks of the heap.
+    Heap,
+    /// The address is in no block of the heap.
+    NoBlock,
     /// The emulation was not told to classify misses, or did not this one.
     Class,
     /// The row is that of rows which were not kept.
@@ -95,6 +99,8 @@ impl Atom {
             Lack::Region => (13, 0),
             Lack::RegionNotKept => (14, 0),
             Lack::Class => (15, 0),
+            Lack::Heap => (16, 0),
+            Lack::NoBlock => (17, 0),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -123,6 +129,8 @@ impl Atom {
             13 => Lack::Region,
             14 => Lack::RegionNotKept,
             15 => Lack::Class,
+            16 => Lack::Heap,
+            17 => Lack::NoBlock,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -184,6 +192,8 @@ mod tests {
             Lack::Region,
             Lack::RegionNotKept,
             Lack::Class,
+            Lack::Heap,
+            Lack::NoBlock,
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

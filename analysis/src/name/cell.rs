@@ -41,6 +41,19 @@ pub struct SiteCell {
     pub routine: Result<RoutineOffset, UnresolvedName>,
 }
 
+/// `parse+0x1c`; without a name why there is none, and the address in the file.
+impl fmt::Display for SiteCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.routine {
+            Ok(RoutineOffset { name, offset }) => write!(f, "{name}+{offset:#x}"),
+            Err(unresolved) => {
+                let file = self.object.rsplit('/').next().unwrap_or(&self.object);
+                write!(f, "{} {file}+{:#x}", unresolved.tag, self.address)
+            }
+        }
+    }
+}
+
 /// Why a place has no routine name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnresolvedName {
@@ -80,6 +93,10 @@ pub enum MissingValue {
     RegionNotKept,
     /// Why the miss is one was not recorded.
     Class,
+    /// Blocks of the heap were not recorded.
+    Heap,
+    /// The address is in no block of the heap.
+    NoBlock,
     /// Not all rows were kept; this is the one of all others.
     NotKept,
     /// What the instruction before accessed is not known.
@@ -99,6 +116,8 @@ impl fmt::Display for MissingValue {
             MissingValue::Region => f.write_str("no region"),
             MissingValue::RegionNotKept => f.write_str("region not kept"),
             MissingValue::Class => f.write_str("not recorded; --classify exact"),
+            MissingValue::Heap => f.write_str("not recorded; --heap"),
+            MissingValue::NoBlock => f.write_str("not in the heap"),
             MissingValue::NotKept => f.write_str("rows not kept"),
             MissingValue::Before(reason) => f.write_str(reason),
             MissingValue::Name(unresolved) => f.write_str(&unresolved.reason),

@@ -1,11 +1,13 @@
 //! Names for places, threads and objects, each worked out once.
 
 use crate::code::previous::{NoAccess, Previous};
+use crate::name::allocation_site::own_source;
 use crate::name::atom::{Atom, Lack};
 use crate::name::build_keys::BuildKeys;
 use crate::name::call_chains::CallChains;
 use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
 use crate::name::comms::Comms;
+use crate::name::heap_blocks::HeapBlocks;
 use crate::name::names::NumberedNames;
 use crate::name::regions::{RegionPath, Regions};
 use crate::query::glob::Glob;
@@ -25,6 +27,7 @@ pub(crate) struct Lookup {
     pub(crate) symbolizer: Symbolizer,
     pub(crate) comms: Comms,
     pub(crate) regions: Regions,
+    pub(crate) heap: HeapBlocks,
     pub(crate) names: NumberedNames,
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
@@ -61,6 +64,8 @@ struct Mark {
 pub(crate) struct PlaceLines {
     /// File and line of the innermost routine.
     pub(crate) source: Atom,
+    /// File and line of the innermost routine that is no library's of its language.
+    pub(crate) own_source: Atom,
     /// `outer <- inner`: what has code of its own, and what was inlined.
     pub(crate) inlined: Atom,
     /// The line as its distance from the first of the innermost routine.
@@ -106,6 +111,7 @@ impl Lookup {
             symbolizer,
             comms: Comms::default(),
             regions: Regions::default(),
+            heap: HeapBlocks::default(),
             names: NumberedNames::default(),
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
@@ -257,10 +263,13 @@ impl Lookup {
                     }
                     _ => routine,
                 };
-                PlaceLines { source, inlined, in_routine }
+                let own = own_source(&frames).map(|text| self.names.number(&text));
+                let own_source = own.map_or(source, |name| Atom::number(u64::from(name)));
+                PlaceLines { source, own_source, inlined, in_routine }
             }
             Err(reason) => {
-                PlaceLines { source: self.lack_of(&reason), inlined: routine, in_routine }
+                let source = self.lack_of(&reason);
+                PlaceLines { source, own_source: source, inlined: routine, in_routine }
             }
         }
     }
@@ -392,7 +401,7 @@ impl Lookup {
     /// What a reader must know of what there was no room to remember.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {
         let of_chains = self.chains.notes();
-        let of_threads = [self.comms.note(), self.symbolizer.left_out()];
+        let of_threads = [self.comms.note(), self.symbolizer.left_out(), self.heap.note()];
         of_threads.into_iter().chain(self.regions.notes()).chain(of_chains)
     }
 

@@ -202,6 +202,9 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             | Key::Region
             | Key::Miss
             | Key::Variable
+            | Key::Alloc
+            | Key::AllocLine
+            | Key::Block
             | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
             key => columns.add(&key.to_string(), Align::Whole),
         }

@@ -59,6 +59,13 @@ pub enum Key {
     Data,
     /// Name of the variable, or of the memory, that holds the data address.
     Variable,
+    /// Where the program asked for the block of the heap that holds the data address: the
+    /// innermost call of its own.
+    Alloc,
+    /// Source file and line of that.
+    AllocLine,
+    /// The block itself: its bytes, its address, its number.
+    Block,
     /// What the data source says of the access.
     Access(Aspect),
     /// Why the sampled miss is one.
@@ -96,7 +103,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 29] = [
+const WORDS: [(&str, Key); 32] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -119,6 +126,9 @@ const WORDS: [(&str, Key); 29] = [
     ("addr-before", Key::AddrBefore),
     ("data", Key::Data),
     ("variable", Key::Variable),
+    ("alloc", Key::Alloc),
+    ("alloc-line", Key::AllocLine),
+    ("block", Key::Block),
     ("level", Key::Access(Aspect::Level)),
     ("op", Key::Access(Aspect::Operation)),
     ("snoop", Key::Access(Aspect::Snoop)),
@@ -140,7 +150,12 @@ fn suggestion(nearest: &[&'static str]) -> String {
 impl Key {
     /// Whether it is worked out of debug info, once all places are known.
     pub(crate) fn is_of_lines(&self) -> bool {
-        matches!(self, Key::Inlined | Key::Srcline | Key::RoutineLine)
+        matches!(self, Key::Inlined | Key::Srcline | Key::RoutineLine | Key::AllocLine)
+    }
+
+    /// Whether it needs the blocks of the heap.
+    pub(crate) fn is_of_heap(&self) -> bool {
+        matches!(self, Key::Alloc | Key::AllocLine | Key::Block)
     }
 
     /// Whether it needs the callers of a sample.
@@ -241,7 +256,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack, object, \
-             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
+             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, alloc, alloc-line, block, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

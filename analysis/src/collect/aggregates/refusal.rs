@@ -87,7 +87,14 @@ fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
         Key::Tid => Some(THREADS),
         Key::Cpu => Some(CPUS),
         Key::Time(_) | Key::Region => Some(TIMES),
-        Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
+        Key::Addr
+        | Key::Line
+        | Key::Page
+        | Key::Data
+        | Key::Variable
+        | Key::Alloc
+        | Key::AllocLine
+        | Key::Block => Some(ADDRESSES),
         Key::Caller | Key::Callee | Key::Stack => (!apart.callers).then_some(CALLERS),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
         Key::Access(_) | Key::Miss => Some(SOURCE),

@@ -201,6 +201,8 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
         Lack::Region => MissingValue::Region,
         Lack::RegionNotKept => MissingValue::RegionNotKept,
         Lack::Class => MissingValue::Class,
+        Lack::Heap => MissingValue::Heap,
+        Lack::NoBlock => MissingValue::NoBlock,
         Lack::NotKept => MissingValue::NotKept,
         Lack::Before(why) => MissingValue::Before(why.text()),
         Lack::Name(reason) => MissingValue::Name(lookup.unresolved(reason)),
@@ -238,6 +240,9 @@ impl<'l> Words<'l> {
     pub(super) fn cell(&mut self, column: &KeyColumn, atom: Atom) -> Cell {
         let cell = match &column.key {
             Key::Site => atom.as_place().map(|place| Cell::Site(self.site(PlaceKind::Code, place))),
+            Key::Alloc => atom
+                .as_place()
+                .map(|place| Cell::Text(self.site(PlaceKind::Code, place).to_string().into())),
             Key::Data => atom.as_place().map(|place| Cell::Data(self.site(PlaceKind::Data, place))),
             Key::Ip | Key::Addr | Key::Line | Key::Page | Key::AddrBefore | Key::Register(_) => {
                 atom.value().map(Cell::Address)
@@ -257,6 +262,8 @@ impl<'l> Words<'l> {
             | Key::Callee
             | Key::Object
             | Key::Variable
+            | Key::AllocLine
+            | Key::Block
             | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),
             Key::Region => {
                 atom.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))

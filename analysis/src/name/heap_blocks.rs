@@ -1,0 +1,177 @@
+//! Blocks of the heap as they live, in the order of samples.
+
+use crate::name::atom::Lack;
+use record::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+use symbolizer::Place;
+
+/// Blocks of all processes that are remembered at once.
+const MOST_BLOCKS: usize = 8 << 20;
+
+/// What the heap of each process holds while its samples are counted.
+#[derive(Debug, Default)]
+pub(crate) struct HeapBlocks {
+    /// Whether the stream has events of the heap.
+    pub(crate) is_told: bool,
+    processes: FxHashMap<Pid, BTreeMap<u64, HeapBlock>>,
+    /// Blocks of all of them.
+    live: usize,
+    /// Numbers given out.
+    made: u64,
+    /// Blocks that there was no room for.
+    left_out: u64,
+    /// What happened to processes and is not taken in yet, in order of time.
+    waiting: VecDeque<ProcessChange>,
+    /// The block that the sample at hand gives back.
+    leaving: Option<(Pid, u64)>,
+}
+
+/// A block that lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeapBlock {
+    /// Its first byte.
+    pub(crate) start: u64,
+    /// Bytes that were asked for.
+    pub(crate) size: u64,
+    /// Its number among all blocks, from 1 on.
+    pub(crate) number: u64,
+    /// Where the program asked for it.
+    pub(crate) site: Result<Place, Lack>,
+    born: Time,
+}
+
+/// What happens to the heap of a process as a whole.
+#[derive(Clone, Copy, Debug)]
+struct ProcessChange {
+    time: Time,
+    pid: Pid,
+    what: ProcessStep,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ProcessStep {
+    /// It begins with what its parent has.
+    Forked(Pid),
+    /// It has nothing any more: it runs another program, or has ended.
+    Emptied,
+}
+
+/// A change of the heap, and whose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldChange {
+    pub(crate) pid: Pid,
+    pub(crate) time: Time,
+    pub(crate) address: u64,
+    pub(crate) change: HeapChange,
+}
+
+impl HeapBlocks {
+    /// Takes in what begins and ends processes; other records tell nothing of the heap.
+    pub(crate) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        let change = match *record {
+            SideRecord::Fork { task, parent, time } if task.pid != parent.pid => {
+                ProcessChange { time, pid: task.pid, what: ProcessStep::Forked(parent.pid) }
+            }
+            SideRecord::Exit { task, time, .. } if task.pid.0 == task.tid.0 => {
+                ProcessChange { time, pid: task.pid, what: ProcessStep::Emptied }
+            }
+            SideRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
+                let time = id.time.unwrap_or_default();
+                ProcessChange { time, pid: task.pid, what: ProcessStep::Emptied }
+            }
+            _ => return,
+        };
+        // Threads write at nearly the same time.
+        let behind = self.waiting.iter().rev().take_while(|other| other.time > change.time).count();
+        self.waiting.insert(self.waiting.len() - behind, change);
+    }
+
+    /// Goes on to the time of a sample.
+    pub(crate) fn go_on(&mut self, time: Time) {
+        if let Some((pid, address)) = self.leaving.take() {
+            self.remove(pid, address);
+        }
+        while self.waiting.front().is_some_and(|change| change.time <= time)
+            && let Some(change) = self.waiting.pop_front()
+        {
+            let gone = self.processes.remove(&change.pid).map_or(0, |blocks| blocks.len());
+            self.live -= gone;
+            if let ProcessStep::Forked(parent) = change.what
+                && let Some(blocks) = self.processes.get(&parent)
+                && self.live + blocks.len() <= MOST_BLOCKS
+            {
+                self.live += blocks.len();
+                let blocks = blocks.clone();
+                self.processes.insert(change.pid, blocks);
+            }
+        }
+    }
+
+    /// A block is allocated at a site.
+    pub(crate) fn allocated(&mut self, told: ToldChange, site: Result<Place, Lack>) {
+        let ToldChange { pid, time, address, change } = told;
+        let HeapChange { size, old, began, .. } = change;
+        if old != 0 && old != address {
+            let is_old = |block: &HeapBlock| block.born <= Time(began);
+            if self.processes.get(&pid).and_then(|it| it.get(&old)).is_some_and(is_old) {
+                self.remove(pid, old);
+            }
+        }
+        self.made += 1;
+        let blocks = self.processes.entry(pid).or_default();
+        let block = HeapBlock { start: address, size, number: self.made, site, born: time };
+        // What the new block lies over was given back unseen.
+        let end = address.saturating_add(size.max(1));
+        let before = blocks.range(..address).next_back();
+        let overlapped = before.filter(|(_, it)| it.end() > address).map(|(start, _)| *start);
+        let within: Vec<u64> = blocks.range(address..end).map(|(start, _)| *start).collect();
+        for start in overlapped.into_iter().chain(within) {
+            blocks.remove(&start);
+            self.live -= 1;
+        }
+        if self.live >= MOST_BLOCKS {
+            self.left_out += 1;
+            return;
+        }
+        self.live += 1;
+        blocks.insert(address, block);
+    }
+
+    /// A block is given back: it is there for the sample that tells of it.
+    pub(crate) fn released(&mut self, told: ToldChange) {
+        self.leaving = Some((told.pid, told.address));
+    }
+
+    fn remove(&mut self, pid: Pid, address: u64) {
+        let blocks = self.processes.get_mut(&pid);
+        if blocks.and_then(|blocks| blocks.remove(&address)).is_some() {
+            self.live -= 1;
+        }
+    }
+
+    /// The block that holds an address now.
+    pub(crate) fn find(&self, pid: Pid, address: u64) -> Option<&HeapBlock> {
+        let (_, block) = self.processes.get(&pid)?.range(..=address).next_back()?;
+        (address < block.end()).then_some(block)
+    }
+
+    /// What users should know.
+    pub(crate) fn note(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "{} blocks of the heap are not known: {MOST_BLOCKS} at once are remembered",
+                self.left_out
+            )
+        })
+    }
+}
+
+impl HeapBlock {
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.size.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests;

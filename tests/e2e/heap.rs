@@ -1,0 +1,116 @@
+//! Blocks of the heap: each write of programs that know who asked for what they write to.
+
+use std::{collections::BTreeMap, process::Command};
+
+use hardmeter_tests::{Account, Outcome, Scene, rights, workload};
+
+/// Writes by the line that asked for the block, as the program tells them.
+fn told(outcome: &Outcome) -> BTreeMap<String, u64> {
+    let line = |line: &str| {
+        let (at, count) = line.rsplit_once(' ').unwrap();
+        (at.to_owned(), count.parse().unwrap())
+    };
+    outcome.out.lines().filter(|line| line.starts_with("heap.")).map(line).collect()
+}
+
+/// The same as the report has them, of the routine that writes.
+fn found(scene: &Scene, key: &str) -> BTreeMap<String, u64> {
+    let options = format!("-e memory_stores --by {key} --csv --filter routine=*touch*");
+    let report = scene.run(&format!("ebs report {options} h.data")).success();
+    let mut lines = report.out.lines().filter(|line| !line.starts_with('#'));
+    let titles: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let at =
+        |title| titles.iter().position(|it| *it == title).unwrap_or_else(|| panic!("{report}"));
+    let (key, count) = (at(key), at("count"));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let name = cells[key].rsplit('/').next().unwrap_or_default();
+        (name.to_owned(), cells[count].parse::<u64>().unwrap())
+    };
+    lines.map(row).collect()
+}
+
+/// Whether the emulated PMU runs here, and the compiler is there.
+fn runs(test: &str, compiler: &str) -> bool {
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+        return false;
+    }
+    rights::program(test, compiler)
+}
+
+/// Records every store of a program, and compares.
+fn compare(scene: &Scene, build: &str) {
+    scene.shell(build).success();
+    let run = scene.run("ebs -u -t memory_stores -i 1 --heap -o h.data ./heap").success();
+    for account in Account::each_of_stream(&scene.path("h.data")) {
+        assert_eq!(account.count("kernel"), account.count("delivered") + account.lost());
+    }
+    let truth = told(&run);
+    assert!(truth.len() > 4, "{run}");
+    let mut rows = found(scene, "alloc-line");
+    // Without optimization it has its own variables on its stack.
+    rows.remove("[not in the heap]");
+    assert_eq!(rows, truth, "{build}");
+}
+
+fn source(name: &str) -> String {
+    workload::sources().join(name).display().to_string()
+}
+
+#[test]
+fn every_write_is_of_the_line_that_asked_for_its_block() {
+    let test = "every_write_is_of_the_line_that_asked_for_its_block";
+    if !runs(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    for options in ["-O0", "-O1 -fno-pie -no-pie", "-O2 -static -no-pie"] {
+        compare(&scene, &format!("gcc {options} -g -pthread -o heap {}", source("heap.c")));
+    }
+}
+
+#[test]
+fn containers_of_cxx_are_of_the_lines_that_use_them() {
+    let test = "containers_of_cxx_are_of_the_lines_that_use_them";
+    if !runs(test, "g++") {
+        return;
+    }
+    let scene = Scene::new();
+    for options in ["-O0", "-O2"] {
+        compare(&scene, &format!("g++ -std=c++17 {options} -g -o heap {}", source("heap.cc")));
+    }
+}
+
+#[test]
+fn containers_of_rust_are_of_the_lines_that_use_them() {
+    let test = "containers_of_rust_are_of_the_lines_that_use_them";
+    if !runs(test, "rustc") {
+        return;
+    }
+    let scene = Scene::new();
+    // The scene's home has no toolchain.
+    let sysroot = Command::new("rustc").arg("--print=sysroot").output().unwrap().stdout;
+    let rustc = format!("{}/bin/rustc", String::from_utf8(sysroot).unwrap().trim());
+    // Unoptimized it stores in a routine of the library's.
+    for options in ["-C opt-level=2", "-C opt-level=3 -C panic=abort"] {
+        let options = format!("--edition 2024 {options} -g");
+        compare(&scene, &format!("{rustc} {options} -o heap {}", source("heap.rs")));
+    }
+}
+
+#[test]
+fn what_is_not_recorded_is_told() {
+    let test = "what_is_not_recorded_is_told";
+    if !runs(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    scene.shell(&format!("gcc -O1 -g -pthread -o heap {}", source("heap.c"))).success();
+    scene.run("ebs -u -t memory_stores -i 1 -o h.data ./heap").success();
+    let rows = found(&scene, "alloc");
+    let only: Vec<&String> = rows.keys().collect();
+    assert_eq!(only, ["[not recorded; --heap]"]);
+    let refused = scene.run("ebs -u -t memory_stores --heap --burst 1k/10k ./heap");
+    refused.refused(2, &["--heap", "leave --burst out"]);
+}
