@@ -163,7 +163,9 @@ fuzz_target!(|input: &[u8]| {
         RequestedEvent::Named { name, .. } => {
             assert!(!name.is_empty() && !name.contains([':', '/']))
         }
-        RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_) | RequestedEvent::NamedBreakpoint(_) | RequestedEvent::Tracepoint(_) => {
-        }
+        RequestedEvent::Type(_)
+        | RequestedEvent::Breakpoint(_)
+        | RequestedEvent::NamedBreakpoint(_)
+        | RequestedEvent::Tracepoint(_) => {}
     }
 });
