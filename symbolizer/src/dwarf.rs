@@ -9,6 +9,7 @@
 pub(crate) mod bytes;
 mod debug;
 pub(crate) mod debug_file;
+pub(crate) mod debug_sections;
 mod finder;
 mod functions;
 mod index;

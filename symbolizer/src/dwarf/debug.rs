@@ -60,7 +60,7 @@ impl Sections {
         Ok(Sections { sections: sections.map_err(|why| why.0)?, endian: layout.endian })
     }
 
-    fn borrow(&self) -> Dwarf<SectionReader<'_>> {
+    pub(crate) fn borrow(&self) -> Dwarf<SectionReader<'_>> {
         self.sections.borrow(|bytes| EndianSlice::new(bytes, self.endian))
     }
 }
@@ -143,7 +143,11 @@ impl Debug {
     }
 }
 
-fn borrow<'a>(main: &'a Sections, alternate: Option<&'a Sections>) -> Dwarf<SectionReader<'a>> {
+/// The sections of a file, which refer to what it shares with others.
+pub(crate) fn borrow<'a>(
+    main: &'a Sections,
+    alternate: Option<&'a Sections>,
+) -> Dwarf<SectionReader<'a>> {
     let mut dwarf = main.borrow();
     if let Some(alternate) = alternate {
         dwarf.set_sup(alternate.borrow());

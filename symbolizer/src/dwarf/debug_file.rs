@@ -43,9 +43,9 @@ pub struct DebugFile {
 /// A file, and the separate debug file that it needs, before either is read.
 #[derive(Debug)]
 pub(crate) struct FoundDebugFile {
-    located: LocatedFile,
-    layout: Layout,
-    separate: Option<Separate>,
+    pub(crate) located: LocatedFile,
+    pub(crate) layout: Layout,
+    pub(crate) separate: Option<Separate>,
 }
 
 impl FoundDebugFile {
@@ -228,36 +228,42 @@ fn sections(layout: Layout) -> Vec<(Box<[u8]>, u64)> {
     layout.sections.into_iter().map(|section| section.name).zip(addresses).collect()
 }
 
-fn absent(file: &Arc<str>, head: &ElfHead, options: &SymbolizerOptions) -> NoDebug {
+pub(crate) fn absent(file: &Arc<str>, head: &ElfHead, options: &SymbolizerOptions) -> NoDebug {
     let build = build_in_words(head.build_id.as_deref(), options);
     NoDebug::Absent { file: Arc::clone(file), build: build.into() }
 }
 
 /// A file with debug info, and where to look for what belongs to it.
-struct DebugHolder<'a> {
+pub(crate) struct DebugHolder<'a> {
     /// Below which it was found.
-    root: &'a Path,
+    pub(crate) root: &'a Path,
     /// Its path there.
-    path: &'a [u8],
+    pub(crate) path: &'a [u8],
     /// What it says of itself.
-    head: &'a ElfHead,
-    options: &'a SymbolizerOptions,
+    pub(crate) head: &'a ElfHead,
+    pub(crate) options: &'a SymbolizerOptions,
 }
 
 impl DebugHolder<'_> {
     fn read(&self, file: &File, finder: Finder) -> Result<Debug, String> {
+        let (main, alternate) = self.sections(file)?;
+        Ok(Debug::new(main, alternate, Some(finder)))
+    }
+
+    /// Its sections, and those of what it shares with others.
+    pub(crate) fn sections(&self, file: &File) -> Result<(Sections, Option<Sections>), String> {
         let bytes = file.try_clone().and_then(FileBytes::of).map_err(|error| error.to_string())?;
         let layout = Layout::of(&bytes).map_err(|error| error.to_string())?;
         let main = Sections::of(&bytes, &layout)?;
         let Some(link) = &self.head.alt_link else {
-            return Ok(Debug::new(main, None, Some(finder)));
+            return Ok((main, None));
         };
         let id = hex(&link.build_id);
         let shared = locate_supplementary(self.root, self.path, link, self.options)
             .ok_or_else(|| format!("what it shares with others (build id {id}) was not found"))?;
         let bytes = FileBytes::of(shared.file.into_inner()).map_err(|error| error.to_string())?;
         let layout = Layout::of(&bytes).map_err(|error| error.to_string())?;
-        Ok(Debug::new(main, Some(Sections::of(&bytes, &layout)?), Some(finder)))
+        Ok((main, Some(Sections::of(&bytes, &layout)?)))
     }
 }
 

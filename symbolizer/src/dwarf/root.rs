@@ -237,11 +237,14 @@ pub(crate) struct RootForms {
     /// Bytes of forms that may still be looked at: in a sound file the first
     /// entry's form is the first or nearly so.
     left: usize,
+    /// Those of the last unit that all were asked of.
+    last: Option<(usize, Arc<Abbreviations>)>,
 }
 
 impl RootForms {
     pub(crate) fn new(dwarf: &Dwarf<SectionReader<'_>>) -> RootForms {
-        RootForms { left: dwarf.debug_abbrev.reader().len().saturating_mul(8) + (1 << 16) }
+        let left = dwarf.debug_abbrev.reader().len().saturating_mul(8) + (1 << 16);
+        RootForms { left, last: None }
     }
 
     /// The one form that a unit's first entry has. None: too many were looked
@@ -257,21 +260,9 @@ impl RootForms {
         forms.skip(header.debug_abbrev_offset().0)?;
         while self.left > 0 {
             let start = forms;
-            let code = forms.read_uleb128()?;
+            let code = skip_form(&mut forms)?;
             if code == 0 {
                 break;
-            }
-            forms.read_uleb128()?;
-            forms.read_u8()?;
-            loop {
-                let name = forms.read_uleb128()?;
-                let form = forms.read_uleb128()?;
-                if form == u64::from(gimli::DW_FORM_implicit_const.0) {
-                    forms.read_sleb128()?;
-                }
-                if (name, form) == (0, 0) {
-                    break;
-                }
             }
             let length = start.len() - forms.len();
             self.left = self.left.saturating_sub(length);
@@ -285,6 +276,47 @@ impl RootForms {
         match self.left {
             0 => Ok(None),
             _ => Err(gimli::Error::InvalidAbbreviationCode(wanted)),
+        }
+    }
+
+    /// All forms of a unit. None: too many were looked at.
+    pub(crate) fn all(
+        &mut self,
+        dwarf: &Dwarf<SectionReader<'_>>,
+        header: &UnitHeader<SectionReader<'_>>,
+    ) -> gimli::Result<Option<Arc<Abbreviations>>> {
+        let at = header.debug_abbrev_offset().0;
+        if let Some((_, known)) = self.last.as_ref().filter(|(offset, _)| *offset == at) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let mut forms = *dwarf.debug_abbrev.reader();
+        forms.skip(at)?;
+        let start = forms;
+        while skip_form(&mut forms)? != 0 {}
+        let Some(left) = self.left.checked_sub(start.len() - forms.len()) else { return Ok(None) };
+        self.left = left;
+        let all = dwarf.abbreviations(header)?;
+        self.last = Some((at, Arc::clone(&all)));
+        Ok(Some(all))
+    }
+}
+
+/// Passes over a form, and gives its code; 0 ends the forms of a unit.
+fn skip_form(forms: &mut SectionReader<'_>) -> gimli::Result<u64> {
+    let code = forms.read_uleb128()?;
+    if code == 0 {
+        return Ok(0);
+    }
+    forms.read_uleb128()?;
+    forms.read_u8()?;
+    loop {
+        let name = forms.read_uleb128()?;
+        let form = forms.read_uleb128()?;
+        if form == u64::from(gimli::DW_FORM_implicit_const.0) {
+            forms.read_sleb128()?;
+        }
+        if (name, form) == (0, 0) {
+            return Ok(code);
         }
     }
 }

@@ -8,7 +8,7 @@ use object::elf;
 use object::{CompressedData, CompressionFormat};
 
 /// How numbers and strings of debug info are read.
-pub(crate) type SectionReader<'a> = EndianSlice<'a, RunTimeEndian>;
+pub type SectionReader<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// A section may claim this many times its compressed size.
 const MOST_TIMES: u64 = 64;
@@ -20,7 +20,7 @@ const MOST_TIMES_OF_FILE: u64 = 16;
 const BEYOND_FILE: u64 = 64 << 20;
 
 /// What is parsed of a program's debug info.
-const OF_PROGRAM: [SectionId; 10] = [
+const OF_PROGRAM: [SectionId; 11] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
     SectionId::DebugAranges,
@@ -31,10 +31,11 @@ const OF_PROGRAM: [SectionId; 10] = [
     SectionId::DebugRngLists,
     SectionId::DebugStr,
     SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
 ];
 
 /// What is parsed of a .dwo or .dwp file.
-const OF_SPLIT: [SectionId; 7] = [
+const OF_SPLIT: [SectionId; 8] = [
     SectionId::DebugAbbrev,
     SectionId::DebugInfo,
     SectionId::DebugRngLists,
@@ -42,6 +43,7 @@ const OF_SPLIT: [SectionId; 7] = [
     SectionId::DebugStrOffsets,
     SectionId::DebugCuIndex,
     SectionId::DebugTuIndex,
+    SectionId::DebugTypes,
 ];
 
 /// Reads sections of one file.

@@ -40,6 +40,26 @@ impl Splits {
         Splits { finder, package: None, opened: 0 }
     }
 
+    /// Acts on each unit of types that a package holds.
+    pub(crate) fn each_package_type(
+        &mut self,
+        dwarf: &Dwarf<SectionReader<'_>>,
+        act: &mut dyn FnMut(gimli::Result<&Dwarf<SectionReader<'_>>>),
+    ) {
+        let Some((package, endian)) = self.packed() else { return };
+        let empty = EndianSlice::new(&[], endian);
+        let package = match package.borrow(|bytes| EndianSlice::new(bytes, endian), empty) {
+            Ok(package) => package,
+            Err(error) => return act(Err(error)),
+        };
+        for row in 1..=package.tu_index.unit_count() {
+            match package.tu_sections(row, dwarf) {
+                Ok(types) => act(Ok(&types)),
+                Err(error) => act(Err(error)),
+            }
+        }
+    }
+
     /// The rest of the unit of which `skeleton` is in the program, or why it
     /// cannot be had.
     pub(crate) fn open(
