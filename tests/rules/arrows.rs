@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-sampling", &["hardmeter-record", "hardmeter-emulator"]),
     ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer"]),
+    ("hardmeter-types", &["hardmeter-symbolizer"]),
     (
         "hardmeter",
         &[
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-sampling",
             "hardmeter-analysis",
             "hardmeter-latency",
+            "hardmeter-types",
         ],
     ),
     (

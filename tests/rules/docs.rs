@@ -9,6 +9,7 @@ const TOP: &[&str] = &[
     "emulator",
     "latency",
     "symbolizer",
+    "types",
     "analysis",
     "sampling",
     "ebs-cli",

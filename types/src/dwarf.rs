@@ -1,0 +1,25 @@
+//! Types from DWARF 2 to 5.
+//!
+//! One pass over all units: entries that are types get their place when
+//! something first refers to them or when they come, whatever is first. What
+//! needs others to be known, such as the place of a bit field that counts
+//! from the end of its number, waits for the end.
+
+mod attributes;
+mod entries;
+mod open;
+mod unit_reader;
+
+use crate::table::TypeTable;
+use symbolizer::DebugSections;
+use unit_reader::TypeReader;
+
+/// All types of a file.
+pub(crate) fn read(sections: &DebugSections) -> TypeTable {
+    let mut reader = TypeReader::new(sections.size(), sections.is_little_endian());
+    sections.each_unit(&mut |unit| match unit {
+        Ok(unit) => reader.unit(&unit),
+        Err(why) => reader.note(why),
+    });
+    reader.finish()
+}

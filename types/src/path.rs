@@ -1,0 +1,245 @@
+//! The members that hold a byte.
+
+#[cfg(test)]
+mod tests;
+
+use crate::table::{
+    Composite, CompositeSort, MOST_STEPS, MemberId, MemberSort, TypeId, TypeKind, TypeMember,
+    TypeTable,
+};
+
+/// Ways to one byte; unions within unions multiply them.
+const MOST_PATHS: usize = 256;
+/// Members that are looked at.
+const MOST_LOOKS: usize = 1 << 20;
+
+/// One step towards a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathStep {
+    /// Into a member, base or variant.
+    Member(MemberId),
+    /// Into an element of an array.
+    Element(u64),
+}
+
+/// What the last step leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathEnd {
+    /// A number, an address, or what else has no parts.
+    Value,
+    /// A structure, of which no member holds the byte: a hole, or padding.
+    Gap,
+    /// A type that is not known, or has too many parts to be looked at.
+    Unknown,
+}
+
+/// A way to a byte.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MemberPath {
+    /// From the outside in; empty: the type itself.
+    pub steps: Vec<PathStep>,
+    /// The type that it leads to.
+    pub of: TypeId,
+    /// Bytes within that.
+    pub rest: u64,
+    /// What that is.
+    pub end: PathEnd,
+}
+
+/// All ways to a byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MembersAt {
+    /// More than one in unions, in variants, and where bit fields share a
+    /// byte; none: the byte lies beyond.
+    pub paths: Vec<MemberPath>,
+    /// Why there may be more.
+    pub cut: Option<&'static str>,
+}
+
+impl TypeTable {
+    /// The members that hold a byte of a type. Behind the end, an array
+    /// without bounds goes on.
+    pub fn member_at(&self, id: TypeId, offset: u64) -> MembersAt {
+        let mut search = Search {
+            table: self,
+            found: MembersAt::default(),
+            steps: Vec::new(),
+            looks: MOST_LOOKS,
+        };
+        if self.size_of(id).is_none_or(|size| offset < size) || search.goes_on(id, offset) {
+            search.enter(id, offset);
+        }
+        search.found
+    }
+}
+
+struct Search<'t> {
+    table: &'t TypeTable,
+    found: MembersAt,
+    steps: Vec<PathStep>,
+    looks: usize,
+}
+
+impl Search<'_> {
+    fn enter(&mut self, id: TypeId, offset: u64) {
+        let id = self.table.resolved(id);
+        if self.steps.len() >= MOST_STEPS {
+            self.found.cut = Some("types are nested deeper than is looked");
+            return self.end(id, offset, PathEnd::Unknown);
+        }
+        match &self.table.get(id).kind {
+            TypeKind::Array { of, .. } => match self.table.size_of(*of) {
+                Some(size) if size > 0 => {
+                    self.step(PathStep::Element(offset / size), *of, offset % size);
+                }
+                _ => self.end(id, offset, PathEnd::Unknown),
+            },
+            TypeKind::Composite(composite) => self.members(id, composite, offset),
+            TypeKind::Unread | TypeKind::Declared { .. } => {
+                self.end(id, offset, PathEnd::Unknown);
+            }
+            _ => self.end(id, offset, PathEnd::Value),
+        }
+    }
+
+    fn step(&mut self, step: PathStep, of: TypeId, offset: u64) {
+        self.steps.push(step);
+        self.enter(of, offset);
+        self.steps.pop();
+    }
+
+    fn end(&mut self, of: TypeId, rest: u64, end: PathEnd) {
+        match self.found.paths.len() < MOST_PATHS {
+            true => {
+                let steps = self.steps.clone();
+                self.found.paths.push(MemberPath { steps, of, rest, end });
+            }
+            false => self.found.cut = Some("more ways lead there than are told"),
+        }
+    }
+
+    fn members(&mut self, id: TypeId, composite: &Composite, offset: u64) {
+        let before = self.found.paths.len();
+        for number in self.table.members(composite) {
+            let member = self.table.member(number);
+            if !self.may_look() {
+                break;
+            }
+            if let Some(start) = member.offset()
+                && self.table.holds(member, offset)
+            {
+                self.step(PathStep::Member(number), member.of, offset - start);
+            }
+        }
+        if composite.sort != CompositeSort::Union && !composite.has_variants {
+            self.prefer_values(before);
+        }
+        if self.found.paths.len() > before {
+            return;
+        }
+        match self.open_array(composite, offset) {
+            Some((number, start)) => {
+                let of = self.table.member(number).of;
+                self.step(PathStep::Member(number), of, offset - start);
+            }
+            None => self.end(id, offset, PathEnd::Gap),
+        }
+    }
+
+    /// Where bytes of members are others' padding, as those of empty bases
+    /// are, the others are meant.
+    fn prefer_values(&mut self, before: usize) {
+        let new = &self.found.paths[before..];
+        if new.iter().any(|path| path.end != PathEnd::Gap) {
+            let mut at = 0;
+            self.found.paths.retain(|path| {
+                at += 1;
+                at <= before || path.end != PathEnd::Gap
+            });
+        }
+    }
+
+    /// Whether a type ends with an array that may go on behind its end.
+    fn goes_on(&mut self, id: TypeId, offset: u64) -> bool {
+        match &self.table.get(self.table.resolved(id)).kind {
+            TypeKind::Composite(composite) => self.open_array(composite, offset).is_some(),
+            _ => false,
+        }
+    }
+
+    /// The array without bounds, or of none, that a byte may be in.
+    fn open_array(&mut self, composite: &Composite, offset: u64) -> Option<(MemberId, u64)> {
+        let mut found = None;
+        for number in self.table.members(composite) {
+            let member = self.table.member(number);
+            let start = member.offset()?;
+            if !self.may_look() {
+                return None;
+            }
+            let kind = &self.table.get(self.table.resolved(member.of)).kind;
+            let is_open = matches!(kind, TypeKind::Array { count: None | Some(0), .. });
+            found = (is_open && start <= offset).then_some((number, start)).or(found);
+        }
+        found
+    }
+
+    fn may_look(&mut self) -> bool {
+        match self.looks.checked_sub(1) {
+            Some(left) => self.looks = left,
+            None => self.found.cut = Some("more members lie there than are looked at"),
+        }
+        self.looks > 0
+    }
+}
+
+impl TypeTable {
+    /// Whether a member has bits in a byte of what it is in.
+    fn holds(&self, member: &TypeMember, offset: u64) -> bool {
+        let Some(bit) = member.bit else { return false };
+        match member.bits {
+            Some(bits) => {
+                let end = bit.saturating_add(bits);
+                offset < end.div_ceil(8) && bit / 8 <= offset
+            }
+            None => {
+                let size = self.size_of(member.of).unwrap_or(0);
+                (bit / 8..(bit / 8).saturating_add(size)).contains(&offset)
+            }
+        }
+    }
+
+    /// A path in words of C: `a.b[3].c`; bases and variants as `<Base>`,
+    /// `<Some>`, members without names left out.
+    pub fn path_text(&self, steps: &[PathStep]) -> String {
+        let mut text = String::new();
+        for step in steps {
+            let word = match *step {
+                PathStep::Element(index) => {
+                    text.push_str(&format!("[{index}]"));
+                    continue;
+                }
+                PathStep::Member(member) => self.member_word(member),
+            };
+            if let Some(word) = word {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(&word);
+            }
+        }
+        text
+    }
+
+    fn member_word(&self, member: MemberId) -> Option<String> {
+        let member = self.member(member);
+        let name = member.name.map(|name| self.text(name).to_owned());
+        match member.sort {
+            MemberSort::Base | MemberSort::VirtualBase => {
+                Some(format!("<{}>", self.full_name(member.of)))
+            }
+            MemberSort::Variant(_) => name.map(|name| format!("<{name}>")),
+            MemberSort::Discriminant => Some("<discriminant>".to_owned()),
+            MemberSort::Field => name,
+        }
+    }
+}
