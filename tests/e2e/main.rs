@@ -95,6 +95,8 @@ mod stat;
 mod steering;
 /// The original's pipeline and our table tell the same.
 mod table;
+/// Layouts of types, against pahole's and compilers'.
+mod types;
 /// Breakpoints at names of programs and libraries.
 mod watched_names;
 /// Every address and register, against the program's truth and against perf.

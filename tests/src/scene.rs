@@ -70,6 +70,12 @@ impl Scene {
         Running::start(self.command(self.found(program)).args(words)).finish()
     }
 
+    /// Runs a program with words as they are, to its end.
+    #[track_caller]
+    pub fn run_words(&self, words: &[&str]) -> Outcome {
+        Running::start(self.command(self.found(words[0])).args(&words[1..])).finish()
+    }
+
     /// Starts a program, arguments likewise.
     pub fn start(&self, line: &str) -> Running {
         let mut words = line.split_whitespace();

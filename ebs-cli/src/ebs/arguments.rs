@@ -13,6 +13,7 @@ mod converting;
 mod counting;
 mod emulation;
 mod in_kernel;
+mod laying_out;
 mod planning;
 mod reading;
 mod selftesting;
@@ -29,6 +30,7 @@ pub use converting::ConvertArguments;
 pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
 pub use in_kernel::{InKernelArguments, InKernelMode};
+pub use laying_out::LayoutArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
     ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
@@ -52,7 +54,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...
        ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
-       ebs -h [TYPE] | ebs help [SUBCOMMAND]";
+       ebs layout [TYPE] FILE | ebs -h [TYPE] | ebs help [SUBCOMMAND]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -151,6 +153,8 @@ pub enum Other {
     Convert(ConvertArguments),
     /// Puts the files that a recording's names come from into it, for other machines and times.
     Archive(ArchiveArguments),
+    /// Shows types of a program: members with their places, holes, lines.
+    Layout(LayoutArguments),
     /// Counts events of a command, a process or the system, and what is derived from them.
     Stat(StatArguments),
     /// Prints what would be opened for an event, without opening it.

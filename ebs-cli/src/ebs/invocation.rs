@@ -6,6 +6,7 @@ mod events;
 mod in_kernel;
 mod planning;
 mod regions;
+mod ring_size;
 mod scaled;
 mod selftest;
 mod serving;
@@ -24,10 +25,11 @@ pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
-    CompareArguments, ConvertArguments, DiffArguments, EventArguments, Format, ListArguments,
-    MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
-    TableArguments, Typed, WatchArguments,
+    CompareArguments, ConvertArguments, DiffArguments, EventArguments, Format, LayoutArguments,
+    ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments,
+    SessionsArguments, TableArguments, Typed, WatchArguments,
 };
+use ring_size::{nearest, ring};
 use sampling::in_kernel::InKernel;
 use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
 use sampling::{EventSpec, Modes, Request, Target};
@@ -66,6 +68,8 @@ pub enum Invocation {
     Convert(ConvertArguments),
     /// A recording with the files that its names come from.
     Archive(ArchiveArguments),
+    /// Layouts of types.
+    Layout(LayoutArguments),
     /// What would be opened.
     Plan(PlanJob),
     /// Count.
@@ -288,6 +292,7 @@ impl Invocation {
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Archive(arguments)) => Invocation::Archive(arguments),
+            Typed::Other(Other::Layout(arguments)) => Invocation::Layout(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(PlanJob::new(&arguments)?),
             Typed::Other(Other::Selftest(arguments)) => {
                 Invocation::Selftest(SelftestJob::new(&arguments)?)
@@ -395,25 +400,11 @@ fn names_modes(request: &Request) -> bool {
     request.each().all(|one| names(&one.event))
 }
 
-/// 0 is for the plan to refuse.
-fn ring(pages: u32) -> Result<u32, Misuse> {
-    if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(Misuse::Ring { pages }) }
-}
-
 /// Types whose names are like a word, in words.
 fn like(word: &str) -> String {
     match sampling::catalogue::nearest(word) {
         names if names.is_empty() => String::new(),
         names => format!(". Nearest: {}", names.join(", ")),
-    }
-}
-
-/// Which sizes there are, in words.
-fn nearest(pages: u32) -> String {
-    let below = pages.checked_ilog2().map_or(1, |bit| 1_u32 << bit);
-    match pages.checked_next_power_of_two() {
-        Some(above) => format!("a power of two, such as {below} or {above}"),
-        None => format!("a power of two, {below} at most"),
     }
 }
 

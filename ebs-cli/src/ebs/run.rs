@@ -9,8 +9,8 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, c2c, causes, compare, convert, diff, list, memlat, pages, plan, report,
-    sample, selftest, sessions, stat, types, watch,
+    annotate, archive, c2c, causes, compare, convert, diff, layout, list, memlat, pages, plan,
+    report, sample, selftest, sessions, stat, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -74,6 +74,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Archive(arguments) => archive::run(&arguments)?,
+        Invocation::Layout(arguments) => layout::run(&arguments, &mut out)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Selftest(job) => status = selftest::run(&job, &mut out)?,
