@@ -311,7 +311,7 @@ impl Candidate<'_> {
         let here = all.iter().filter(|one| one.object_name() == self.object_name()).count();
         let spot = match here {
             1 => point.spot.clone(),
-            _ => WatchedSpot::FileAddress(self.symbol.start + offset_of(point)),
+            _ => WatchedSpot::FileAddress(self.symbol.start.wrapping_add(offset_of(point))),
         };
         let len = match point.access {
             WatchedAccess::Execute => None,
@@ -336,7 +336,7 @@ impl Candidate<'_> {
             let len = u64::from(*len);
             len <= left
                 && address.is_multiple_of(len)
-                && (offset + self.symbol.start).is_multiple_of(len)
+                && offset.wrapping_add(self.symbol.start).is_multiple_of(len)
         };
         [8, 4, 2].into_iter().find(fits).unwrap_or(1)
     }
