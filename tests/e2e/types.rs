@@ -42,7 +42,7 @@ fn compare_with(scene: &Scene, file: &str, script: &str) -> usize {
         }
     }
     assert!(wrong.is_empty(), "{file}: {} of {}: {}", wrong.len(), all.len(), wrong[0]);
-    println!("{file}: {} types are as pahole has them", all.len());
+    eprintln!("{file}: {} types are as pahole has them", all.len());
     all.len()
 }
 
