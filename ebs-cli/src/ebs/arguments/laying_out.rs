@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(allow_missing_positional = true, after_long_help = NOTES)]
 pub struct LayoutArguments {
-    /// The type: node, "struct node", ns::node, "crate::module::Node<u32>"; every one that has the
+    /// The type: node, "struct node", ns::node, "crate::module::Node"; every one that has the
     /// name when namespaces or what stands in <> is left out. Without it, all are listed.
     #[arg(value_name = "TYPE")]
     pub of: Option<String>,
