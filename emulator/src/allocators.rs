@@ -2,6 +2,7 @@
 //! lives elsewhere.
 
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -25,14 +26,18 @@ type Reader = dyn Fn(&Path) -> Vec<FileAllocator> + Send + Sync;
 #[derive(Clone)]
 pub struct AllocatorFinder {
     read: Arc<Reader>,
-    known: Arc<Mutex<FxHashMap<FileNumber, Arc<[FileAllocator]>>>>,
+    known: Arc<Mutex<FxHashMap<FileState, Arc<[FileAllocator]>>>>,
 }
 
-/// Device and inode.
+/// Which file, and when it was changed: numbers of files are given again, and a
+/// file may be written anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FileNumber {
-    pub(crate) device: (u32, u32),
-    pub(crate) inode: u64,
+struct FileState {
+    device: u64,
+    inode: u64,
+    size: u64,
+    /// Seconds and nanoseconds.
+    changed: [i64; 2],
 }
 
 impl AllocatorFinder {
@@ -43,10 +48,15 @@ impl AllocatorFinder {
         AllocatorFinder { read: Arc::new(read), known: Arc::default() }
     }
 
-    /// Those of a file that can be read at this path.
-    pub(crate) fn of_file(&self, number: FileNumber, path: &Path) -> Arc<[FileAllocator]> {
-        let Ok(mut known) = self.known.lock() else { return Arc::default() };
-        Arc::clone(known.entry(number).or_insert_with(|| (self.read)(path).into()))
+    /// Those of the file at this path; none where there is none.
+    pub(crate) fn of_file(&self, path: &Path) -> Arc<[FileAllocator]> {
+        let (Ok(file), Ok(mut known)) = (path.metadata(), self.known.lock()) else {
+            return Arc::default();
+        };
+        let changed = [file.ctime(), file.ctime_nsec()];
+        let (device, inode, size) = (file.dev(), file.ino(), file.size());
+        let state = FileState { device, inode, size, changed };
+        Arc::clone(known.entry(state).or_insert_with(|| (self.read)(path).into()))
     }
 }
 

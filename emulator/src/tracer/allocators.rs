@@ -6,7 +6,7 @@ use record::AllocatorCall;
 use rustc_hash::FxHashMap;
 
 use super::maps::MappedRegion;
-use crate::allocators::{AllocatorFinder, FileNumber};
+use crate::allocators::AllocatorFinder;
 
 /// What is known of mapped files.
 #[derive(Debug, Default)]
@@ -22,15 +22,15 @@ pub(crate) struct RegionKey {
     start: u64,
     end: u64,
     offset: u64,
-    file: FileNumber,
+    device: (u32, u32),
+    inode: u64,
 }
 
 impl RegionKey {
     /// That of a region; None: it is of no file.
     pub(crate) fn of(region: &MappedRegion) -> Option<RegionKey> {
         let MappedRegion { start, end, offset, device, inode, .. } = *region;
-        let file = FileNumber { device, inode };
-        (inode != 0).then_some(RegionKey { start, end, offset, file })
+        (inode != 0).then_some(RegionKey { start, end, offset, device, inode })
     }
 }
 
@@ -46,7 +46,7 @@ impl MappedAllocators {
     /// Reads the file of a region.
     pub(crate) fn learn(&mut self, tid: i32, key: RegionKey, region: &MappedRegion) {
         let Some(finder) = &self.finder else { return };
-        let found = finder.of_file(key.file, &path(tid, region));
+        let found = finder.of_file(&path(tid, region));
         let address = |offset: u64| {
             let within = offset.checked_sub(key.offset)?;
             key.start.checked_add(within).filter(|at| *at < key.end)
