@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
-use record::{Attr, MissClass};
+use record::{AllocatorCall, Attr, HeapChange, MissClass};
 
 use super::{Setup, SetupError, get, put};
 use crate::block::{self, EVENTS, Exit, NAME};
@@ -11,6 +11,7 @@ use crate::event::EmulatedEvent;
 use crate::model::{CacheLevel, Events, MissReason};
 use crate::runtime::target::book::{BurstEvents, EventBook};
 use crate::runtime::target::header::{Form, HEAP, Header};
+use crate::runtime::target::heap;
 use crate::runtime::target::period::{PeriodRule, PeriodState};
 use crate::runtime::target::record::{FIELDS, RAW, REGISTERS, size};
 use crate::runtime::target::region;
@@ -33,6 +34,15 @@ const _: () = {
     assert!(MissReason::Conflict as u8 == MissClass::Conflict as u8);
     assert!(MissReason::Edge as u8 == MissClass::Edge as u8);
     assert!(MissReason::Capacity as u8 == MissClass::Capacity as u8);
+    assert!(heap::ALLOCATE == AllocatorCall::Allocate as u64);
+    assert!(heap::ALLOCATE_SECOND == AllocatorCall::AllocateSecond as u64);
+    assert!(heap::ALLOCATE_ITEMS == AllocatorCall::AllocateItems as u64);
+    assert!(heap::REALLOCATE == AllocatorCall::Reallocate as u64);
+    assert!(heap::REALLOCATE_ITEMS == AllocatorCall::ReallocateItems as u64);
+    assert!(heap::ALLOCATE_INTO == AllocatorCall::AllocateInto as u64);
+    assert!(heap::RELEASE == AllocatorCall::Release as u64);
+    assert!(heap::REALLOCATE_FOURTH == AllocatorCall::ReallocateFourth as u64);
+    assert!(heap::HEAD & 0xffff_ffff == HeapChange::SIZE as u64);
 };
 
 /// One event of a session.

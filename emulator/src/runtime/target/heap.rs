@@ -15,17 +15,24 @@ use crate::model::Events;
 /// Words of RAW behind the first.
 pub const WORDS: u64 = 3;
 /// Bytes of RAW, `3H` behind them.
-const HEAD: u64 = 28 | 0x4833 << 32;
+pub const HEAD: u64 = 28 | 0x4833 << 32;
 
-// As `record::AllocatorCall` has them.
-const ALLOCATE: u64 = 1;
-const ALLOCATE_SECOND: u64 = 2;
-const ALLOCATE_ITEMS: u64 = 3;
-const REALLOCATE: u64 = 4;
-const REALLOCATE_ITEMS: u64 = 5;
-const ALLOCATE_INTO: u64 = 6;
-const RELEASE: u64 = 7;
-const REALLOCATE_FOURTH: u64 = 8;
+/// A call, by its number as `record::AllocatorCall` has it.
+pub const ALLOCATE: u64 = 1;
+/// See [`ALLOCATE`].
+pub const ALLOCATE_SECOND: u64 = 2;
+/// See [`ALLOCATE`].
+pub const ALLOCATE_ITEMS: u64 = 3;
+/// See [`ALLOCATE`].
+pub const REALLOCATE: u64 = 4;
+/// See [`ALLOCATE`].
+pub const REALLOCATE_ITEMS: u64 = 5;
+/// See [`ALLOCATE`].
+pub const ALLOCATE_INTO: u64 = 6;
+/// See [`ALLOCATE`].
+pub const RELEASE: u64 = 7;
+/// See [`ALLOCATE`].
+pub const REALLOCATE_FOURTH: u64 = 8;
 
 /// Set between the arrival at a site and what it means.
 const FRESH: u64 = 1 << 63;
