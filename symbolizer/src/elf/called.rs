@@ -1,5 +1,6 @@
 //! Name -> link-time address: what of a file is called so.
 
+use super::head::ElfHead;
 use super::ranges::Binding;
 use super::segments::Segments;
 use super::symbols::{self, Naming};
@@ -11,11 +12,6 @@ use std::collections::BTreeMap;
 
 /// Names are compared up to this length, as they are shown.
 const LONGEST: usize = 4096;
-/// Where a file says its byte order, 13 bytes before the end of its type.
-const EI_DATA: u64 = 5;
-const ET_DYN: u8 = 3;
-/// Where a file says where it begins, in 8 bytes or 4.
-const E_ENTRY: u64 = 24;
 
 /// What a symbol names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,17 +89,8 @@ impl ElfNames {
                 })
             }));
         }
-        // e_type in the byte order that EI_DATA says.
-        let kind = data.read_bytes_at(EI_DATA, 13).map_err(|()| ElfError::Magic)?;
-        let is_movable = matches!(kind, [1, .., ET_DYN, 0] | [2, .., 0, ET_DYN]);
-        let entry = data.read_bytes_at(E_ENTRY, 8).map_err(|()| ElfError::Magic)?;
-        let entry = <[u8; 8]>::try_from(entry).map_err(|_| ElfError::Magic)?;
-        let entry = if kind.first() == Some(&2) {
-            u64::from_be_bytes(entry) >> if is_64(data)? { 0 } else { 32 }
-        } else {
-            u64::from_le_bytes(entry) & if is_64(data)? { u64::MAX } else { u32::MAX.into() }
-        };
-        Ok(ElfNames { symbols, segments: head(data)?.segments, is_movable, entry })
+        let ElfHead { segments, is_movable, entry, .. } = head(data)?;
+        Ok(ElfNames { symbols, segments, is_movable, entry })
     }
 
     /// Link-time address of a program's first instruction.

@@ -36,6 +36,10 @@ pub(crate) struct ElfHead {
     pub(crate) segments: Segments,
     /// `e_machine`.
     pub(crate) machine: u16,
+    /// Whether it is loaded anywhere: `e_type` is ET_DYN.
+    pub(crate) is_movable: bool,
+    /// Link-time address of a program's first instruction.
+    pub(crate) entry: u64,
     /// NT_GNU_BUILD_ID.
     pub(crate) build_id: Option<Box<[u8]>>,
     /// Name of the separate debug file and the CRC-32 of its bytes.
@@ -76,7 +80,12 @@ where
         // aarch64, powerpc and others may run with pages up to this.
         _ => 0x1_0000,
     };
-    let mut head = ElfHead { machine: header.e_machine(endian).0, ..ElfHead::default() };
+    let mut head = ElfHead {
+        machine: header.e_machine(endian).0,
+        is_movable: header.e_type(endian) == elf::ET_DYN,
+        entry: header.e_entry(endian).into(),
+        ..ElfHead::default()
+    };
     head.segments.page = page;
     // Notes of a sound file do not overlap; those of a hostile one are not
     // read more than once or twice.
