@@ -27,9 +27,8 @@ pub(crate) fn by_line(
     let of_lines = |(column, atom): (&KeyColumn, &Atom)| {
         column.key.is_of_lines().then(|| atom.as_place().ok()).flatten()
     };
-    let in_row =
-        |atoms: &[Atom]| columns.iter().zip(atoms).filter_map(of_lines).collect::<Vec<_>>();
-    let places: Vec<Place> = rows.atoms().flat_map(in_row).collect();
+    let cells = rows.atoms().flat_map(|atoms| columns.iter().zip(atoms));
+    let places: Vec<Place> = cells.filter_map(of_lines).collect();
     lookup.build_keys.wants_lines = columns.iter().any(|it| it.key == Key::RoutineLine);
     lookup.learn_lines(places);
     let rename = |_, atoms: &mut [Atom], _: &Sum| {

@@ -95,18 +95,19 @@ impl Counters {
                 true => WantedFields { registers: u64::MAX, ..wanted },
                 false => wanted,
             };
-            let is_of_heap = query.needs_heap() && HeapEvent::of(description).is_some();
-            let wanted = match is_of_heap {
-                true => WantedFields { heap: true, callers: true, ..wanted },
-                false => wanted,
+            let heap = HeapEvent::of(description).filter(|_| query.needs_heap());
+            let wanted = match heap {
+                Some(_) => WantedFields { heap: true, callers: true, ..wanted },
+                None => wanted,
             };
-            lookup.heap.is_told |= is_of_heap;
+            lookup.heap.is_told |= heap.is_some();
             let symbolizer = &mut lookup.symbolizer;
             symbolizer.sampled_with(&description.attr);
             let fields = FieldReader::new(description, decoder.features(), wanted);
             let mut event = Event::new(description, fields, query, decoder.features());
             let first = self.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
+            event.heap = heap;
             event.is_sifted = !self.sieve.filter(index).is_all();
             if let Some(shared) = &mut self.shared {
                 shared.has_transfers |= event.is_of_transfers && event.selected;

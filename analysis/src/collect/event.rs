@@ -57,7 +57,7 @@ pub(crate) struct Event {
     pub(crate) is_dummy: bool,
     /// Its samples are of lines that another core had modified.
     pub(crate) is_of_transfers: bool,
-    /// Its samples tell what allocators did.
+    /// What allocators did its samples tell, where that is asked for.
     pub(crate) heap: Option<HeapEvent>,
 }
 
@@ -131,7 +131,7 @@ impl Event {
             fixed_period: (!has_period && !reads_group).then_some(fixed),
             reads_group,
             is_of_transfers: is_of_transfers(&name),
-            heap: HeapEvent::of(description).filter(|_| query.needs_heap()),
+            heap: None,
             name,
             fields,
             sampling,
