@@ -335,7 +335,7 @@ fn open_entered(
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     match source::plan(&job.asked.request, choice, model, facts)? {
         Chosen::Kernel(plan) => Ok(Box::new(Session::open_entered(plan, settings, command)?)),
-        Chosen::Emulated(_) => bail!("the emulated PMU watches no address: say --pmu pmu"),
+        Chosen::Emulated(_) => bail!("the emulated PMU watches no address: say --source pmu"),
     }
 }
 
