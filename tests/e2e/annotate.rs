@@ -16,14 +16,6 @@ fn nodes(scene: &Scene) {
     scene.shell(&line).success();
 }
 
-fn is_x86(test: &str) -> bool {
-    let is = cfg!(target_arch = "x86_64");
-    if !is {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
-    }
-    is
-}
-
 fn json(scene: &Scene, line: &str) -> Value {
     let out = scene.run(&format!("ebs annotate --format json {line}")).success().out;
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
@@ -73,7 +65,7 @@ fn instructions(annotation: &Value) -> BTreeMap<u64, (String, String)> {
 
 #[test]
 fn a_walk_over_nodes_misses_on_the_member_that_it_reads_first() {
-    if !is_x86("a_walk_over_nodes_misses_on_the_member_that_it_reads_first") {
+    if !rights::emulated_pmu("a_walk_over_nodes_misses_on_the_member_that_it_reads_first") {
         return;
     }
     let scene = Scene::new();
@@ -112,7 +104,7 @@ fn a_walk_over_nodes_misses_on_the_member_that_it_reads_first() {
 
 #[test]
 fn instructions_are_those_of_objdump() {
-    if !is_x86("instructions_are_those_of_objdump") {
+    if !rights::emulated_pmu("instructions_are_those_of_objdump") {
         return;
     }
     let scene = Scene::new();
@@ -334,7 +326,7 @@ fn addr2line(scene: &Scene, annotation: &Value) -> BTreeMap<u64, Vec<String>> {
 #[test]
 fn source_lines_are_those_of_addr2line() {
     let test = "source_lines_are_those_of_addr2line";
-    if !is_x86(test) || !rights::program(test, "addr2line") {
+    if !rights::emulated_pmu(test) || !rights::program(test, "addr2line") {
         return;
     }
     let scene = Scene::new();
@@ -393,7 +385,7 @@ fn source_text_is_found_where_it_is_said_to_be() {
 #[test]
 fn script_prints_source_lines_as_perf_does() {
     let test = "script_prints_source_lines_as_perf_does";
-    if !rights::perf(test) || !is_x86(test) {
+    if !rights::perf(test) || !rights::emulated_pmu(test) {
         return;
     }
     let scene = Scene::new();

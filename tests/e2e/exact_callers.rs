@@ -41,8 +41,7 @@ fn ways(scene: &Scene, file: &str) -> BTreeMap<Vec<String>, usize> {
 #[test]
 fn each_call_is_counted_for_those_that_made_it() {
     let test = "each_call_is_counted_for_those_that_made_it";
-    if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    if !rights::emulated_pmu(test) {
         return;
     }
     if !rights::program(test, "g++") {

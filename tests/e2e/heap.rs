@@ -17,26 +17,14 @@ fn told(outcome: &Outcome) -> BTreeMap<String, u64> {
 fn found(scene: &Scene, key: &str) -> BTreeMap<String, u64> {
     let options = format!("-e memory_stores --by {key} --csv --filter routine=*touch*");
     let report = scene.run(&format!("ebs report {options} h.data")).success();
-    let mut lines = report.out.lines().filter(|line| !line.starts_with('#'));
-    let titles: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    let at =
-        |title| titles.iter().position(|it| *it == title).unwrap_or_else(|| panic!("{report}"));
-    let (key, count) = (at(key), at("count"));
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.split(',').collect();
-        let name = cells[key].rsplit('/').next().unwrap_or_default();
-        (name.to_owned(), cells[count].parse::<u64>().unwrap())
-    };
-    lines.map(row).collect()
+    // Files without the folders they are in.
+    let name = |place: String| place.rsplit('/').next().unwrap_or_default().to_owned();
+    report.counts_by(key).into_iter().map(|(place, count)| (name(place), count)).collect()
 }
 
 /// Whether the emulated PMU runs here, and the compiler is there.
 fn runs(test: &str, compiler: &str) -> bool {
-    if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
-        return false;
-    }
-    rights::program(test, compiler)
+    rights::emulated_pmu(test) && rights::program(test, compiler)
 }
 
 /// Records every store of a program, and compares.

@@ -1,4 +1,4 @@
-use hardmeter_tests::{Running, Scene, Workload};
+use hardmeter_tests::{Running, Scene, Workload, rights};
 
 /// What the program does to the emulator's memory in it; see there.
 const WAYS: [&str; 12] = [
@@ -11,8 +11,7 @@ const WAYS: [&str; 12] = [
 /// recorded.
 #[test]
 fn a_program_that_damages_the_emulators_memory_harms_itself_alone() {
-    if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped: the emulated PMU runs x86-64 programs only");
+    if !rights::emulated_pmu("a_program_that_damages_the_emulators_memory_harms_itself_alone") {
         return;
     }
     let scene = Scene::new();

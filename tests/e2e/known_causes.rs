@@ -43,11 +43,8 @@ const IN_CXX: [Known; 3] = [
 
 /// Whether all is here that these tests need.
 fn can(test: &str) -> bool {
-    let emulates = cfg!(target_arch = "x86_64");
-    if !emulates {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
-    }
-    emulates && ["valgrind", "gcc", "g++"].iter().all(|name| rights::program(test, name))
+    rights::emulated_pmu(test)
+        && ["valgrind", "gcc", "g++"].iter().all(|name| rights::program(test, name))
 }
 
 /// Compiled, and static: what it misses on is its own.

@@ -4,20 +4,12 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::Duration;
 
-use hardmeter_tests::{Running, Scene, Workload};
+use hardmeter_tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 
 const SAMPLE: &str = "ebs -u --source emulated -t memory_loads -i 20000 -c all";
 /// Rounds of the server that show that it goes on.
 const ROUNDS: &str = "50";
-
-fn is_x86(test: &str) -> bool {
-    let is = cfg!(target_arch = "x86_64");
-    if !is {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
-    }
-    is
-}
 
 /// A server with several threads, which checks its own results.
 fn server(scene: &Scene) -> Running {
@@ -85,7 +77,7 @@ const ENDING: [Signal; 14] = [
 #[test]
 fn every_signal_that_ends_ebs_lets_the_process_go() {
     let test = "every_signal_that_ends_ebs_lets_the_process_go";
-    if !is_x86(test) {
+    if !rights::emulated_pmu(test) {
         return;
     }
     let scene = Scene::new();
@@ -110,7 +102,7 @@ fn every_signal_that_ends_ebs_lets_the_process_go() {
 /// SIGKILL, and those of faults: the process that was killed can do nothing.
 #[test]
 fn a_killed_ebs_leaves_the_process_and_its_results() {
-    if !is_x86("a_killed_ebs_leaves_the_process_and_its_results") {
+    if !rights::emulated_pmu("a_killed_ebs_leaves_the_process_and_its_results") {
         return;
     }
     let scene = Scene::new();
@@ -132,7 +124,7 @@ fn a_killed_ebs_leaves_the_process_and_its_results() {
 /// While the threads are taken hold of, and translated code is made.
 #[test]
 fn a_signal_at_any_moment_lets_the_process_go() {
-    if !is_x86("a_signal_at_any_moment_lets_the_process_go") {
+    if !rights::emulated_pmu("a_signal_at_any_moment_lets_the_process_go") {
         return;
     }
     let scene = Scene::new();
@@ -151,7 +143,7 @@ fn a_signal_at_any_moment_lets_the_process_go() {
 
 #[test]
 fn a_stopped_ebs_does_not_stop_the_process() {
-    if !is_x86("a_stopped_ebs_does_not_stop_the_process") {
+    if !rights::emulated_pmu("a_stopped_ebs_does_not_stop_the_process") {
         return;
     }
     let scene = Scene::new();
@@ -177,7 +169,7 @@ fn a_stopped_ebs_does_not_stop_the_process() {
 /// gone.
 #[test]
 fn an_output_that_takes_no_more_does_not_hold_the_process() {
-    if !is_x86("an_output_that_takes_no_more_does_not_hold_the_process") {
+    if !rights::emulated_pmu("an_output_that_takes_no_more_does_not_hold_the_process") {
         return;
     }
     let scene = Scene::new();
@@ -215,7 +207,7 @@ fn an_output_that_takes_no_more_does_not_hold_the_process() {
 /// What a command is sent for `ebs` it gets from there: all but SIGINT.
 #[test]
 fn a_hangup_is_passed_on_to_a_command() {
-    if !is_x86("a_hangup_is_passed_on_to_a_command") {
+    if !rights::emulated_pmu("a_hangup_is_passed_on_to_a_command") {
         return;
     }
     let scene = Scene::new();
@@ -237,7 +229,7 @@ fn a_hangup_is_passed_on_to_a_command() {
 /// As nohup(1) starts it.
 #[test]
 fn a_signal_that_is_ignored_stays_so() {
-    if !is_x86("a_signal_that_is_ignored_stays_so") {
+    if !rights::emulated_pmu("a_signal_that_is_ignored_stays_so") {
         return;
     }
     let scene = Scene::new();
@@ -259,7 +251,7 @@ fn a_signal_that_is_ignored_stays_so() {
 /// Which is that of whoever opens it, and who emulates has none.
 #[test]
 fn an_output_to_the_terminal_by_its_own_name_is_refused() {
-    if !is_x86("an_output_to_the_terminal_by_its_own_name_is_refused") {
+    if !rights::emulated_pmu("an_output_to_the_terminal_by_its_own_name_is_refused") {
         return;
     }
     let scene = Scene::new();

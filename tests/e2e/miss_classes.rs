@@ -9,15 +9,6 @@ use hardmeter_tests::{Account, Scene, Workload, rights, workload};
 /// Lines of the level that is modelled, 8 of a set.
 const CACHES: &str = "--cache l1d=32k,8 --cache l2=512k,8 --cache l3=8m,16";
 
-/// Whether the emulated PMU runs here.
-fn emulates(test: &str) -> bool {
-    let runs = cfg!(target_arch = "x86_64");
-    if !runs {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
-    }
-    runs
-}
-
 /// Builds `places.c`.
 fn places(scene: &Scene, sizes: &str) {
     let source = workload::sources().join("places.c");
@@ -28,15 +19,7 @@ fn places(scene: &Scene, sizes: &str) {
 /// Samples of each class in a recording, of those that a filter lets pass.
 fn classes(scene: &Scene, file: &str, filter: &str) -> BTreeMap<String, u64> {
     let told = scene.run(&format!("ebs report --by miss --csv {filter} {file}")).success();
-    let mut lines = told.out.lines().filter(|line| !line.starts_with('#'));
-    let titles: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    let at = |title| titles.iter().position(|it| *it == title).unwrap_or_else(|| panic!("{told}"));
-    let (class, count) = (at("miss"), at("count"));
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.split(',').collect();
-        (cells[class].to_owned(), cells[count].parse::<u64>().unwrap())
-    };
-    lines.map(row).collect()
+    told.counts_by("miss")
 }
 
 /// Records each miss of `places`, and looks how many of each class there are.
@@ -56,7 +39,10 @@ fn recorded(scene: &Scene) -> BTreeMap<String, u64> {
 #[test]
 fn classes_add_up_to_both_of_cachegrinds_counts() {
     let test = "classes_add_up_to_both_of_cachegrinds_counts";
-    if !emulates(test) || !rights::program(test, "valgrind") || !rights::program(test, "gcc") {
+    if !rights::emulated_pmu(test)
+        || !rights::program(test, "valgrind")
+        || !rights::program(test, "gcc")
+    {
         return;
     }
     let scene = Scene::new();
@@ -84,7 +70,7 @@ fn classes_add_up_to_both_of_cachegrinds_counts() {
 #[test]
 fn a_line_that_two_threads_write_is_shared() {
     let test = "a_line_that_two_threads_write_is_shared";
-    if !emulates(test) || !rights::program(test, "gcc") {
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
         return;
     }
     let scene = Scene::new();
@@ -106,7 +92,7 @@ fn a_line_that_two_threads_write_is_shared() {
 #[test]
 fn classes_are_told_everywhere_and_lacks_have_reasons() {
     let test = "classes_are_told_everywhere_and_lacks_have_reasons";
-    if !emulates(test) || !rights::program(test, "gcc") {
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
         return;
     }
     let scene = Scene::new();

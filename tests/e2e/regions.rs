@@ -50,8 +50,8 @@ fn assert_account(scene: &Scene, file: &str) -> Account {
 #[test]
 fn regions_under_the_emulated_pmu() {
     let test = "regions_under_the_emulated_pmu";
-    if !cfg!(target_arch = "x86_64") {
-        return eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    if !rights::emulated_pmu(test) {
+        return;
     }
     let scene = Scene::new();
     build(&scene);
@@ -88,8 +88,8 @@ fn regions_under_the_emulated_pmu() {
 #[test]
 fn regions_of_bursts() {
     let test = "regions_of_bursts";
-    if !cfg!(target_arch = "x86_64") {
-        return eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    if !rights::emulated_pmu(test) {
+        return;
     }
     let scene = Scene::new();
     build(&scene);
@@ -111,8 +111,8 @@ fn regions_of_bursts() {
 #[test]
 fn a_hundred_thousand_marks() {
     let test = "a_hundred_thousand_marks";
-    if !cfg!(target_arch = "x86_64") {
-        return eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    if !rights::emulated_pmu(test) {
+        return;
     }
     let scene = Scene::new();
     build(&scene);

@@ -286,8 +286,7 @@ fn assert_emulated_side_by_side(scene: &Scene, accounts: &[Account]) {
 #[test]
 fn each_emulated_event_has_its_account_when_a_run_is_ended() {
     let test = "each_emulated_event_has_its_account_when_a_run_is_ended";
-    if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    if !rights::emulated_pmu(test) {
         return;
     }
     let scene = Scene::new();

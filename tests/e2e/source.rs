@@ -14,14 +14,6 @@ const BY_COLUMNS: u64 = 655;
 /// The README's main command, with the emulated PMU on any machine.
 const WALK: &str = "ebs -u --source emulated --cache l1d=32k,8 -t l1_cache_miss -i =100";
 
-fn is_x86(test: &str) -> bool {
-    let is = cfg!(target_arch = "x86_64");
-    if !is {
-        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
-    }
-    is
-}
-
 /// Samples of each routine.
 fn by_routine(scene: &Scene, file: &str) -> Vec<(String, u64)> {
     let report = scene.run(&format!("ebs report --json --by routine {file}")).success().out;
@@ -32,7 +24,7 @@ fn by_routine(scene: &Scene, file: &str) -> Vec<(String, u64)> {
 
 #[test]
 fn the_example_misses_where_it_says() {
-    if !is_x86("the_example_misses_where_it_says") {
+    if !rights::emulated_pmu("the_example_misses_where_it_says") {
         return;
     }
     let scene = Scene::new();
@@ -49,7 +41,7 @@ fn the_example_misses_where_it_says() {
 
 #[test]
 fn whatever_shows_emulated_samples_says_so() {
-    if !is_x86("whatever_shows_emulated_samples_says_so") {
+    if !rights::emulated_pmu("whatever_shows_emulated_samples_says_so") {
         return;
     }
     let scene = Scene::new();
@@ -89,7 +81,7 @@ fn whatever_shows_emulated_samples_says_so() {
 /// their shares.
 #[test]
 fn intervals_are_drawn_and_told_with_their_seed() {
-    if !is_x86("intervals_are_drawn_and_told_with_their_seed") {
+    if !rights::emulated_pmu("intervals_are_drawn_and_told_with_their_seed") {
         return;
     }
     let scene = Scene::new();
@@ -123,7 +115,7 @@ fn intervals_are_drawn_and_told_with_their_seed() {
 #[test]
 fn without_a_pmu_the_emulated_one_is_taken_and_told() {
     let test = "without_a_pmu_the_emulated_one_is_taken_and_told";
-    if !is_x86(test) || rights::core_pmu() {
+    if !rights::emulated_pmu(test) || rights::core_pmu() {
         eprintln!("skipped {test}: this machine has a PMU");
         return;
     }
@@ -176,7 +168,7 @@ fn options_of_the_model_are_checked_before_anything_runs() {
 /// is true.
 #[test]
 fn bursts_are_told_with_what_they_say_of_the_whole() {
-    if !is_x86("bursts_are_told_with_what_they_say_of_the_whole") {
+    if !rights::emulated_pmu("bursts_are_told_with_what_they_say_of_the_whole") {
         return;
     }
     let scene = Scene::new();
@@ -209,7 +201,7 @@ fn bursts_are_told_with_what_they_say_of_the_whole() {
 
 #[test]
 fn an_emulated_commands_status_is_its_own() {
-    if !is_x86("an_emulated_commands_status_is_its_own") {
+    if !rights::emulated_pmu("an_emulated_commands_status_is_its_own") {
         return;
     }
     let scene = Scene::new();
@@ -224,7 +216,7 @@ fn an_emulated_commands_status_is_its_own() {
 
 #[test]
 fn after_the_count_the_command_runs_on() {
-    if !is_x86("after_the_count_the_command_runs_on") {
+    if !rights::emulated_pmu("after_the_count_the_command_runs_on") {
         return;
     }
     let scene = Scene::new();
@@ -237,7 +229,7 @@ fn after_the_count_the_command_runs_on() {
 
 #[test]
 fn sigint_prints_what_there_is_and_sigterm_ends_the_command() {
-    if !is_x86("sigint_prints_what_there_is_and_sigterm_ends_the_command") {
+    if !rights::emulated_pmu("sigint_prints_what_there_is_and_sigterm_ends_the_command") {
         return;
     }
     let scene = Scene::new();
@@ -266,7 +258,7 @@ fn sigint_prints_what_there_is_and_sigterm_ends_the_command() {
 
 #[test]
 fn a_running_process_is_sampled_and_let_go() {
-    if !is_x86("a_running_process_is_sampled_and_let_go") {
+    if !rights::emulated_pmu("a_running_process_is_sampled_and_let_go") {
         return;
     }
     let scene = Scene::new();
@@ -293,7 +285,7 @@ fn a_running_process_is_sampled_and_let_go() {
 #[test]
 fn records_are_the_same_again() {
     let test = "records_are_the_same_again";
-    if !is_x86(test) || !rights::program(test, "setarch") {
+    if !rights::emulated_pmu(test) || !rights::program(test, "setarch") {
         return;
     }
     let scene = Scene::new();
@@ -335,7 +327,7 @@ impl Drop for LeftBehind {
 /// the same, and not from a map of another time.
 #[test]
 fn code_that_a_program_made_is_named() {
-    if !is_x86("code_that_a_program_made_is_named") {
+    if !rights::emulated_pmu("code_that_a_program_made_is_named") {
         return;
     }
     let scene = Scene::new();

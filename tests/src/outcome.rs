@@ -1,6 +1,6 @@
 //! What a command that has ended left behind.
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::{collections::BTreeMap, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 /// Exit status and both outputs of a command.
 #[derive(Debug)]
@@ -39,6 +39,25 @@ impl Outcome {
     pub fn success(self) -> Outcome {
         assert!(self.status.success(), "{self}");
         self.sane()
+    }
+
+    /// The `count` of each value of a column, of CSV on stdout in which none has a comma.
+    #[track_caller]
+    pub fn counts_by(&self, column: &str) -> BTreeMap<String, u64> {
+        let mut lines = self.out.lines().filter(|line| !line.starts_with('#'));
+        let titles: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+        let at = |title| {
+            titles
+                .iter()
+                .position(|it| *it == title)
+                .unwrap_or_else(|| panic!("no {title}: {self}"))
+        };
+        let (column, count) = (at(column), at("count"));
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            (cells[column].to_owned(), cells[count].parse().unwrap())
+        };
+        lines.map(row).collect()
     }
 
     /// Fails unless the command refused with this status and a message that

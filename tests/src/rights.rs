@@ -35,6 +35,15 @@ pub fn programs_in_kernel(test: &str) -> bool {
     allowed
 }
 
+/// Whether the emulated PMU runs here.
+pub fn emulated_pmu(test: &str) -> bool {
+    let runs = cfg!(target_arch = "x86_64");
+    if !runs {
+        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    }
+    runs
+}
+
 /// Whether a program is installed.
 pub fn program(test: &str, name: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
