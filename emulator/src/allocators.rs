@@ -65,3 +65,31 @@ impl fmt::Debug for AllocatorFinder {
         f.write_str("AllocatorFinder")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn a_file_is_read_once_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let reads = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&reads);
+        let finder = AllocatorFinder::new(move |path| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let offset = fs::read(path).map_or(0, |bytes| bytes.len() as u64);
+            vec![FileAllocator { offset, call: AllocatorCall::Allocate }]
+        });
+        let offsets = || finder.of_file(&path).iter().map(|it| it.offset).collect::<Vec<_>>();
+        assert_eq!(offsets(), [], "there is none");
+        fs::write(&path, "first").unwrap();
+        assert_eq!((offsets(), offsets()), (vec![5], vec![5]));
+        assert_eq!(reads.load(Ordering::Relaxed), 1);
+        // The same file by its number.
+        fs::write(&path, "second").unwrap();
+        assert_eq!(offsets(), [6]);
+    }
+}
