@@ -35,6 +35,9 @@ pub(super) struct Judgement {
     pub(super) shares: Shares,
     /// In sentences; empty: everything is as it should be.
     pub(super) wrong: Vec<String>,
+    /// Why there was too little to judge by, and that not by a fault of the
+    /// CPU's.
+    pub(super) unjudged: Option<String>,
 }
 
 /// Judges a run.
@@ -47,7 +50,7 @@ pub(super) fn judge(case: &Case, truth: &Truth, observed: &Observed) -> Judgemen
     }
     let mut wrong = amount::wrong(case, truth, observed, &shares);
     wrong.extend(shares.all().filter_map(|(name, share)| share.wrong(name)));
-    Judgement { shares, wrong }
+    Judgement { shares, wrong, unjudged: amount::unjudged(observed) }
 }
 
 /// One sample beside what is true.

@@ -2,7 +2,7 @@
 
 use super::cases::{Case, event, masks};
 use super::extents::{MODEL, first, fixed, in_time, interval, is_free};
-use super::judge::judge;
+use super::judge::{Judgement, judge};
 use super::program::Program;
 use super::recording::{Attempt, Cast, natively, record};
 use super::row::{By, Judged, Outcome};
@@ -168,6 +168,11 @@ impl<'a> Tester<'a> {
         };
         let observed = samples::observed(&recorded)?;
         let judgement = judge(case, &recorded.truth, &observed);
+        if let Judgement { wrong, unjudged: Some(why), .. } = &judgement
+            && wrong.is_empty()
+        {
+            return Ok(Some(Outcome::WhyNot(why.clone())));
+        }
         Ok(Some(Outcome::Judged(Box::new(Judged {
             samples: observed.samples.len() as u64,
             opened: observed.events,

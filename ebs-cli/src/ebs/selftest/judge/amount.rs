@@ -23,7 +23,7 @@ pub(super) fn wrong(
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     let seen = observed.samples.len() as u64;
-    if seen < FEWEST {
+    if seen < FEWEST && unjudged(observed).is_none() {
         wrong.push(format!("{seen} samples, too few to judge by ({FEWEST} at least)"));
     }
     if observed.undecided * 100 > seen {
@@ -36,6 +36,20 @@ pub(super) fn wrong(
     wrong.extend(account(observed));
     wrong.extend(number(case, truth, observed, shares));
     wrong
+}
+
+/// Why so few samples say nothing of the CPU: the kernel held the event back
+/// for most of the run.
+pub(super) fn unjudged(observed: &Observed) -> Option<String> {
+    let seen = observed.samples.len() as u64;
+    let throttled = observed.account.throttled;
+    (seen < FEWEST && throttled > 0).then(|| {
+        format!(
+            "the kernel throttled it ({throttled} times), and {seen} samples are too few to judge \
+             by ({FEWEST} at least): give it more time (--seconds), or raise \
+             kernel.perf_event_max_sample_rate and kernel.perf_cpu_time_max_percent"
+        )
+    })
 }
 
 /// Each sample that was made arrived or is lost with a cause.

@@ -327,6 +327,23 @@ fn too_few_samples_and_undecided_ones_fail() {
     assert!(verdict(&observed).join("\n").contains("11 of 1011 samples could not be told"));
 }
 
+/// Few samples of an event that the kernel held back are no fault of the
+/// CPU's; what did come is judged all the same.
+#[test]
+fn too_few_samples_of_a_throttled_event_are_not_judged() {
+    let mut observed = sound(SampleSource::Ibs);
+    observed.samples.clear();
+    observed.in_stream = 0;
+    observed.account = Account { events: 50 * INTERVAL, throttled: 94, ..Account::default() };
+    assert_eq!(verdict(&observed), Vec::<String>::new());
+    let why = super::amount::unjudged(&observed).unwrap();
+    assert!(why.contains("94 times") && why.contains("--seconds"), "{why}");
+    observed.in_stream = 1;
+    assert!(verdict(&observed).join("\n").contains("0 samples are said to be delivered, 1 came"));
+    observed.account.throttled = 0;
+    assert_eq!(super::amount::unjudged(&observed), None);
+}
+
 /// The kernel's faults: exact to one, in a loop and in its own code.
 #[test]
 fn faults_are_counted_one_by_one() {
