@@ -6,7 +6,7 @@ use super::functions::DebugPart;
 use super::index::Index;
 use super::layout::Layout;
 use super::names::{FunctionNames, FunctionStart, UnitHome};
-use super::sections::{SectionReader, SectionSource};
+use super::sections::{DebugUse, SectionReader, SectionSource};
 use super::split::Splits;
 use super::unit::{CallStep, Units};
 use crate::answer::{Frame, SourcePlace};
@@ -54,9 +54,13 @@ impl From<gimli::Error> for Unread {
 
 impl Sections {
     /// Finds them, decompresses and links those that need it.
-    pub(crate) fn of(image: &FileBytes, layout: &Layout) -> Result<Sections, String> {
+    pub(crate) fn of(
+        image: &FileBytes,
+        layout: &Layout,
+        what_for: DebugUse,
+    ) -> Result<Sections, String> {
         let mut source = SectionSource::new(image, layout)?;
-        let sections = DwarfSections::load(|id| source.program(id).map_err(Unread));
+        let sections = DwarfSections::load(|id| source.program(id, what_for).map_err(Unread));
         Ok(Sections { sections: sections.map_err(|why| why.0)?, endian: layout.endian })
     }
 

@@ -5,6 +5,7 @@ use super::debug::{Debug, DebugAnswer, Sections};
 use super::finder::Finder;
 use super::layout::Layout;
 use super::relocate;
+use super::sections::DebugUse;
 use crate::answer::{Depth, Frame, Frames, NoDebug};
 use crate::elf::{self, ElfError, build_id::hex, head::ElfHead, ranges::Ranges, symbols::Naming};
 use crate::files::located_file::{LocatedFile, build_in_words, named};
@@ -97,7 +98,8 @@ impl DebugFile {
         let layout = Layout::read(bytes)?;
         let debug = match layout.has_debug_info() {
             true => {
-                let sections = Sections::of(&FileBytes::Memory(bytes.into()), &layout);
+                let sections =
+                    Sections::of(&FileBytes::Memory(bytes.into()), &layout, DebugUse::Frames);
                 let damaged =
                     |why: String| NoDebug::Damaged { file: Arc::clone(&file), why: why.into() };
                 sections
@@ -246,15 +248,19 @@ pub(crate) struct DebugHolder<'a> {
 
 impl DebugHolder<'_> {
     fn read(&self, file: &File, finder: Finder) -> Result<Debug, String> {
-        let (main, alternate) = self.sections(file)?;
+        let (main, alternate) = self.sections(file, DebugUse::Frames)?;
         Ok(Debug::new(main, alternate, Some(finder)))
     }
 
     /// Its sections, and those of what it shares with others.
-    pub(crate) fn sections(&self, file: &File) -> Result<(Sections, Option<Sections>), String> {
+    pub(crate) fn sections(
+        &self,
+        file: &File,
+        of: DebugUse,
+    ) -> Result<(Sections, Option<Sections>), String> {
         let bytes = file.try_clone().and_then(FileBytes::of).map_err(|error| error.to_string())?;
         let layout = Layout::of(&bytes).map_err(|error| error.to_string())?;
-        let main = Sections::of(&bytes, &layout)?;
+        let main = Sections::of(&bytes, &layout, of)?;
         let Some(link) = &self.head.alt_link else {
             return Ok((main, None));
         };
@@ -263,7 +269,7 @@ impl DebugHolder<'_> {
             .ok_or_else(|| format!("what it shares with others (build id {id}) was not found"))?;
         let bytes = FileBytes::of(shared.file.into_inner()).map_err(|error| error.to_string())?;
         let layout = Layout::of(&bytes).map_err(|error| error.to_string())?;
-        Ok((main, Some(Sections::of(&bytes, &layout)?)))
+        Ok((main, Some(Sections::of(&bytes, &layout, of)?)))
     }
 }
 

@@ -5,8 +5,8 @@ use super::debug::{Sections, borrow};
 use super::debug_file::{DebugHolder, FoundDebugFile, absent};
 use super::finder::Finder;
 use super::layout::Layout;
-use super::root::{Root, RootForms};
-use super::sections::{SectionReader, SectionSource};
+use super::root::{Root, RootForms, UnitHead};
+use super::sections::{DebugUse, SectionReader, SectionSource};
 use super::split::Splits;
 use crate::answer::NoDebug;
 use crate::elf::{self, ElfError};
@@ -49,7 +49,8 @@ pub struct SectionUnit<'d, 'a> {
     pub info: u32,
     /// Where its strings are.
     pub dwarf: &'d Dwarf<SectionReader<'a>>,
-    /// The unit; of its root, no more is known than leads to strings.
+    /// The unit; of its root, no more is known than leads to strings, code and
+    /// places of variables.
     pub unit: Unit<SectionReader<'a>>,
 }
 
@@ -71,7 +72,16 @@ impl DebugSections {
     /// found.
     pub fn open(path: &Path, options: &SymbolizerOptions) -> Result<DebugSections, NoSections> {
         let (located, path) = named(path, options).map_err(NoSections::File)?;
-        let path = path.as_os_str().as_bytes();
+        DebugSections::of(located, path.as_os_str().as_bytes(), options)
+    }
+
+    /// Those of a file that was found where `path` leads, or of its separate
+    /// debug file.
+    pub(crate) fn of(
+        located: LocatedFile,
+        path: &[u8],
+        options: &SymbolizerOptions,
+    ) -> Result<DebugSections, NoSections> {
         let found = FoundDebugFile::of(located, path, options).map_err(NoSections::File)?;
         let file: Arc<str> = String::from_utf8_lossy(path).into();
         let FoundDebugFile { located: LocatedFile { file: program, head, root }, layout, separate } =
@@ -80,11 +90,11 @@ impl DebugSections {
         let sections = match separate {
             Some(Separate { file, head: other, path, root }) => {
                 DebugHolder { root: &root, path: &path, head: &other, options }
-                    .sections(&file.into_inner())
+                    .sections(&file.into_inner(), DebugUse::Variables)
             }
             None if layout.has_debug_info() => {
                 DebugHolder { root: &finder.root, path, head: &head, options }
-                    .sections(&program.into_inner())
+                    .sections(&program.into_inner(), DebugUse::Variables)
             }
             None => return Err(NoSections::Debug(absent(&file, &head, options))),
         };
@@ -107,7 +117,7 @@ impl DebugSections {
             let head = elf::head(bytes).map_err(not_elf)?;
             return Err(NoSections::Debug(absent(&file, &head, &SymbolizerOptions::default())));
         }
-        let main = Sections::of(&FileBytes::Memory(bytes.into()), &layout)
+        let main = Sections::of(&FileBytes::Memory(bytes.into()), &layout, DebugUse::Variables)
             .map_err(|why| NoSections::Debug(NoDebug::Damaged { file, why: why.into() }))?;
         Ok(DebugSections { main, alternate: None, finder: None })
     }
@@ -217,7 +227,9 @@ impl DebugSections {
             match splits.open(&dwarf, &root) {
                 Ok(split) => match split.dwarf(&dwarf) {
                     Ok(dwarf) => {
-                        UnitWalk::of(&dwarf, next).all(&dwarf, told);
+                        let mut walk = UnitWalk::of(&dwarf, next);
+                        walk.skeleton = Some(root.head());
+                        walk.all(&dwarf, told);
                         next = next.saturating_add(2);
                     }
                     Err(error) => told(Err(error.to_string())),
@@ -240,11 +252,13 @@ impl DebugSections {
 struct UnitWalk {
     forms: RootForms,
     info: u32,
+    /// What split units take their addresses from.
+    skeleton: Option<UnitHead>,
 }
 
 impl UnitWalk {
     fn of(dwarf: &Dwarf<SectionReader<'_>>, info: u32) -> UnitWalk {
-        UnitWalk { forms: RootForms::new(dwarf), info }
+        UnitWalk { forms: RootForms::new(dwarf), info, skeleton: None }
     }
 
     fn root<'a>(
@@ -258,7 +272,11 @@ impl UnitWalk {
         let forms = forms.ok_or_else(|| {
             format!("unit at {at:#x}: more forms are listed than the file can hold")
         })?;
-        Root::read(dwarf, header, forms).map_err(failed)
+        let mut root = Root::read(dwarf, header, forms).map_err(failed)?;
+        if let Some(skeleton) = &self.skeleton {
+            skeleton.lend(&mut root.unit);
+        }
+        Ok(root)
     }
 
     /// Units of a file that has no skeletons.

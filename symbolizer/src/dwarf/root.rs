@@ -92,6 +92,15 @@ impl UnitHead {
         })
     }
 
+    /// The same, for a unit that is open.
+    pub(crate) fn lend(&self, split: &mut Unit<SectionReader<'_>>) {
+        split.low_pc = self.low_pc;
+        split.addr_base = self.addr_base;
+        if split.header.version() < 5 {
+            split.rnglists_base = self.rnglists_base;
+        }
+    }
+
     /// What a split unit takes from its skeleton.
     pub(crate) fn inherit(&mut self, skeleton: &UnitHead, version: u16) {
         self.low_pc = skeleton.low_pc;
@@ -138,7 +147,7 @@ impl<'a> Root<'a> {
                 encoding, file_type,
             ),
             addr_base: DebugAddrBase(0),
-            loclists_base: DebugLocListsBase(0),
+            loclists_base: DebugLocListsBase::default_for_encoding_and_file(encoding, file_type),
             rnglists_base: DebugRngListsBase::default_for_encoding_and_file(encoding, file_type),
             line_program: None,
             dwo_id,
@@ -172,6 +181,9 @@ impl<'a> Root<'a> {
                     gimli::DW_AT_rnglists_base | gimli::DW_AT_GNU_ranges_base,
                     AttributeValue::DebugRngListsBase(base),
                 ) => unit.rnglists_base = base,
+                (gimli::DW_AT_loclists_base, AttributeValue::DebugLocListsBase(base)) => {
+                    unit.loclists_base = base;
+                }
                 (gimli::DW_AT_GNU_dwo_id, AttributeValue::DwoId(id)) => unit.dwo_id = Some(id),
                 _ => {}
             }

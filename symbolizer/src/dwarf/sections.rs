@@ -20,13 +20,15 @@ const MOST_TIMES_OF_FILE: u64 = 16;
 const BEYOND_FILE: u64 = 64 << 20;
 
 /// What is parsed of a program's debug info.
-const OF_PROGRAM: [SectionId; 11] = [
+const OF_PROGRAM: [SectionId; 13] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
     SectionId::DebugAranges,
     SectionId::DebugInfo,
     SectionId::DebugLine,
     SectionId::DebugLineStr,
+    SectionId::DebugLoc,
+    SectionId::DebugLocLists,
     SectionId::DebugRanges,
     SectionId::DebugRngLists,
     SectionId::DebugStr,
@@ -35,9 +37,11 @@ const OF_PROGRAM: [SectionId; 11] = [
 ];
 
 /// What is parsed of a .dwo or .dwp file.
-const OF_SPLIT: [SectionId; 8] = [
+const OF_SPLIT: [SectionId; 10] = [
     SectionId::DebugAbbrev,
     SectionId::DebugInfo,
+    SectionId::DebugLoc,
+    SectionId::DebugLocLists,
     SectionId::DebugRngLists,
     SectionId::DebugStr,
     SectionId::DebugStrOffsets,
@@ -45,6 +49,25 @@ const OF_SPLIT: [SectionId; 8] = [
     SectionId::DebugTuIndex,
     SectionId::DebugTypes,
 ];
+
+/// Where variables are: lines and calls do without, and in a packed file it
+/// takes time.
+const OF_VARIABLES: [SectionId; 2] = [SectionId::DebugLoc, SectionId::DebugLocLists];
+
+/// What debug info is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DebugUse {
+    /// Routines, lines and inlined calls.
+    Frames,
+    /// Types and variables.
+    Variables,
+}
+
+impl DebugUse {
+    fn needs(self, id: SectionId) -> bool {
+        self == DebugUse::Variables || !OF_VARIABLES.contains(&id)
+    }
+}
 
 /// Reads sections of one file.
 pub(crate) struct SectionSource<'a> {
@@ -70,8 +93,8 @@ impl<'a> SectionSource<'a> {
     }
 
     /// A section of a program; empty when there is none.
-    pub(crate) fn program(&mut self, id: SectionId) -> Result<SectionBytes, String> {
-        match OF_PROGRAM.contains(&id) {
+    pub(crate) fn program(&mut self, id: SectionId, of: DebugUse) -> Result<SectionBytes, String> {
+        match OF_PROGRAM.contains(&id) && of.needs(id) {
             true => self.named(id.name().as_bytes()),
             false => Ok(SectionBytes::default()),
         }

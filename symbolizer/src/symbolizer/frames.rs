@@ -5,7 +5,7 @@ use crate::dwarf::lazy_debug_file::LazyDebugFile;
 use crate::dwarf::object_debug::ObjectDebug;
 use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
-use crate::{ObjectId, Place, Reason, Resolution, Symbolizer};
+use crate::{DebugSections, NoSections, ObjectId, Place, Reason, Resolution, Symbolizer};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -41,6 +41,22 @@ impl Symbolizer {
             }),
             _ => Err(NoDebug::Never { object: shown.into() }),
         }
+    }
+
+    /// The debug info of the file that an object is, for who reads more of it
+    /// than lines. Nothing is remembered.
+    ///
+    /// # Errors
+    /// The file cannot be found, is another one than was mapped, or has none;
+    /// the object is no file.
+    pub fn debug_sections(&mut self, object: ObjectId) -> Result<DebugSections, NoSections> {
+        let ObjectKind::File(file) = *self.objects.kind(object) else {
+            let object = self.object_name(object).into();
+            return Err(NoSections::Debug(NoDebug::Never { object }));
+        };
+        let mapped = self.objects.file(file);
+        let found = locate(mapped, &self.options).map_err(NoSections::File)?;
+        DebugSections::of(found, &mapped.path, &self.options)
     }
 
     pub(crate) fn put_debug(&mut self, object: ObjectId, debug: Result<ObjectDebug, NoDebug>) {
