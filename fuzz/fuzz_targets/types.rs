@@ -1,9 +1,10 @@
-//! Any bytes as a file with types: no panic, answers of bounded length, and
-//! what a layout tells is where a search by offset finds it.
+//! Any bytes as a file with types and variables: no panic, answers of bounded
+//! length, and what a layout tells is where a search by offset finds it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use types::{LayoutRow, TypeId, TypeTable};
+use symbolizer::DebugSections;
+use types::{LayoutRow, ProgramTypes, TypeId, TypeTable};
 
 /// Types looked at: those beyond are left out.
 const MOST_TYPES: usize = 256;
@@ -59,4 +60,17 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     table.nearest("node");
+    if let Ok(sections) = DebugSections::parse(input) {
+        let program = ProgramTypes::read(&sections);
+        for address in [0, 0x1000, 0x1139, 0x40_1136, u64::MAX] {
+            let locals = program.variables.locals(address).unwrap_or_default();
+            for local in locals.iter().take(MOST_TYPES) {
+                look(&program.types, local.of);
+            }
+            if let Some(found) = program.variables.static_before(address) {
+                look(&program.types, found.of);
+            }
+            let _ = (program.variables.returned_by(address), program.variables.is_entry(address));
+        }
+    }
 });

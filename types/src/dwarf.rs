@@ -8,9 +8,12 @@
 mod attributes;
 mod entries;
 mod open;
+mod scopes;
 mod unit_reader;
 
 use crate::table::TypeTable;
+use crate::variables::VariableTable;
+use scopes::ScopeReader;
 use symbolizer::DebugSections;
 use unit_reader::TypeReader;
 
@@ -22,4 +25,18 @@ pub(crate) fn read(sections: &DebugSections) -> TypeTable {
         Err(why) => reader.note(why),
     });
     reader.finish()
+}
+
+/// All types of a file, and where its variables are.
+pub(crate) fn read_program(sections: &DebugSections) -> (TypeTable, VariableTable) {
+    let mut reader = TypeReader::new(sections.size(), sections.is_little_endian());
+    let mut scopes = ScopeReader::default();
+    sections.each_unit(&mut |unit| match unit {
+        Ok(unit) => {
+            reader.unit(&unit);
+            scopes.unit(&unit, &mut reader);
+        }
+        Err(why) => reader.note(why),
+    });
+    (reader.finish(), scopes.finish())
 }

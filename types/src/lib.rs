@@ -4,11 +4,13 @@
 //! to 5, or BTF), [`TypeTable::named`] finds some by name, and
 //! [`TypeTable::member_at`] tells the members that hold a byte: through
 //! nested structures, arrays, base classes, unions and variants of Rust's
-//! enums. [`Layout`](ClassLayout) is what a person wants to see of one: members
+//! enums. [`ProgramTypes`] has the variables of a program besides: in which
+//! register or stack slot each is while its routine is where.
+//! [`Layout`](ClassLayout) is what a person wants to see of one: members
 //! with offsets, holes, lines.
 //!
 //! Rooms, each of which takes from those before it alone: `table` (types as
-//! values), `dwarf` and `btf` (readers), `source` (which of them reads a file),
+//! values), `variables` (where variables are), `dwarf` and `btf` (readers), `source` (which of them reads a file), `program` (types and variables together),
 //! `path` (members by offset), `spelling` (types as their language writes them),
 //! `layout`. Files come from strangers: every walk has a bound, and what was
 //! left out is told by [`TypeTable::notes`].
@@ -24,19 +26,25 @@ mod btf;
 mod dwarf;
 mod layout;
 mod path;
+mod program;
 
 mod source;
 mod spelling;
 
 mod table;
+mod variables;
 
 pub use btf::BtfError;
 pub use layout::{BitPlace, ClassLayout, LayoutRow, LayoutSums, MemberRow};
-pub use path::{MemberPath, MembersAt, PathEnd, PathStep};
+pub use path::{MemberPath, MembersAt, OpenArray, PathEnd, PathStep};
+pub use program::ProgramTypes;
 pub use source::TypesError;
 pub use spelling::Declarator;
 pub use table::{
     Composite, CompositeSort, DiscriminantRange, Enumerator, MemberId, MemberSort, NameId,
     NumberSort, PointerSort, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember,
     TypeTable, TypeUnit, Variant,
+};
+pub use variables::{
+    LocalVariable, PlaceBase, PlaceUse, StaticVariable, VariablePlace, VariableTable,
 };

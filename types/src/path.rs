@@ -46,6 +46,15 @@ pub struct MemberPath {
     pub end: PathEnd,
 }
 
+/// An array without bounds at the end of a structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenArray {
+    /// Bytes from the structure's start.
+    pub start: u64,
+    /// The type of its elements.
+    pub element: TypeId,
+}
+
 /// All ways to a byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MembersAt {
@@ -193,6 +202,23 @@ impl Search<'_> {
 }
 
 impl TypeTable {
+    /// The array at the end of a structure that has as many elements as there
+    /// is room for.
+    pub fn open_array(&self, of: TypeId) -> Option<OpenArray> {
+        let TypeKind::Composite(composite) = &self.get(self.resolved(of)).kind else {
+            return None;
+        };
+        self.members(composite).find_map(|number| {
+            let member = self.member(number);
+            match self.get(self.resolved(member.of)).kind {
+                TypeKind::Array { of: element, count: None | Some(0) } => {
+                    Some(OpenArray { start: member.offset()?, element })
+                }
+                _ => None,
+            }
+        })
+    }
+
     /// Whether a member has bits in a byte of what it is in.
     fn holds(&self, member: &TypeMember, offset: u64) -> bool {
         let Some(bit) = member.bit else { return false };

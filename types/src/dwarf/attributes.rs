@@ -136,7 +136,7 @@ impl<'a> Said<'a> {
     }
 }
 
-fn key(value: Value<'_>, place: UnitPlace) -> Option<EntryKey> {
+pub(super) fn key(value: Value<'_>, place: UnitPlace) -> Option<EntryKey> {
     Some(match value {
         AttributeValue::UnitRef(offset) => {
             EntryKey::at(place.section, place.start.checked_add(offset.0)?)
