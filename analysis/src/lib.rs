@@ -35,6 +35,7 @@
 //! The rooms, each of which uses those before it:
 //! - `query`: what is asked, in words that can be typed.
 //! - `code`: what an instruction is, and what it accesses.
+//! - `typed`: the type of what it accesses.
 //! - `name`: places, threads and objects become words.
 //! - `sieve`: which samples are meant.
 //! - `collect`: samples become rows of numbers, and are counted.
@@ -62,6 +63,7 @@ mod print;
 mod query;
 mod ratio;
 mod sieve;
+mod typed;
 
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;

@@ -1,5 +1,6 @@
 //! What samples are about, in words: places, threads, objects.
 
+pub(crate) mod access_types;
 pub(crate) mod allocation_site;
 pub(crate) mod atom;
 pub(crate) mod build_keys;

@@ -11,6 +11,7 @@ use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
+use crate::query::key::Key;
 use crate::report::answer::{StreamAccount, leaders, report};
 use crate::report::event_hindrances;
 use crate::report::miss_causes::event_causes;
@@ -54,6 +55,7 @@ impl Pipeline {
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
         let mut lookup = Lookup::new(symbolizer);
+        lookup.types.shows_types = query.keys.contains(&Key::Type);
         lookup.chains.parts.cut = query.frames.clone();
         Ok(Pipeline {
             lookup,

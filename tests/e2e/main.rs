@@ -96,6 +96,7 @@ mod steering;
 /// The original's pipeline and our table tell the same.
 mod table;
 /// Layouts of types, against pahole's and compilers'.
+mod typed;
 mod types;
 /// Breakpoints at names of programs and libraries.
 mod watched_names;

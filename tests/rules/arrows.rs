@@ -11,7 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-latency", &[]),
     ("hardmeter-sampling", &["hardmeter-record", "hardmeter-emulator"]),
     ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
-    ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer"]),
+    ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-types"]),
     ("hardmeter-types", &["hardmeter-symbolizer"]),
     (
         "hardmeter",

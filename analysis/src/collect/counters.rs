@@ -83,7 +83,8 @@ impl Counters {
         let (access, class) = (query.needs_access(), query.needs_class());
         let mut wanted = WantedFields { registers: 0, access, class, heap: false, callers };
         let of_registers = query.registers.is_some() || query.target.is_some();
-        if of_registers || query.keys.contains(&Key::AddrBefore) {
+        let of_operands = |key: &Key| *key == Key::AddrBefore || key.is_of_types();
+        if of_registers || query.keys.iter().any(of_operands) {
             wanted.registers = u64::MAX;
         }
         for bit in self.rows.columns.iter().filter_map(|column| column.register) {
@@ -180,8 +181,15 @@ impl Counters {
             }
         }
         let latency = event.latency(words.weight);
-        let mut sample =
-            CountedSample { held, words, latency, fields: &event.fields, place: None, chain: None };
+        let mut sample = CountedSample {
+            held,
+            words,
+            latency,
+            fields: &event.fields,
+            place: None,
+            chain: None,
+            typed: None,
+        };
         if let Some(heap) = event.heap {
             sample.change_heap(heap, lookup);
             if !event.selected {

@@ -4,6 +4,7 @@ use crate::code::previous::{self, NoAccess};
 use crate::collect::event::HeapEvent;
 use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
+use crate::name::access_types::TypedAtoms;
 use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
 use crate::name::chain_parts::SampledChain;
@@ -13,6 +14,7 @@ use crate::name::regions::RegionPath;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
+use crate::typed::object_types::SampledAccess;
 use record::{CpuMode, SampleType, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, SampledAddress};
@@ -40,6 +42,8 @@ pub(crate) struct CountedSample<'s> {
     pub(crate) place: Option<Result<Place, Lack>>,
     /// Its call chain, once it was asked for.
     pub(crate) chain: Option<SampledChain>,
+    /// Type and member of what it accesses, once they were asked for.
+    pub(crate) typed: Option<TypedAtoms>,
 }
 
 impl CountedSample<'_> {
@@ -134,6 +138,30 @@ impl CountedSample<'_> {
             }
             HeapEvent::Release => lookup.heap.released(told),
         }
+    }
+
+    /// On whose data the instruction works.
+    fn typed(&mut self, lookup: &mut Lookup) -> TypedAtoms {
+        if let Some(typed) = self.typed {
+            return typed;
+        }
+        let typed = match self.place(lookup) {
+            Ok(place) => {
+                let has_registers = !self.fields.registers_of_user();
+                let (fields, registers) = (self.fields, self.words.registers);
+                let register = |number: u32| {
+                    let index = fields.registers().iter().position(|bit| *bit == number)?;
+                    registers.get(index).copied().filter(|_| has_registers)
+                };
+                let address = self.address().ok();
+                let data = self.data(lookup).ok();
+                let at = self.held.at();
+                lookup.access_type(SampledAccess { at, place, address, data, register: &register })
+            }
+            Err(lack) => TypedAtoms { of: Atom::lack(lack), member: Atom::lack(lack) },
+        };
+        self.typed = Some(typed);
+        typed
     }
 
     fn rounded(&self, size: u64) -> Atom {
@@ -243,6 +271,8 @@ impl CountedSample<'_> {
                 Ok(block) => Atom::number(u64::from(lookup.block_name(&block))),
                 Err(lack) => Atom::lack(lack),
             },
+            Key::Type => self.typed(lookup).of,
+            Key::Member => self.typed(lookup).member,
             Key::Access(aspect) => match self.words.data_src {
                 Some(source) => lookup.access(*aspect, source),
                 None => Atom::lack(Lack::DataSrc),

@@ -82,6 +82,7 @@ impl Counters {
             fields: &fields,
             place: Some(place),
             chain: None,
+            typed: None,
         };
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(site.count);

@@ -1,6 +1,7 @@
 //! Names for places, threads and objects, each worked out once.
 
 use crate::code::previous::{NoAccess, Previous};
+use crate::name::access_types::AccessTypes;
 use crate::name::allocation_site::own_source;
 use crate::name::atom::{Atom, Lack};
 use crate::name::build_keys::BuildKeys;
@@ -28,6 +29,7 @@ pub(crate) struct Lookup {
     pub(crate) comms: Comms,
     pub(crate) regions: Regions,
     pub(crate) heap: HeapBlocks,
+    pub(crate) types: AccessTypes,
     pub(crate) names: NumberedNames,
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
@@ -112,6 +114,7 @@ impl Lookup {
             comms: Comms::default(),
             regions: Regions::default(),
             heap: HeapBlocks::default(),
+            types: AccessTypes::default(),
             names: NumberedNames::default(),
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
@@ -401,7 +404,8 @@ impl Lookup {
     /// What a reader must know of what there was no room to remember.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {
         let of_chains = self.chains.notes();
-        let of_threads = [self.comms.note(), self.symbolizer.left_out(), self.heap.note()];
+        let of_threads =
+            [self.comms.note(), self.symbolizer.left_out(), self.heap.note(), self.types.note()];
         of_threads.into_iter().chain(self.regions.notes()).chain(of_chains)
     }
 

@@ -205,6 +205,8 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             | Key::Alloc
             | Key::AllocLine
             | Key::Block
+            | Key::Type
+            | Key::Member
             | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
             key => columns.add(&key.to_string(), Align::Whole),
         }

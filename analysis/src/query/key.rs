@@ -66,6 +66,10 @@ pub enum Key {
     AllocLine,
     /// The block itself: its bytes, its address, its number.
     Block,
+    /// The type of what is accessed.
+    Type,
+    /// The member of that which is accessed.
+    Member,
     /// What the data source says of the access.
     Access(Aspect),
     /// Why the sampled miss is one.
@@ -103,7 +107,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 32] = [
+const WORDS: [(&str, Key); 34] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -129,6 +133,8 @@ const WORDS: [(&str, Key); 32] = [
     ("alloc", Key::Alloc),
     ("alloc-line", Key::AllocLine),
     ("block", Key::Block),
+    ("type", Key::Type),
+    ("member", Key::Member),
     ("level", Key::Access(Aspect::Level)),
     ("op", Key::Access(Aspect::Operation)),
     ("snoop", Key::Access(Aspect::Snoop)),
@@ -151,6 +157,11 @@ impl Key {
     /// Whether it is worked out of debug info, once all places are known.
     pub(crate) fn is_of_lines(&self) -> bool {
         matches!(self, Key::Inlined | Key::Srcline | Key::RoutineLine | Key::AllocLine)
+    }
+
+    /// Whether it needs the types of what is accessed.
+    pub(crate) fn is_of_types(&self) -> bool {
+        matches!(self, Key::Type | Key::Member)
     }
 
     /// Whether it needs the blocks of the heap.
@@ -256,7 +267,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack, object, \
-             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, alloc, alloc-line, block, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
+             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, alloc, alloc-line, block, type, member, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

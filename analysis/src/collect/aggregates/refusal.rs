@@ -94,7 +94,9 @@ fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
         | Key::Variable
         | Key::Alloc
         | Key::AllocLine
-        | Key::Block => Some(ADDRESSES),
+        | Key::Block
+        | Key::Type
+        | Key::Member => Some(ADDRESSES),
         Key::Caller | Key::Callee | Key::Stack => (!apart.callers).then_some(CALLERS),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
         Key::Access(_) | Key::Miss => Some(SOURCE),

@@ -264,6 +264,8 @@ impl<'l> Words<'l> {
             | Key::Variable
             | Key::AllocLine
             | Key::Block
+            | Key::Type
+            | Key::Member
             | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),
             Key::Region => {
                 atom.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))

@@ -1,0 +1,150 @@
+//! Type and member of what a sample accesses, and how many samples have one.
+
+use super::atom::Atom;
+use super::lookup::{Lookup, MOST_PLACES};
+use crate::typed::access_type::TypedBy;
+use crate::typed::member_name::{member_name, type_name};
+use crate::typed::object_types::{ObjectTypes, SampledAccess, TypedAccess, Untyped};
+use crate::typed::typed_operand::TypedPlace;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use symbolizer::ObjectId;
+
+/// A type without members, where members are asked for.
+const WHOLE: &str = "-";
+
+/// Types that were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct AccessTypes {
+    objects: ObjectTypes,
+    /// Whether members stand beside their types.
+    pub(crate) shows_types: bool,
+    named: FxHashMap<NamedAccess, TypedAtoms>,
+    /// Samples by road, and without a type by why.
+    by: BTreeMap<TypedBy, u64>,
+    without: BTreeMap<&'static str, u64>,
+}
+
+/// What names are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct NamedAccess {
+    object: ObjectId,
+    place: TypedPlace,
+    bytes: u64,
+}
+
+/// The two columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TypedAtoms {
+    pub(crate) of: Atom,
+    pub(crate) member: Atom,
+}
+
+impl Lookup {
+    /// On whose data a sampled instruction works. Each sample is asked of once.
+    pub(crate) fn access_type(&mut self, access: SampledAccess<'_>) -> TypedAtoms {
+        match self.types.objects.of(access, &mut self.symbolizer) {
+            Ok(typed) => {
+                *self.types.by.entry(typed.found.by).or_default() += 1;
+                self.typed_atoms(&typed)
+            }
+            Err(why) => {
+                let tag = why.tag();
+                *self.types.without.entry(tag).or_default() += 1;
+                let subject = why.subject();
+                let reason = self.reason(&why.to_string(), tag, subject.as_deref());
+                let lack = Atom::lack(super::atom::Lack::Name(reason));
+                TypedAtoms { of: lack, member: lack }
+            }
+        }
+    }
+
+    fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
+        let TypedAccess { object, found, bytes, .. } = *typed;
+        let key = NamedAccess { object, place: found.place, bytes };
+        if let Some(known) = self.types.named.get(&key) {
+            return *known;
+        }
+        let of = type_name(&typed.program, found.place.of);
+        let member = member_name(&typed.program.types, found.place, bytes);
+        let member = match (member.is_empty(), self.types.shows_types) {
+            (true, true) => WHOLE.to_owned(),
+            (true, false) => of.clone(),
+            (false, true) => member,
+            (false, false) => format!("{of}.{member}"),
+        };
+        let of = Atom::number(u64::from(self.names.number(&of)));
+        let member = Atom::number(u64::from(self.names.number(&member)));
+        let atoms = TypedAtoms { of, member };
+        if self.types.named.len() >= MOST_PLACES {
+            self.types.named.clear();
+        }
+        self.types.named.insert(key, atoms);
+        atoms
+    }
+}
+
+impl AccessTypes {
+    /// Of how many samples the type is known, by which road, and of the others
+    /// why not. None: nobody asked.
+    pub(crate) fn note(&self) -> Option<String> {
+        let typed: u64 = self.by.values().sum();
+        let without: u64 = self.without.values().sum();
+        if typed + without == 0 {
+            return None;
+        }
+        let by = |by| self.by.get(&by).copied().unwrap_or(0);
+        let mut text = format!(
+            "types of {typed} of {} samples are known: {} by code, {} by the variable, {} by both",
+            typed + without,
+            by(TypedBy::Code),
+            by(TypedBy::Object),
+            by(TypedBy::Both),
+        );
+        match by(TypedBy::Disagreement) {
+            0 => {}
+            apart => text.push_str(&format!(
+                ", {apart} where code and variable differ (the variable's is shown)"
+            )),
+        }
+        if without > 0 {
+            let mut reasons: Vec<_> = self.without.iter().collect();
+            reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let reasons: Vec<String> =
+                reasons.into_iter().map(|(tag, count)| format!("{count} {tag}")).collect();
+            text.push_str(&format!("; of the others none: {}", reasons.join(", ")));
+        }
+        Some(text)
+    }
+}
+
+impl Untyped {
+    fn tag(&self) -> &'static str {
+        match self {
+            Untyped::Debug(_) => "[no-debug]",
+            Untyped::Code(_) => "[no-code]",
+            Untyped::NoRoutine => "[no-routine]",
+            Untyped::Operand(why) => why.tag(),
+        }
+    }
+
+    /// Whose the lack is: a file.
+    fn subject(&self) -> Option<String> {
+        match self {
+            Untyped::Debug(symbolizer::NoSections::Debug(why)) => why.subject().map(str::to_owned),
+            Untyped::Debug(symbolizer::NoSections::File(why)) => why.subject().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Untyped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Untyped::Debug(why) => why.fmt(f),
+            Untyped::Code(why) => why.fmt(f),
+            Untyped::NoRoutine => f.write_str("the instruction is of no routine that is known"),
+            Untyped::Operand(why) => f.write_str(why.text()),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is known of a register or a stack slot at one place of the code.
+
+use types::TypeId;
+
+/// Things that one value can point into.
+const MOST_POINTED: usize = 3;
+
+/// A pointer into something of a known type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TypedPointer {
+    /// What it points into.
+    pub(crate) to: TypeId,
+    /// Bytes from the start of that to where it points.
+    pub(crate) offset: i64,
+    /// 0: exactly there. Else any multiple of this may be added.
+    pub(crate) step: u64,
+}
+
+impl TypedPointer {
+    /// Some bytes further, and any multiple of a step.
+    pub(crate) fn moved(self, bytes: i64, step: u64) -> TypedPointer {
+        let offset = self.offset.wrapping_add(bytes);
+        TypedPointer { offset, step: gcd(self.step, step), ..self }
+    }
+
+    /// What both of two paths know.
+    fn joined(self, other: TypedPointer) -> TypedPointer {
+        let apart = self.offset.abs_diff(other.offset);
+        let step = gcd(gcd(self.step, other.step), apart);
+        TypedPointer { step, ..self }
+    }
+}
+
+/// Tells a pointer into a type as one into a part of that.
+pub(crate) type PartOf<'p> = dyn Fn(TypedPointer, TypeId) -> Option<TypedPointer> + 'p;
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowValue {
+    /// It is the canonical frame address and so many bytes.
+    pub(crate) frame: Option<i64>,
+    pointers: [Option<TypedPointer>; MOST_POINTED],
+    /// It is a multiple of this; 0: it is 0; 1: any number.
+    pub(crate) multiple: u64,
+}
+
+impl FlowValue {
+    /// Anything.
+    pub(crate) const UNKNOWN: FlowValue =
+        FlowValue { frame: None, pointers: [None; MOST_POINTED], multiple: 1 };
+    /// 0, or a pointer to nothing.
+    pub(crate) const ZERO: FlowValue = FlowValue { multiple: 0, ..FlowValue::UNKNOWN };
+
+    /// A multiple of a number.
+    pub(crate) fn multiple_of(multiple: u64) -> FlowValue {
+        FlowValue { multiple, ..FlowValue::UNKNOWN }
+    }
+
+    /// An address in the routine's frame.
+    pub(crate) fn in_frame(offset: i64) -> FlowValue {
+        FlowValue { frame: Some(offset), ..FlowValue::UNKNOWN }
+    }
+
+    /// A pointer.
+    pub(crate) fn pointing(pointer: TypedPointer) -> FlowValue {
+        let mut value = FlowValue::UNKNOWN;
+        value.add(pointer);
+        value
+    }
+
+    /// Adds something that it points into. The first told comes first.
+    pub(crate) fn add(&mut self, pointer: TypedPointer) {
+        let same = |known: &Option<TypedPointer>| known.is_some_and(|it| it.to == pointer.to);
+        if let Some(known) = self.pointers.iter_mut().find(|known| same(known)) {
+            *known = Some(pointer);
+        } else if let Some(free) = self.pointers.iter_mut().find(|known| known.is_none()) {
+            *free = Some(pointer);
+        }
+    }
+
+    /// What it points into.
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = TypedPointer> + '_ {
+        self.pointers.iter().flatten().copied()
+    }
+
+    /// Whether it points into something known.
+    pub(crate) fn is_pointer(&self) -> bool {
+        self.pointers[0].is_some()
+    }
+
+    /// The value and some bytes.
+    pub(crate) fn plus(&self, bytes: i64) -> FlowValue {
+        if bytes == 0 {
+            return *self;
+        }
+        let mut sum = FlowValue::multiple_of(gcd(self.multiple, bytes.unsigned_abs()));
+        sum.frame = self.frame.map(|offset| offset.wrapping_add(bytes));
+        for (to, from) in sum.pointers.iter_mut().zip(self.pointers) {
+            *to = from.map(|pointer| pointer.moved(bytes, 0));
+        }
+        sum
+    }
+
+    /// The value and a multiple of some number that is not known.
+    pub(crate) fn plus_multiple(&self, step: u64) -> FlowValue {
+        if step == 0 {
+            return *self;
+        }
+        let mut sum = FlowValue::multiple_of(gcd(self.multiple, step));
+        for (to, from) in sum.pointers.iter_mut().zip(self.pointers) {
+            *to = from.map(|pointer| pointer.moved(0, step));
+        }
+        sum
+    }
+
+    /// The value times a constant.
+    pub(crate) fn times(&self, factor: u64) -> FlowValue {
+        FlowValue::multiple_of(self.multiple.checked_mul(factor).unwrap_or(1))
+    }
+
+    /// What holds on both of two paths. What points to a structure on one and
+    /// to a part of such a structure on the other points to the part.
+    pub(crate) fn joined(&self, other: &FlowValue, part: &PartOf<'_>) -> FlowValue {
+        // A pointer to nothing is never followed.
+        if *self == FlowValue::ZERO {
+            return FlowValue { multiple: other.multiple, ..*other };
+        }
+        if *other == FlowValue::ZERO {
+            return *self;
+        }
+        let mut joined = FlowValue::multiple_of(gcd(self.multiple, other.multiple));
+        joined.frame = self.frame.filter(|frame| other.frame == Some(*frame));
+        for pointer in self.pointers() {
+            if let Some(same) = other.pointers().find(|it| it.to == pointer.to) {
+                joined.add(pointer.joined(same));
+            }
+        }
+        if joined.is_pointer() {
+            return joined;
+        }
+        for one in self.pointers() {
+            for two in other.pointers() {
+                if let Some(inner) = part(one, two.to) {
+                    joined.add(two.joined(inner));
+                } else if let Some(inner) = part(two, one.to) {
+                    joined.add(one.joined(inner));
+                }
+            }
+        }
+        joined
+    }
+}
+
+/// The greatest number that divides both; 0 is divided by all.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
+    match b {
+        0 => a,
+        _ => gcd(b, a % b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: TypeId = TypeId::VOID;
+
+    impl FlowValue {
+        fn with(&self, other: &FlowValue) -> FlowValue {
+            self.joined(other, &|_, _| None)
+        }
+    }
+
+    #[test]
+    fn a_walk_over_an_array_is_known_up_to_its_step() {
+        let start = FlowValue::pointing(TypedPointer { to: NODE, offset: 8, step: 0 });
+        let next = start.with(&start.plus(24));
+        let pointer = next.pointers().next().unwrap();
+        assert_eq!((pointer.offset, pointer.step), (8, 24));
+        assert_eq!(next.with(&next.plus(24)), next, "it stays so");
+        let any = next.with(&next.plus(9)).pointers().next().unwrap();
+        assert_eq!((any.offset, any.step), (8, 3));
+    }
+
+    #[test]
+    fn nothing_joins_with_a_pointer() {
+        let pointer = FlowValue::pointing(TypedPointer { to: NODE, offset: 0, step: 0 });
+        assert_eq!(pointer.with(&FlowValue::ZERO), pointer);
+        assert_eq!(FlowValue::ZERO.with(&pointer), pointer);
+        assert!(!pointer.with(&FlowValue::UNKNOWN).is_pointer());
+    }
+
+    #[test]
+    fn multiples_are_kept() {
+        let index = FlowValue::UNKNOWN.times(3).times(8);
+        assert_eq!(index.multiple, 24);
+        let base = FlowValue::pointing(TypedPointer { to: NODE, offset: 16, step: 0 });
+        let sum = base.plus_multiple(index.multiple).pointers().next().unwrap();
+        assert_eq!((sum.offset, sum.step), (16, 24));
+        assert_eq!(FlowValue::UNKNOWN.plus(8).multiple, 1);
+        assert_eq!(FlowValue::ZERO.times(7), FlowValue::ZERO);
+    }
+}

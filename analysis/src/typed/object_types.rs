@@ -1,0 +1,173 @@
+//! What debug info says of the data of each object, read when first asked.
+
+use super::access_type::{AccessType, NoType, TypedBy, by_code, by_object};
+use super::routine_flow::RoutineFlow;
+use super::typed_operand::{TypedOperand, TypedPlace};
+use crate::code::register_number::register_number;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use symbolizer::{CodeError, NoSections, ObjectId, Place, Resolution, SampledAddress, Symbolizer};
+use types::ProgramTypes;
+
+/// Programs whose types are kept.
+const MOST_PROGRAMS: usize = 64;
+/// Routines that are kept.
+const MOST_ROUTINES: usize = 1 << 14;
+/// Places of instructions whose routine is remembered.
+const MOST_PLACES: usize = 1 << 19;
+
+/// The types of objects, and of their routines' operands.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectTypes {
+    programs: FxHashMap<ObjectId, Result<Arc<ProgramTypes>, NoSections>>,
+    extents: FxHashMap<Place, Option<Range<u64>>>,
+    routines: FxHashMap<Place, Result<RoutineFlow, CodeError>>,
+}
+
+/// An access as a sample tells of it.
+#[derive(Clone, Copy)]
+pub(crate) struct SampledAccess<'s> {
+    /// The instruction.
+    pub(crate) at: SampledAddress,
+    /// Where it lies.
+    pub(crate) place: Place,
+    /// The data address.
+    pub(crate) address: Option<u64>,
+    /// Where that lies.
+    pub(crate) data: Option<Place>,
+    /// Registers as the instruction found them, by the kernel's number.
+    pub(crate) register: &'s dyn Fn(u32) -> Option<u64>,
+}
+
+/// Why an access has no type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Untyped {
+    /// Of its instruction's file there is no debug info.
+    Debug(NoSections),
+    /// Its code cannot be read.
+    Code(CodeError),
+    /// The instruction is of no routine.
+    NoRoutine,
+    /// The code tells nothing.
+    Operand(NoType),
+}
+
+/// A type and what it is of.
+#[derive(Clone, Debug)]
+pub(crate) struct TypedAccess {
+    pub(crate) program: Arc<ProgramTypes>,
+    /// Whose types these are.
+    pub(crate) object: ObjectId,
+    pub(crate) found: AccessType,
+    /// Bytes that are accessed; 0: not known.
+    pub(crate) bytes: u64,
+}
+
+impl ObjectTypes {
+    /// On whose data a sampled instruction works.
+    pub(crate) fn of(
+        &mut self,
+        access: SampledAccess<'_>,
+        symbolizer: &mut Symbolizer,
+    ) -> Result<TypedAccess, Untyped> {
+        let object = self.object(access, symbolizer);
+        let code = self.code(access, symbolizer);
+        match (code, object) {
+            (Ok((program, place, bytes)), Some((other, known))) => {
+                // Types of two files cannot be compared.
+                let known = Arc::ptr_eq(&program, &other).then_some(known);
+                let found = AccessType::of(&program.types, place, known);
+                Ok(TypedAccess { program, object: access.place.object, found, bytes })
+            }
+            (Ok((program, place, bytes)), None) => {
+                let found = AccessType { place, by: TypedBy::Code };
+                Ok(TypedAccess { program, object: access.place.object, found, bytes })
+            }
+            (Err(_), Some((program, place))) => {
+                let object = access.data.map_or(access.place.object, |data| data.object);
+                let found = AccessType { place, by: TypedBy::Object };
+                Ok(TypedAccess { program, object, found, bytes: 0 })
+            }
+            (Err(why), None) => Err(why),
+        }
+    }
+
+    fn program(
+        &mut self,
+        object: ObjectId,
+        symbolizer: &mut Symbolizer,
+    ) -> Result<Arc<ProgramTypes>, NoSections> {
+        if let Some(known) = self.programs.get(&object) {
+            return known.clone();
+        }
+        if self.programs.len() >= MOST_PROGRAMS {
+            self.programs.clear();
+        }
+        let read = symbolizer.debug_sections(object);
+        let read = read.map(|sections| Arc::new(ProgramTypes::read(&sections)));
+        self.programs.insert(object, read.clone());
+        read
+    }
+
+    /// The routine that holds a place.
+    fn extent(&mut self, place: Place, symbolizer: &mut Symbolizer) -> Option<Range<u64>> {
+        if self.extents.len() >= MOST_PLACES {
+            self.extents.clear();
+        }
+        let known = self.extents.entry(place).or_insert_with(|| match symbolizer.resolve(place) {
+            Resolution::Routine(routine) => Some(routine.start..routine.end),
+            Resolution::Unknown(_) => None,
+        });
+        known.clone()
+    }
+
+    fn object(
+        &mut self,
+        access: SampledAccess<'_>,
+        symbolizer: &mut Symbolizer,
+    ) -> Option<(Arc<ProgramTypes>, TypedPlace)> {
+        let data = access.data?;
+        let program = self.program(data.object, symbolizer).ok()?;
+        let place = by_object(&program, data.address)?;
+        Some((program, place))
+    }
+
+    fn code(
+        &mut self,
+        access: SampledAccess<'_>,
+        symbolizer: &mut Symbolizer,
+    ) -> Result<(Arc<ProgramTypes>, TypedPlace, u64), Untyped> {
+        let place = access.place;
+        let program = self.program(place.object, symbolizer).map_err(Untyped::Debug)?;
+        let Range { start, end } = self.extent(place, symbolizer).ok_or(Untyped::NoRoutine)?;
+        let routine = Place { address: start, ..place };
+        if self.routines.len() >= MOST_ROUTINES {
+            self.routines.clear();
+        }
+        let flow = self.routines.entry(routine).or_insert_with(|| {
+            let text = symbolizer.text(access.at, &(start..end))?;
+            match text.bits {
+                Some(64) => Ok(RoutineFlow::new(&program, &text.bytes, start)),
+                _ => Ok(RoutineFlow::default()),
+            }
+        });
+        let flow = flow.as_ref().map_err(|why| Untyped::Code(why.clone()))?;
+        let operands = flow.operands(place.address);
+        let operands = operands.ok_or(Untyped::Operand(NoType::Memory))?;
+        let distance = |operand: &TypedOperand| {
+            let register = register_number(operand.from.as_ref()?.register)?;
+            let from = (access.register)(register)?;
+            Some(access.address?.wrapping_sub(from).cast_signed())
+        };
+        let found = by_code(&program.types, operands, distance).map_err(Untyped::Operand)?;
+        let bytes = operands.first().map_or(0, |operand| operand.bytes);
+        Ok((program, found, bytes))
+    }
+}
+
+impl std::fmt::Debug for SampledAccess<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SampledAccess").field("at", &self.at).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,153 @@
+//! What an operand in memory is, as far as a routine's code tells.
+
+use super::flow_value::TypedPointer;
+use iced_x86::Register;
+use types::{TypeId, TypeKind, TypeTable};
+
+/// An operand in memory, and what it may point into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TypedOperand {
+    /// Bytes that are accessed; 0: not known.
+    pub(crate) bytes: u64,
+    /// What its address points into; the first told comes first.
+    pub(crate) pointers: Vec<TypedPointer>,
+    /// The register that its address is counted from by an amount which only
+    /// a sample tells, and what that points into.
+    pub(crate) from: Option<CountedFrom>,
+    /// Whether it lies in the routine's frame.
+    pub(crate) is_in_frame: bool,
+}
+
+/// A register that points into something known, exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CountedFrom {
+    /// In full width.
+    pub(crate) register: Register,
+    /// What its value points into.
+    pub(crate) pointers: Vec<TypedPointer>,
+}
+
+/// A type, and a place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TypedPlace {
+    /// No array, typedef or qualifier.
+    pub(crate) of: TypeId,
+    /// Bytes from its start; None: not known which.
+    pub(crate) offset: Option<u64>,
+}
+
+/// How good a guess is: the better one is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fitness {
+    is_known_place: bool,
+    is_composite: bool,
+    size: u64,
+}
+
+impl TypedOperand {
+    /// What is accessed. `distance`: bytes from the register that it counts
+    /// from to the data address of a sample.
+    pub(crate) fn place(&self, types: &TypeTable, distance: Option<i64>) -> Option<TypedPlace> {
+        let counted = self.from.as_ref().zip(distance);
+        let counted = counted.into_iter().flat_map(|(from, distance)| {
+            from.pointers.iter().map(move |pointer| pointer.moved(distance, 0))
+        });
+        let mut best: Option<(Fitness, TypedPlace)> = None;
+        for pointer in counted.chain(self.pointers.iter().copied()) {
+            let Some(found) = settle(types, pointer, self.bytes) else { continue };
+            if best.is_none_or(|(fitness, _)| fitness < found.0) {
+                best = Some(found);
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+}
+
+/// What a pointer means, and how sure that is; None: its type tells nothing
+/// of what lies there.
+fn settle(types: &TypeTable, pointer: TypedPointer, bytes: u64) -> Option<(Fitness, TypedPlace)> {
+    let of = element(types, pointer.to);
+    let kind = &types.get(of).kind;
+    if matches!(
+        kind,
+        TypeKind::Void
+            | TypeKind::Unread
+            | TypeKind::Function { .. }
+            | TypeKind::Declared { .. }
+            | TypeKind::Array { .. }
+    ) {
+        return None;
+    }
+    let size = types.size_of(of).filter(|size| *size > 0)?;
+    let is_composite = matches!(kind, TypeKind::Composite(_));
+    // Bytes by which other things are accessed: their type is another.
+    if !is_composite && size == 1 && bytes > 1 {
+        return None;
+    }
+    let offset = match pointer.step {
+        0 => Some(exact(types, pointer, of, size)?),
+        step => stepping(types, pointer, of, step)?,
+    };
+    let fitness = Fitness { is_known_place: offset.is_some(), is_composite, size };
+    Some((fitness, TypedPlace { of, offset }))
+}
+
+/// Where in a type a pointer to a known place points; None: beyond it.
+fn exact(types: &TypeTable, pointer: TypedPointer, of: TypeId, size: u64) -> Option<u64> {
+    let length = i64::try_from(size).ok()?;
+    if (0..length).contains(&pointer.offset) {
+        return u64::try_from(pointer.offset).ok();
+    }
+    // What is declared as an array has more of them, and numbers and
+    // pointers that something points to mostly have.
+    let is_composite = matches!(types.get(of).kind, TypeKind::Composite(_));
+    if pointer.to != of && types.resolved(pointer.to) != of || !is_composite {
+        return u64::try_from(pointer.offset.rem_euclid(length)).ok();
+    }
+    // An array at the end may go on.
+    let offset = u64::try_from(pointer.offset).ok()?;
+    (!types.member_at(of, offset).paths.is_empty()).then_some(offset)
+}
+
+/// Where in a type a pointer points that any multiple of a step may be added
+/// to; within: None: anywhere.
+fn stepping(
+    types: &TypeTable,
+    pointer: TypedPointer,
+    of: TypeId,
+    step: u64,
+) -> Option<Option<u64>> {
+    let size = types.size_of(of)?;
+    if !matches!(types.get(of).kind, TypeKind::Composite(_)) {
+        return Some(Some(0));
+    }
+    let length = i64::try_from(size).ok()?;
+    if let Some(array) = types.open_array(of) {
+        // Its elements are all alike, if it points into them at all.
+        let within = u64::try_from(pointer.offset).ok().filter(|offset| *offset >= array.start);
+        let element = types.size_of(array.element).filter(|size| *size > 0);
+        return Some(
+            within
+                .zip(element)
+                .filter(|(_, size)| step.is_multiple_of(*size))
+                .map(|(offset, size)| array.start + (offset - array.start) % size),
+        );
+    }
+    let whole = u64::try_from(pointer.offset.rem_euclid(length)).ok();
+    Some(whole.filter(|_| step.is_multiple_of(size)))
+}
+
+/// Arrays within each other.
+const MOST_DIMENSIONS: usize = 16;
+
+/// What an array is of, without names and qualifiers; any other type itself.
+pub(crate) fn element(types: &TypeTable, of: TypeId) -> TypeId {
+    let mut at = types.resolved(of);
+    for _ in 0..MOST_DIMENSIONS {
+        match types.get(at).kind {
+            TypeKind::Array { of, .. } => at = types.resolved(of),
+            _ => break,
+        }
+    }
+    at
+}

@@ -1,0 +1,186 @@
+//! Type and member of each access, against what programs tell of their objects.
+
+use std::{collections::BTreeMap, process::Command};
+
+use hardmeter_tests::{Outcome, Scene, rights, workload};
+
+/// A stretch of memory that is of one type, one after the other.
+struct ToldObject {
+    bytes: u64,
+    of: String,
+}
+
+struct ToldMember {
+    offset: u64,
+    bytes: u64,
+    /// Several with bars between them: they lie over each other.
+    names: String,
+}
+
+/// What a program told.
+#[derive(Default)]
+struct ToldTypes {
+    sizes: BTreeMap<String, u64>,
+    members: BTreeMap<String, Vec<ToldMember>>,
+    objects: BTreeMap<u64, ToldObject>,
+}
+
+impl ToldTypes {
+    fn of(outcome: &Outcome) -> ToldTypes {
+        let mut told = ToldTypes::default();
+        for line in outcome.out.lines() {
+            let Some((word, rest)) = line.split_once(' ') else { continue };
+            match word {
+                "type" => {
+                    let (name, size) = rest.rsplit_once(' ').unwrap();
+                    told.sizes.insert(name.to_owned(), size.parse().unwrap());
+                }
+                "member" => {
+                    let mut words = rest.rsplitn(4, ' ');
+                    let mut next = || words.next().unwrap().to_owned();
+                    let (names, bytes, offset, of) = (next(), next(), next(), next());
+                    let (offset, bytes) = (offset.parse().unwrap(), bytes.parse().unwrap());
+                    let member = ToldMember { offset, bytes, names };
+                    told.members.entry(of).or_default().push(member);
+                }
+                "object" => {
+                    let mut words = rest.splitn(3, ' ');
+                    let start = words.next().unwrap().trim_start_matches("0x");
+                    let start = u64::from_str_radix(start, 16).unwrap();
+                    let bytes = words.next().unwrap().parse().unwrap();
+                    let of = words.next().unwrap().to_owned();
+                    told.objects.insert(start, ToldObject { bytes, of });
+                }
+                _ => {}
+            }
+        }
+        told
+    }
+
+    /// The member that has an address.
+    fn member(&self, address: u64) -> Option<&str> {
+        let (start, object) = self.objects.range(..=address).next_back()?;
+        let within = address - start;
+        let offset = within % self.sizes.get(&object.of)?;
+        let members = (within < object.bytes).then(|| self.members.get(&object.of))??;
+        let holds = |it: &&ToldMember| (it.offset..it.offset + it.bytes).contains(&offset);
+        members.iter().find(holds).map(|it| &*it.names)
+    }
+}
+
+/// Samples by what the report says of them.
+#[derive(Debug, Default)]
+struct JudgedTypes {
+    right: u64,
+    /// The type of a part of the object, of which the program does not tell.
+    part: u64,
+    wrong: Vec<String>,
+    without: u64,
+}
+
+/// What of accesses by some routines is right.
+fn judge(told: &ToldTypes, report: &Outcome, routines: &[&str]) -> JudgedTypes {
+    let document: serde_json::Value = serde_json::from_str(&report.out).unwrap();
+    let mut judged = JudgedTypes::default();
+    for row in document["events"][0]["rows"].as_array().unwrap() {
+        let routine = row["routine"].as_str().unwrap_or_default();
+        let address = row["addr"].as_str().unwrap_or_default().trim_start_matches("0x");
+        let Ok(address) = u64::from_str_radix(address, 16) else { continue };
+        let Some(names) = told.member(address) else { continue };
+        if !routines.iter().any(|it| routine.contains(it)) {
+            continue;
+        }
+        let count = row["count"].as_u64().unwrap();
+        let (Some(of), Some(member)) = (row["type"].as_str(), row["member"].as_str()) else {
+            judged.without += count;
+            continue;
+        };
+        let is_named = |name: &str| {
+            member.split(['|', '.']).any(|it| it.trim_matches(['<', '>', '[', ']']) == name)
+        };
+        if names.split('|').any(is_named) {
+            judged.right += count;
+        } else if member == "[some member]" {
+            judged.without += count;
+        } else if of.starts_with("std::") || member == "-" {
+            judged.part += count;
+        } else {
+            judged.wrong.push(format!("{count} of {names} are {of}.{member} in {routine}"));
+        }
+    }
+    judged
+}
+
+/// Builds, records each access, and judges; told in percent of those that the
+/// program knows.
+fn compare(build: &str, routines: &[&str], least: u64) {
+    let scene = Scene::new();
+    scene.shell(build).success();
+    let run = scene.run("ebs -u -t memory_moves -i =1 -o t.data ./typed").success();
+    let told = ToldTypes::of(&run);
+    assert!(told.objects.len() > 4, "{run}");
+    let by = "--by addr,type,member,routine --json --filter object=*/typed";
+    let report = scene.run(&format!("ebs report {by} t.data")).success();
+    assert!(report.out.contains("samples are known"), "its notes tell of types");
+    let judged = judge(&told, &report, routines);
+    let known = judged.right + judged.part;
+    let all = known + judged.without;
+    assert!(all > 5000, "{build}: {judged:?}");
+    assert!(judged.wrong.is_empty(), "{build}: {judged:?}");
+    assert!(known * 100 >= all * least, "{build}: {judged:?}");
+}
+
+fn source(name: &str) -> String {
+    workload::sources().join(name).display().to_string()
+}
+
+const OF_C: [&str; 9] =
+    ["walk", "ringed", "hash", "look", "by_index", "by_pointer", "scatter", "add", "by_rank"];
+const OF_CXX: [&str; 7] = ["areas", "area()", "records", "couples", "plant", "weigh", "look"];
+const OF_RUST: [&str; 7] =
+    ["walk", "records", "scattered", "forms", "pairs", "counted", "typed::look"];
+
+#[test]
+fn members_of_c_are_what_the_program_says() {
+    let test = "members_of_c_are_what_the_program_says";
+    if !rights::emulated_pmu(test) {
+        return;
+    }
+    for compiler in ["gcc", "clang-14"] {
+        if rights::program(test, compiler) {
+            for level in ["-O0", "-O2"] {
+                let typed = source("typed.c");
+                compare(&format!("{compiler} -g {level} -o typed {typed}"), &OF_C, 95);
+            }
+        }
+    }
+}
+
+#[test]
+fn members_of_cxx_are_what_the_program_says() {
+    let test = "members_of_cxx_are_what_the_program_says";
+    if !rights::emulated_pmu(test) {
+        return;
+    }
+    for compiler in ["g++", "clang++-14"] {
+        if rights::program(test, compiler) {
+            // gcc chooses between two links with cmov, which no code tells apart.
+            let least = if compiler == "g++" { 80 } else { 95 };
+            let typed = source("typed.cc");
+            compare(&format!("{compiler} -std=c++17 -g -O2 -o typed {typed}"), &OF_CXX, least);
+        }
+    }
+}
+
+#[test]
+fn members_of_rust_are_what_the_program_says() {
+    let test = "members_of_rust_are_what_the_program_says";
+    if !rights::emulated_pmu(test) || !rights::program(test, "rustc") {
+        return;
+    }
+    // The scene's home has no toolchain.
+    let sysroot = Command::new("rustc").arg("--print=sysroot").output().unwrap().stdout;
+    let rustc = format!("{}/bin/rustc", String::from_utf8(sysroot).unwrap().trim());
+    let options = "--edition 2024 -A warnings -C opt-level=2 -g";
+    compare(&format!("{rustc} {options} -o typed {}", source("typed.rs")), &OF_RUST, 95);
+}
