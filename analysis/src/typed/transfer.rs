@@ -6,7 +6,9 @@ use super::live_variables::LiveVariables;
 use super::typed_operand::{CountedFrom, TypedOperand};
 use crate::code::instruction_class::{reads, writes};
 use crate::code::written_registers::written;
-use iced_x86::{Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register, UsedMemory,
+};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use types::{ProgramTypes, TypeId};
@@ -93,26 +95,37 @@ impl<'p> Transfer<'p> {
         state: &FlowState,
         factory: &mut InstructionInfoFactory,
     ) -> Vec<TypedOperand> {
-        let is_written_out =
-            (0..instruction.op_count()).any(|it| instruction.op_kind(it) == OpKind::Memory);
-        if is_written_out {
-            let (address, base) = self.address(instruction, state);
-            let bytes = size(instruction.memory_size());
-            let access = OperandAddress { at: instruction.ip(), address, base, bytes };
-            return vec![self.operand(access, state)];
-        }
         let info = factory.info(instruction);
-        let memory = info.used_memory().iter();
-        let accessed = memory.filter(|it| reads(it.access()) || writes(it.access()));
-        accessed
-            .map(|it| {
-                let base = it.base().full_register();
-                let displacement = it.displacement().cast_signed();
-                let address = state.get(base).plus(displacement);
-                let (at, bytes) = (instruction.ip(), size(it.memory_size()));
-                self.operand(OperandAddress { at, address, base, bytes }, state)
-            })
-            .collect()
+        // What `lea`, `nop` and prefetches name is not accessed.
+        let accessed: Vec<&UsedMemory> = info
+            .used_memory()
+            .iter()
+            .filter(|it| reads(it.access()) || writes(it.access()))
+            .collect();
+        let mut operands = match accessed.is_empty() {
+            true => Vec::new(),
+            false if is_written_out(instruction) => {
+                let (address, base) = self.address(instruction, state);
+                let bytes = size(instruction.memory_size());
+                let access = OperandAddress { at: instruction.ip(), address, base, bytes };
+                vec![self.operand(access, state)]
+            }
+            false => {
+                let operand = |it: &&UsedMemory| {
+                    let base = it.base().full_register();
+                    let address = state.get(base).plus(it.displacement().cast_signed());
+                    let (at, bytes) = (instruction.ip(), size(it.memory_size()));
+                    self.operand(OperandAddress { at, address, base, bytes }, state)
+                };
+                accessed.iter().map(operand).collect()
+            }
+        };
+        // Registers may be sampled when the instruction has retired.
+        let written = written(info);
+        for operand in &mut operands {
+            operand.from.take_if(|from| written.contains(&from.register));
+        }
+        operands
     }
 
     fn operand(&self, operand: OperandAddress, state: &FlowState) -> TypedOperand {
@@ -372,6 +385,10 @@ impl<'p> Transfer<'p> {
         let target = direct.then(|| call.near_branch64())?;
         self.pointee(self.program.variables.returned_by(target)?, 0)
     }
+}
+
+fn is_written_out(instruction: &Instruction) -> bool {
+    (0..instruction.op_count()).any(|it| instruction.op_kind(it) == OpKind::Memory)
 }
 
 fn is_conditional_move(mnemonic: Mnemonic) -> bool {
