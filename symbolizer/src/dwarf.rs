@@ -21,7 +21,7 @@ pub(crate) mod object_debug;
 mod paths;
 mod pieces;
 mod relocate;
-mod root;
+pub(crate) mod root;
 pub(crate) mod sections;
 mod split;
 mod texts;

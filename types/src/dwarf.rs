@@ -30,7 +30,7 @@ pub(crate) fn read(sections: &DebugSections) -> TypeTable {
 /// All types of a file, and where its variables are.
 pub(crate) fn read_program(sections: &DebugSections) -> (TypeTable, VariableTable) {
     let mut reader = TypeReader::new(sections.size(), sections.is_little_endian());
-    let mut scopes = ScopeReader::default();
+    let mut scopes = ScopeReader::new(sections.size());
     sections.each_unit(&mut |unit| match unit {
         Ok(unit) => {
             reader.unit(&unit);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Where code lies, as an entry tells it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CodeAttributes<'a> {
+pub struct CodeAttributes<'a> {
     low: Option<AttributeValue<SectionReader<'a>>>,
     high: Option<AttributeValue<SectionReader<'a>>>,
     ranges: Option<AttributeValue<SectionReader<'a>>>,
@@ -18,7 +18,7 @@ pub(crate) struct CodeAttributes<'a> {
 
 impl<'a> CodeAttributes<'a> {
     /// Takes in an attribute if it is one of these.
-    pub(crate) fn take(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a>>) {
+    pub fn take(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a>>) {
         match name {
             gimli::DW_AT_low_pc => self.low = Some(value),
             gimli::DW_AT_high_pc => self.high = Some(value),
@@ -32,8 +32,12 @@ impl<'a> CodeAttributes<'a> {
         self.ranges.is_none() && (self.low.is_none() || self.high.is_none())
     }
 
-    /// Each range with at least one address.
-    pub(crate) fn each(
+    /// Each range with at least one address, by link-time addresses, in the
+    /// order of the entry.
+    ///
+    /// # Errors
+    /// A list of ranges that cannot be read, and what `told` says.
+    pub fn each(
         &self,
         dwarf: &Dwarf<SectionReader<'a>>,
         unit: &Unit<SectionReader<'a>>,
@@ -92,21 +96,12 @@ impl UnitHead {
         })
     }
 
-    /// The same, for a unit that is open.
+    /// Gives a split unit what it takes from its skeleton, which this is of.
     pub(crate) fn lend(&self, split: &mut Unit<SectionReader<'_>>) {
         split.low_pc = self.low_pc;
         split.addr_base = self.addr_base;
         if split.header.version() < 5 {
             split.rnglists_base = self.rnglists_base;
-        }
-    }
-
-    /// What a split unit takes from its skeleton.
-    pub(crate) fn inherit(&mut self, skeleton: &UnitHead, version: u16) {
-        self.low_pc = skeleton.low_pc;
-        self.addr_base = skeleton.addr_base;
-        if version < 5 {
-            self.rnglists_base = skeleton.rnglists_base;
         }
     }
 }

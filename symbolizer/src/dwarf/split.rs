@@ -94,11 +94,10 @@ impl Splits {
             let mut found = None;
             while let Some(header) = units.next().map_err(failed)? {
                 let forms = split.abbreviations(&header).map_err(failed)?;
-                let root = Root::read(&split, header, forms).map_err(failed)?;
+                let mut root = Root::read(&split, header, forms).map_err(failed)?;
                 if root.dwo_id() == Some(id) {
-                    let mut head = root.head();
-                    head.inherit(&skeleton.head(), header.version());
-                    found = Some((head, root.mangles));
+                    skeleton.head().lend(&mut root.unit);
+                    found = Some((root.head(), root.mangles));
                     break;
                 }
             }

@@ -11,11 +11,13 @@ use crate::variables::{
 use gimli::AttributeValue;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-use symbolizer::{SectionReader, SectionUnit};
+use symbolizer::{CodeAttributes, SectionReader, SectionUnit};
 
 /// Scopes within each other.
 const MOST_NESTED: usize = 1024;
-/// Parts of variables, over stretches of code, of one file.
+/// Parts of variables, over stretches of code, of one file. A file has no more
+/// than bytes of debug info: lists that many variables share would make much of
+/// little.
 const MOST_LOCALS: usize = 1 << 23;
 /// Stretches of code of one scope.
 const MOST_RANGES: usize = 1 << 12;
@@ -25,8 +27,10 @@ const MOST_ORIGINS: usize = 16;
 type Value<'a> = AttributeValue<SectionReader<'a>>;
 
 /// Gathers variables from units.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ScopeReader {
+    /// Parts of variables that are kept.
+    most: usize,
     locals: Vec<Waiting<LocalVariable>>,
     statics: Vec<Waiting<StaticVariable>>,
     routines: Vec<Waiting<RoutineVariables>>,
@@ -68,14 +72,28 @@ struct SaidOfScope<'a> {
     name: Option<Value<'a>>,
     of: Option<EntryKey>,
     origin: Option<EntryKey>,
-    low: Option<Value<'a>>,
-    high: Option<Value<'a>>,
-    ranges: Option<Value<'a>>,
+    code: CodeAttributes<'a>,
+    /// It is the declaration of a variable that a class has once.
+    is_static_member: bool,
     frame: Option<Value<'a>>,
     location: Option<Value<'a>>,
 }
 
 impl ScopeReader {
+    /// `size`: bytes of debug info that the file has.
+    pub(super) fn new(size: usize) -> ScopeReader {
+        ScopeReader {
+            most: MOST_LOCALS.min(size),
+            locals: Vec::new(),
+            statics: Vec::new(),
+            routines: Vec::new(),
+            stretches: Vec::new(),
+            declared: FxHashMap::default(),
+            open: Vec::new(),
+            told_full: false,
+        }
+    }
+
     /// Reads the variables of a unit, up to where it is damaged.
     pub(super) fn unit(&mut self, unit: &SectionUnit<'_, '_>, types: &mut TypeReader) {
         if let Err(why) = self.entries(unit, types) {
@@ -114,7 +132,7 @@ impl ScopeReader {
                 let attribute = entries.read_attribute(*spec).map_err(failed)?;
                 said.take(attribute.name(), attribute.value(), place);
             }
-            if self.locals.len() >= MOST_LOCALS {
+            if self.locals.len() >= self.most {
                 if !std::mem::replace(&mut self.told_full, true) {
                     types.note("more variables than are kept: some are left out".to_owned());
                 }
@@ -130,7 +148,7 @@ impl ScopeReader {
                     true => self.routine(scope, key, &said, types),
                     false => self.open.push(scope),
                 }
-            } else {
+            } else if tag != gimli::DW_TAG_member || said.is_static_member {
                 self.variable(unit, types, &said, key);
             }
         }
@@ -250,7 +268,7 @@ impl ScopeReader {
                     located(entry.data, encoding, frame, address)
                 {
                     if let LocatedPart::Local(place) = part
-                        && self.locals.len() < MOST_LOCALS
+                        && self.locals.len() < self.most
                     {
                         let addresses = entry.range.begin..entry.range.end;
                         let what = LocalVariable { name, of, addresses, place, first, bytes };
@@ -278,24 +296,23 @@ impl ScopeReader {
             }
             sum
         };
-        let of = |own: TypeId, told: &Declared| match own {
-            TypeId::VOID => told.of.unwrap_or(TypeId::VOID),
-            own => own,
+        let complete = |of: &mut TypeId, name: &mut Option<NameId>, origin| {
+            let told = told(origin);
+            *name = name.or(told.name);
+            if *of == TypeId::VOID {
+                *of = told.of.unwrap_or(TypeId::VOID);
+            }
         };
         let locals = self.locals.into_iter().map(|Waiting { mut what, origin }| {
-            let told = told(origin);
-            what.name = what.name.or(told.name);
-            what.of = of(what.of, &told);
+            complete(&mut what.of, &mut what.name, origin);
             what
         });
         let statics = self.statics.into_iter().map(|Waiting { mut what, origin }| {
-            let told = told(origin);
-            what.name = what.name.or(told.name);
-            what.of = of(what.of, &told);
+            complete(&mut what.of, &mut what.name, origin);
             what
         });
         let routines = self.routines.into_iter().map(|Waiting { mut what, origin }| {
-            what.returns = of(what.returns, &told(origin));
+            complete(&mut what.returns, &mut None, origin);
             what
         });
         let mut table = VariableTable {
@@ -318,37 +335,22 @@ impl<'a> SaidOfScope<'a> {
             gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
                 self.origin = key(value, place);
             }
-            gimli::DW_AT_low_pc => self.low = Some(value),
-            gimli::DW_AT_high_pc => self.high = Some(value),
-            gimli::DW_AT_ranges => self.ranges = Some(value),
+            gimli::DW_AT_declaration | gimli::DW_AT_external => self.is_static_member = true,
             gimli::DW_AT_frame_base => self.frame = Some(as_expression(value)),
             gimli::DW_AT_location => self.location = Some(as_expression(value)),
-            _ => {}
+            _ => self.code.take(name, value),
         }
     }
 
     /// Stretches with at least one address.
     fn code(&self, unit: &SectionUnit<'_, 'a>) -> gimli::Result<Vec<Range<u64>>> {
-        let SectionUnit { dwarf, unit, .. } = unit;
         let mut code = Vec::new();
-        if let Some(ranges) = self.ranges {
-            let Some(mut ranges) = dwarf.attr_ranges(unit, ranges)? else { return Ok(code) };
-            while let Some(range) = ranges.next()? {
-                if code.len() < MOST_RANGES && range.begin < range.end {
-                    code.push(range.begin..range.end);
-                }
+        self.code.each(unit.dwarf, &unit.unit, |start, end| {
+            if code.len() < MOST_RANGES && start < end {
+                code.push(start..end);
             }
-            return Ok(code);
-        }
-        let (Some(low), Some(high)) = (self.low, self.high) else { return Ok(code) };
-        let Some(start) = dwarf.attr_address(unit, low)? else { return Ok(code) };
-        let end = match high.udata_value() {
-            Some(length) => start.checked_add(length),
-            None => dwarf.attr_address(unit, high)?,
-        };
-        // What a linker threw away has no sensible end.
-        let end = end.filter(|&end| start < end && !unit.is_tombstone_address(start));
-        code.extend(end.map(|end| start..end));
+            Ok(())
+        })?;
         Ok(code)
     }
 }
