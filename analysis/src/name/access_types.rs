@@ -1,6 +1,6 @@
 //! Type and member of what a sample accesses, and how many samples have one.
 
-use super::atom::Atom;
+use super::atom::{Atom, Lack};
 use super::lookup::{Lookup, MOST_PLACES};
 use crate::typed::access_type::TypedBy;
 use crate::typed::member_name::{member_name, type_name};
@@ -8,7 +8,7 @@ use crate::typed::object_types::{ObjectTypes, SampledAccess, TypedAccess, Untype
 use crate::typed::typed_operand::TypedPlace;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use symbolizer::ObjectId;
+use symbolizer::{NoSections, ObjectId, Place};
 
 /// A type without members, where members are asked for.
 const WHOLE: &str = "-";
@@ -20,6 +20,8 @@ pub(crate) struct AccessTypes {
     /// Whether members stand beside their types.
     pub(crate) shows_types: bool,
     named: FxHashMap<NamedAccess, TypedAtoms>,
+    /// By place of the instruction, and mark of the reason.
+    reasons: FxHashMap<(Place, &'static str), Atom>,
     /// Samples by road, and without a type by why.
     by: BTreeMap<TypedBy, u64>,
     without: BTreeMap<&'static str, u64>,
@@ -51,12 +53,26 @@ impl Lookup {
             Err(why) => {
                 let tag = why.tag();
                 *self.types.without.entry(tag).or_default() += 1;
-                let subject = why.subject();
-                let reason = self.reason(&why.to_string(), tag, subject.as_deref());
-                let lack = Atom::lack(super::atom::Lack::Name(reason));
+                let lack = match self.types.reasons.get(&(access.place, tag)) {
+                    Some(known) => *known,
+                    None => self.lack_of_type(access.place, &why),
+                };
                 TypedAtoms { of: lack, member: lack }
             }
         }
+    }
+
+    /// Why instructions at a place have no type; one place has one reason of a
+    /// mark.
+    fn lack_of_type(&mut self, place: Place, why: &Untyped) -> Atom {
+        let (tag, subject) = (why.tag(), why.subject());
+        let reason = self.reason(&why.to_string(), tag, subject.as_deref());
+        let lack = Atom::lack(Lack::Name(reason));
+        if self.types.reasons.len() >= MOST_PLACES {
+            self.types.reasons.clear();
+        }
+        self.types.reasons.insert((place, tag), lack);
+        lack
     }
 
     fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
@@ -131,8 +147,10 @@ impl Untyped {
     /// Whose the lack is: a file.
     fn subject(&self) -> Option<String> {
         match self {
-            Untyped::Debug(symbolizer::NoSections::Debug(why)) => why.subject().map(str::to_owned),
-            Untyped::Debug(symbolizer::NoSections::File(why)) => why.subject().map(str::to_owned),
+            Untyped::Debug(why) => match &**why {
+                NoSections::Debug(why) => why.subject().map(str::to_owned),
+                NoSections::File(why) => why.subject().map(str::to_owned),
+            },
             _ => None,
         }
     }

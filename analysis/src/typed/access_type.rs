@@ -7,6 +7,9 @@ use types::{ProgramTypes, TypeTable};
 /// Why there is no type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum NoType {
+    /// No way through the routine that was followed leads to the instruction,
+    /// or its code is none that types are followed through.
+    Unfollowed,
     /// The instruction accesses no memory.
     Memory,
     /// What its operand's register holds is of no variable.
@@ -20,6 +23,7 @@ impl NoType {
     /// In brackets.
     pub(crate) fn tag(self) -> &'static str {
         match self {
+            NoType::Unfollowed => "[not-followed]",
             NoType::Memory => "[no-memory]",
             NoType::Variable => "[no-variable]",
             NoType::Stack => "[stack]",
@@ -29,6 +33,10 @@ impl NoType {
     /// As a sentence.
     pub(crate) fn text(self) -> &'static str {
         match self {
+            NoType::Unfollowed => {
+                "types were not followed to the instruction: through x86-64 code alone, and not \
+                 where a routine has too many ways"
+            }
             NoType::Memory => "the instruction accesses no memory",
             NoType::Variable => {
                 "debug info tells no variable that leads to what its address is made of"

@@ -20,7 +20,7 @@ const MOST_PLACES: usize = 1 << 19;
 /// The types of objects, and of their routines' operands.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectTypes {
-    programs: FxHashMap<ObjectId, Result<Arc<ProgramTypes>, NoSections>>,
+    programs: FxHashMap<ObjectId, Result<Arc<ProgramTypes>, Arc<NoSections>>>,
     extents: FxHashMap<Place, Option<Range<u64>>>,
     routines: FxHashMap<Place, Result<RoutineFlow, CodeError>>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct SampledAccess<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Untyped {
     /// Of its instruction's file there is no debug info.
-    Debug(NoSections),
+    Debug(Arc<NoSections>),
     /// Its code cannot be read.
     Code(CodeError),
     /// The instruction is of no routine.
@@ -97,7 +97,7 @@ impl ObjectTypes {
         &mut self,
         object: ObjectId,
         symbolizer: &mut Symbolizer,
-    ) -> Result<Arc<ProgramTypes>, NoSections> {
+    ) -> Result<Arc<ProgramTypes>, Arc<NoSections>> {
         if let Some(known) = self.programs.get(&object) {
             return known.clone();
         }
@@ -105,7 +105,7 @@ impl ObjectTypes {
             self.programs.clear();
         }
         let read = symbolizer.debug_sections(object);
-        let read = read.map(|sections| Arc::new(ProgramTypes::read(&sections)));
+        let read = read.map(|sections| Arc::new(ProgramTypes::read(&sections))).map_err(Arc::new);
         self.programs.insert(object, read.clone());
         read
     }
@@ -154,7 +154,7 @@ impl ObjectTypes {
         });
         let flow = flow.as_ref().map_err(|why| Untyped::Code(why.clone()))?;
         let operands = flow.operands(place.address);
-        let operands = operands.ok_or(Untyped::Operand(NoType::Memory))?;
+        let operands = operands.ok_or(Untyped::Operand(NoType::Unfollowed))?;
         let distance = |operand: &TypedOperand| {
             let register = register_number(operand.from.as_ref()?.register)?;
             let from = (access.register)(register)?;

@@ -33,7 +33,6 @@ struct Block {
     first: usize,
     end: usize,
     before: Option<FlowState>,
-    is_waiting: bool,
 }
 
 impl RoutineFlow {
@@ -50,14 +49,18 @@ impl RoutineFlow {
             blocks: blocks(&instructions),
             instructions,
             factory: InstructionInfoFactory::new(),
+            waiting: BTreeSet::new(),
             left: MOST_STEPS,
         };
-        walk.run();
-        RoutineFlow { operands: walk.operands() }
+        match walk.run() {
+            Some(()) => RoutineFlow { operands: walk.operands() },
+            // What is known so far may not hold on all ways.
+            None => RoutineFlow::default(),
+        }
     }
 
-    /// The operands in memory of the instruction at a link-time address; None:
-    /// it has none, or none begins there.
+    /// The operands in memory of the instruction at a link-time address, none
+    /// if it accesses none; None: no way that was followed leads there.
     pub(crate) fn operands(&self, address: u64) -> Option<&[TypedOperand]> {
         self.operands.get(&address).map(Vec::as_slice)
     }
@@ -78,7 +81,7 @@ fn blocks(instructions: &[Instruction]) -> Vec<Block> {
     }
     let ends = starts.iter().copied().skip(1).chain([instructions.len()]);
     let pairs = starts.iter().copied().zip(ends).filter(|(first, end)| first < end);
-    pairs.map(|(first, end)| Block { first, end, before: None, is_waiting: false }).collect()
+    pairs.map(|(first, end)| Block { first, end, before: None }).collect()
 }
 
 fn is_branch(instruction: &Instruction) -> bool {
@@ -95,29 +98,30 @@ struct Walk<'p> {
     blocks: Vec<Block>,
     instructions: Vec<Instruction>,
     factory: InstructionInfoFactory,
+    /// Blocks of which more was learnt than was followed.
+    waiting: BTreeSet<usize>,
     left: usize,
 }
 
 impl Walk<'_> {
-    fn run(&mut self) {
-        if self.blocks.is_empty() {
-            return;
-        }
-        let start = self.instructions[0].ip();
+    /// None: the routine takes more steps than are made.
+    fn run(&mut self) -> Option<()> {
+        let start = self.instructions.first()?.ip();
         let first = match self.transfer.program.variables.is_entry(start) {
             true => FlowState::at_entry(),
             false => FlowState::anywhere(),
         };
         self.enter(0, &first);
-        self.settle();
+        self.settle()?;
         // What nothing leads to, one after the other: more may follow from it.
         let landing = self.landing();
         for number in 0..self.blocks.len() {
             if self.blocks[number].before.is_none() && !self.is_filling(number) {
                 self.enter(number, &landing);
-                self.settle();
+                self.settle()?;
             }
         }
+        Some(())
     }
 
     /// Whether nothing but the next block's alignment is there.
@@ -127,15 +131,11 @@ impl Walk<'_> {
         self.instructions[first..end].iter().all(fills)
     }
 
-    fn settle(&mut self) {
-        while let Some(number) = self.blocks.iter().position(|block| block.is_waiting) {
-            self.blocks[number].is_waiting = false;
+    fn settle(&mut self) -> Option<()> {
+        while let Some(number) = self.waiting.pop_first() {
             let Some(mut state) = self.blocks[number].before.clone() else { continue };
             let (first, end) = (self.blocks[number].first, self.blocks[number].end);
-            let Some(left) = self.left.checked_sub(end - first) else {
-                return self.blocks.iter_mut().for_each(|block| block.is_waiting = false);
-            };
-            self.left = left;
+            self.left = self.left.checked_sub(end - first)?;
             for at in first..end {
                 let instruction = self.instructions[at];
                 self.transfer.learn(instruction.ip(), &mut state);
@@ -156,6 +156,7 @@ impl Walk<'_> {
                 self.enter_at(last.next_ip(), &state);
             }
         }
+        Some(())
     }
 
     fn enter_at(&mut self, address: u64, state: &FlowState) {
@@ -169,12 +170,15 @@ impl Walk<'_> {
         let block = &mut self.blocks[number];
         let transfer = &self.transfer;
         let part = |pointer, to| transfer.part(pointer, to);
-        match &mut block.before {
-            Some(known) => block.is_waiting |= known.join(state, &part),
+        let has_learnt = match &mut block.before {
+            Some(known) => known.join(state, &part),
             None => {
                 block.before = Some(state.clone());
-                block.is_waiting = true;
+                true
             }
+        };
+        if has_learnt {
+            self.waiting.insert(number);
         }
     }
 
@@ -223,9 +227,7 @@ impl Walk<'_> {
                         operands = self.transfer.operands(instruction, &later, &mut self.factory);
                     }
                 }
-                if !operands.is_empty() {
-                    all.insert(instruction.ip(), operands);
-                }
+                all.insert(instruction.ip(), operands);
                 self.transfer.step(instruction, &mut state, &mut self.factory);
             }
         }
