@@ -19,16 +19,10 @@ fn session(scene: &Scene, ebsd: &Ebsd, user: User) -> (Running, Running, u32) {
     let mut worker = None;
     ebs.wait_until("it has a worker whose system calls are filtered", |_| {
         let is_his = |&pid: &u32| id_of(pid, "Uid:") == user.id && is_confined(pid);
-        worker = workers(ebsd).into_iter().find(is_his);
+        worker = ebsd.workers().into_iter().find(is_his);
         worker.is_some()
     });
     (sleeper, ebs, worker.unwrap())
-}
-
-fn workers(ebsd: &Ebsd) -> Vec<u32> {
-    let pid = ebsd.pid();
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
 fn line_of(pid: u32, key: &str) -> Vec<String> {
@@ -121,18 +115,18 @@ fn a_worker_without_work_ends_and_the_next_client_gets_another() {
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
     let raw = super::raw::Raw::new(&ebsd.socket);
-    let [first] = workers(&ebsd)[..] else { panic!("{test}: one worker: {:?}", workers(&ebsd)) };
+    let [first] = ebsd.workers()[..] else { panic!("{test}: one worker: {:?}", ebsd.workers()) };
     thread::sleep(Duration::from_secs(33));
-    assert_eq!(workers(&ebsd), [first], "a client that says nothing keeps it");
+    assert_eq!(ebsd.workers(), [first], "a client that says nothing keeps it");
     drop(raw);
     let begun = Instant::now();
-    while !workers(&ebsd).is_empty() {
+    while !ebsd.workers().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it has ended long ago");
         thread::sleep(Duration::from_millis(100));
     }
     assert!(begun.elapsed() > Duration::from_secs(25), "after half a minute: {begun:?}");
     let _served = super::raw::Raw::new(&ebsd.socket);
-    assert_ne!(workers(&ebsd), [first]);
+    assert_ne!(ebsd.workers(), [first]);
     ebsd.end();
 }
 

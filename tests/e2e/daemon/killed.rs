@@ -41,11 +41,6 @@ impl Random {
     }
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_whitespace().map(|child| child.parse().unwrap()).collect()
-}
-
 /// Perf events that a process holds.
 fn events(pid: u32) -> usize {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return 0 };
@@ -189,8 +184,8 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
         let Round { storm, mut ebs, before, mut watcher } = Round::new(&scene, &running, early);
         // A child that closes connections which are over is there for a moment,
         // too.
-        within("one worker of one user", 120, || children(daemon).len() == 1);
-        let worker = children(daemon);
+        within("one worker of one user", 120, || running.workers().len() == 1);
+        let worker = running.workers();
         let moment = Duration::from_micros(random.below(if early { 150_000 } else { 2_000_000 }));
         let second = moment.min(Duration::from_secs(1));
         thread::sleep(moment - second);

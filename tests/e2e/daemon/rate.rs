@@ -40,11 +40,6 @@ fn resident(pid: u32) -> (u64, u64) {
     (field("RssAnon:"), field("VmRSS:"))
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    text.split_whitespace().map(|child| child.parse().unwrap()).collect()
-}
-
 fn storm(scene: &Scene, rate: u64, seconds: u64) -> Running {
     let mut command = scene.command(scene.path("storm"));
     command.args([&(rate * seconds).to_string(), "1", "wait", &rate.to_string()]);
@@ -95,7 +90,7 @@ fn four_clients_are_given_each_record() {
         clients.push(raw);
     }
     thread::sleep(Duration::from_millis(300));
-    let processes: Vec<u32> = [ebsd.pid()].into_iter().chain(children(ebsd.pid())).collect();
+    let processes: Vec<u32> = [ebsd.pid()].into_iter().chain(ebsd.workers()).collect();
     let of_all = || processes.iter().map(|&pid| ran(pid)).sum::<Duration>();
     let readers: Vec<_> =
         clients.into_iter().map(|mut raw| thread::spawn(move || raw.all())).collect();
@@ -134,7 +129,7 @@ fn an_idle_daemon_costs_nothing() {
     let ebsd = Ebsd::start(&scene, "");
     thread::sleep(Duration::from_millis(500));
     let seconds = if env::var_os("HARDMETER_RATE").is_some() { 30 } else { 2 };
-    let all: Vec<u32> = [ebsd.pid()].into_iter().chain(children(ebsd.pid())).collect();
+    let all: Vec<u32> = [ebsd.pid()].into_iter().chain(ebsd.workers()).collect();
     let of_all = || all.iter().map(|&pid| ran(pid)).sum::<Duration>();
     let waits = || all.iter().map(|&pid| waited(pid)).sum::<u64>();
     let (began, before, waited_before) = (Instant::now(), of_all(), waits());
