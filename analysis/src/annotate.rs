@@ -10,6 +10,7 @@ mod json;
 mod lines;
 mod meaning;
 mod operand;
+mod operand_type;
 
 pub use crate::collect::addresses::Stretch;
 pub use crate::error::{ChoiceError, Commonest};
@@ -17,6 +18,7 @@ pub use crate::query::target::{RoutineTarget, TargetError, What};
 pub use instructions::Syntax;
 pub use meaning::Cause;
 pub use operand::{Operand, OperandRegister};
+pub use operand_type::OperandType;
 
 pub(crate) use build::{Showing, annotation};
 pub(crate) use meaning::meanings;
@@ -98,6 +100,8 @@ pub struct InstructionLine {
     pub text: Option<String>,
     /// What lies at the address that it names: `write+0x10`.
     pub target: Option<String>,
+    /// On whose data it works, as far as that is known.
+    pub data: Option<OperandType>,
     /// The innermost routine first, each inlined into the next.
     pub frames: Arc<[Frame]>,
 }

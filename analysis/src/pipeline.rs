@@ -55,7 +55,8 @@ impl Pipeline {
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
         let mut lookup = Lookup::new(symbolizer);
-        lookup.types.shows_types = query.keys.contains(&Key::Type);
+        lookup.types.shows_types = query.keys.contains(&Key::Type) || query.target.is_some();
+        lookup.types.is_told = query.keys.iter().any(Key::is_of_types);
         lookup.chains.parts.cut = query.frames.clone();
         Ok(Pipeline {
             lookup,

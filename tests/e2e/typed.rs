@@ -186,3 +186,71 @@ fn members_of_rust_are_what_the_program_says() {
     let options = "--edition 2024 -A warnings -C opt-level=2 -g";
     compare(&format!("{rustc} {options} -o typed {}", source("typed.rs")), &OF_RUST, 95);
 }
+
+/// What samples at each instruction are on, most first, by the report.
+fn reported(report: &Outcome) -> BTreeMap<String, Vec<(u64, String, String)>> {
+    let document: serde_json::Value = serde_json::from_str(&report.out).unwrap();
+    let mut by_ip: BTreeMap<String, Vec<(u64, String, String)>> = BTreeMap::new();
+    for row in document["events"][0]["rows"].as_array().unwrap() {
+        let text = |key: &str| row[key].as_str().map(str::to_owned);
+        let at = by_ip.entry(text("ip").unwrap()).or_default();
+        if let (Some(of), Some(member)) = (text("type"), text("member")) {
+            at.push((row["count"].as_u64().unwrap(), of, member));
+        }
+    }
+    by_ip.values_mut().for_each(|of| of.sort_by_key(|(count, ..)| std::cmp::Reverse(*count)));
+    by_ip
+}
+
+#[test]
+fn annotated_operands_have_the_members_of_the_report() {
+    let test = "annotated_operands_have_the_members_of_the_report";
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    let typed = source("typed.c");
+    let (mut sampled, mut by_code) = (0, 0);
+    for level in ["-O0", "-O2"] {
+        // Addresses are as sampled.
+        let line = format!("gcc -g {level} -static -no-pie -fno-pie -o typed {typed}");
+        scene.shell(&line).success();
+        scene.run("ebs -u -t memory_moves -i =7 -o t.data ./typed").success();
+        let by = "--by ip,type,member --json --filter object=*/typed";
+        let rows = reported(&scene.run(&format!("ebs report {by} t.data")).success());
+        for routine in ["walk", "ringed", "look", "by_index", "scatter*", "add"] {
+            let line = format!("ebs annotate --format json {routine} t.data");
+            let annotation = scene.run(&line).success().out;
+            let annotation: serde_json::Value = serde_json::from_str(&annotation).unwrap();
+            for instruction in annotation["code"].as_array().unwrap() {
+                let at = instruction["address"].as_str().unwrap();
+                match rows.get(at) {
+                    Some(rows) => {
+                        is_as_reported(instruction, rows);
+                        sampled += 1;
+                    }
+                    None => by_code += u32::from(instruction["type"].is_string()),
+                }
+            }
+        }
+    }
+    assert!(sampled > 50 && by_code > 0, "{sampled} instructions with samples, {by_code} without");
+    let text = scene.run("ebs annotate walk t.data").success().out;
+    assert!(text.contains(",%rdi  ; struct node.next"), "{text}");
+    assert!(!text.contains('\x1b'), "no colours where no terminal is: {text}");
+}
+
+/// The commonest member is shown, and how many others there are.
+fn is_as_reported(instruction: &serde_json::Value, rows: &[(u64, String, String)]) {
+    let told = (instruction["type"].as_str(), instruction["member"].as_str());
+    let Some((most, ..)) = rows.first() else {
+        assert_eq!(told, (None, None), "{instruction}");
+        return;
+    };
+    let others = instruction["other_members"].as_u64().unwrap_or(0);
+    assert_eq!(others, rows.len() as u64 - 1, "{instruction}: {rows:?}");
+    let is_it = |(count, of, member): &(u64, String, String)| {
+        count == most && told == (Some(of.as_str()), Some(member.as_str()))
+    };
+    assert!(rows.iter().any(is_it), "{instruction}: {rows:?}");
+}

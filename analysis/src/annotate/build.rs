@@ -4,7 +4,8 @@ use super::choice::choose;
 use super::details::{access, details};
 use super::extent::shown;
 use super::lines::{Code, Listing};
-use super::meaning::{EventMeaning, Meaning};
+use super::meaning::{Cause, EventMeaning, Meaning};
+use super::operand_type::RoutineTypes;
 use super::{Annotation, Extent, Heat, HotInstruction, View};
 use crate::collect::row_count::Sum;
 use crate::collect::spots::{Candidate, InstructionSpot, Spots};
@@ -58,10 +59,17 @@ pub(crate) fn annotation(
     for (at, spot) in spots {
         by_event.entry(at.event).or_default().push((at.address, spot));
     }
+    let mut types = RoutineTypes::new(witness);
     let mut events = Vec::new();
     let mut hot_lines = Vec::new();
     for (event, EventMeaning { leader, meaning }) in report.events.iter().zip(meanings) {
         let spots = by_event.remove(leader).unwrap_or_default();
+        for (address, spot) in &spots {
+            // Before: what was sampled is another instruction's access.
+            if meaning.cause(spot.sum) != Cause::Before {
+                types.add(*address, &spot.types);
+            }
+        }
         let whole = Whole {
             weighting: event.weighting,
             of_event: Sum::of(event.totals.counted, event.totals.period),
@@ -81,7 +89,7 @@ pub(crate) fn annotation(
     hot_lines.sort_unstable();
     let shown = shown(code.len(), &hot_lines, view.context);
     let listing = Listing { object: id, order, syntax: view.syntax };
-    let (items, reasons) = listing.items(&code, &shown, lookup);
+    let (items, reasons) = listing.items(&code, &shown, &types, lookup);
     notes.extend(reasons);
     let routine = Extent { name, object, start, end };
     Ok(Annotation { report, routine, items, notes, events })

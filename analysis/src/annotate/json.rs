@@ -67,6 +67,11 @@ impl Serialize for InstructionLine {
         if let Some(target) = &self.target {
             map.serialize_entry("target", target)?;
         }
+        map.serialize_entry("type", &self.data.as_ref().map(|data| &data.of))?;
+        map.serialize_entry("member", &self.data.as_ref().map(|data| &data.member))?;
+        if let Some(others) = self.data.as_ref().map(|data| data.others).filter(|it| *it > 0) {
+            map.serialize_entry("other_members", &others)?;
+        }
         map.serialize_entry("frames", &Frames(&self.frames))?;
         map.end()
     }

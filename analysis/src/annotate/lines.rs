@@ -1,6 +1,7 @@
 //! The code of a routine as lines.
 
 use super::instructions::{Syntax, Writer, sweep, target};
+use super::operand_type::RoutineTypes;
 use super::{InstructionLine, ListingItem};
 use crate::name::lookup::Lookup;
 use iced_x86::Instruction;
@@ -128,6 +129,7 @@ impl Listing {
         &self,
         code: &Code,
         shown: &[Range<usize>],
+        types: &RoutineTypes,
         lookup: &mut Lookup,
     ) -> (Vec<ListingItem>, Vec<String>) {
         let Listing { object, order, syntax } = *self;
@@ -167,11 +169,14 @@ impl Listing {
                 };
                 let target = instruction.and_then(target);
                 let target = target.and_then(|address| named(Place { object, address }, lookup));
+                let data =
+                    instruction.and_then(|it| types.of(it, Place { object, address }, lookup));
                 items.push(ListingItem::Line(InstructionLine {
                     address,
                     bytes,
                     text,
                     target,
+                    data,
                     frames,
                 }));
             }

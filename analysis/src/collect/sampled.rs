@@ -141,7 +141,7 @@ impl CountedSample<'_> {
     }
 
     /// On whose data the instruction works.
-    fn typed(&mut self, lookup: &mut Lookup) -> TypedAtoms {
+    pub(crate) fn typed(&mut self, lookup: &mut Lookup) -> TypedAtoms {
         if let Some(typed) = self.typed {
             return typed;
         }

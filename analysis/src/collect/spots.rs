@@ -7,6 +7,7 @@ use crate::collect::held::HeldSample;
 use crate::collect::registers::Histogram;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::name::access_types::TypedAtoms;
 use crate::name::atom::Atom;
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::query::target::{Fit, RoutineTarget, What};
@@ -14,6 +15,7 @@ use record::Arch;
 use record::aggregate::Site;
 use record::data_src::Aspect;
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 use symbolizer::{ObjectId, Place, Resolution, SampledAddress};
 
@@ -64,6 +66,8 @@ pub(crate) struct InstructionSpot {
     /// Variables, or memory, that the addresses lie in.
     pub(crate) variables: FxHashMap<Atom, u64>,
     pub(crate) levels: FxHashMap<Atom, u64>,
+    /// Types and members of what is accessed, where they are known.
+    pub(crate) types: FxHashMap<TypedAtoms, u64>,
     /// What the kernel counted.
     pub(crate) facts: Option<Box<Site>>,
 }
@@ -86,6 +90,7 @@ pub(crate) struct SpotValues<'s> {
     pub(crate) address: Option<u64>,
     pub(crate) variable: Option<Atom>,
     pub(crate) level: Option<Atom>,
+    pub(crate) typed: Option<TypedAtoms>,
 }
 
 /// What a place is of.
@@ -290,12 +295,14 @@ impl Spots {
         let at = SpotAddress { event, candidate, address: place.address };
         let kept = sample.fields.registers();
         let Some((spot, room)) = self.add(at, one, kept) else { return };
+        let typed = sample.typed(lookup);
         let values = SpotValues {
             ip: sample.held.ip,
             registers: sample.words.registers,
             address: sample.address().ok(),
             level: sample.words.data_src.map(|source| lookup.access(Aspect::Level, source)),
             variable: sample.data(lookup).ok().map(|place| lookup.variable(place)),
+            typed: typed.of.as_name().is_ok().then_some(typed),
         };
         spot.tell(&values, room);
     }
@@ -356,6 +363,7 @@ impl InstructionSpot {
             fetches: 0,
             variables: FxHashMap::default(),
             levels: FxHashMap::default(),
+            types: FxHashMap::default(),
             facts: None,
         }
     }
@@ -375,16 +383,20 @@ impl InstructionSpot {
             take(is_new, room);
             self.fetches += u64::from(is_of_code(told.ip, address));
         }
-        for (counts, atom) in [(&mut self.variables, told.variable), (&mut self.levels, told.level)]
-        {
-            let Some(atom) = atom else { continue };
-            if let Some(count) = counts.get_mut(&atom) {
-                *count += 1;
-            } else if *room > 0 {
-                counts.insert(atom, 1);
-                *room -= 1;
-            }
-        }
+        count_in(&mut self.variables, told.variable, room);
+        count_in(&mut self.levels, told.level, room);
+        count_in(&mut self.types, told.typed, room);
+    }
+}
+
+/// Counts what one sample tells; a new one takes room.
+fn count_in<T: Eq + Hash>(counts: &mut FxHashMap<T, u64>, told: Option<T>, room: &mut usize) {
+    let Some(told) = told else { return };
+    if let Some(count) = counts.get_mut(&told) {
+        *count += 1;
+    } else if *room > 0 {
+        counts.insert(told, 1);
+        *room -= 1;
     }
 }
 
@@ -459,7 +471,14 @@ mod tests {
             let (spot, room) = spots.add(at, one, &[0]).unwrap();
             let address = Some(value << 20);
             spot.tell(
-                &SpotValues { ip: 8, registers: &[value], address, variable: None, level: None },
+                &SpotValues {
+                    ip: 8,
+                    registers: &[value],
+                    address,
+                    variable: None,
+                    level: None,
+                    typed: None,
+                },
                 room,
             );
         }

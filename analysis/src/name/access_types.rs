@@ -8,10 +8,10 @@ use crate::typed::object_types::{ObjectTypes, SampledAccess, TypedAccess, Untype
 use crate::typed::typed_operand::TypedPlace;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use symbolizer::{NoSections, ObjectId, Place};
+use symbolizer::{NoSections, ObjectId, Place, SampledAddress};
 
 /// A type without members, where members are asked for.
-const WHOLE: &str = "-";
+pub(crate) const WHOLE: &str = "-";
 
 /// Types that were asked for.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct AccessTypes {
     objects: ObjectTypes,
     /// Whether members stand beside their types.
     pub(crate) shows_types: bool,
+    /// Whether of how many samples types are known is told.
+    pub(crate) is_told: bool,
     named: FxHashMap<NamedAccess, TypedAtoms>,
     /// By place of the instruction, and mark of the reason.
     reasons: FxHashMap<(Place, &'static str), Atom>,
@@ -36,7 +38,7 @@ struct NamedAccess {
 }
 
 /// The two columns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TypedAtoms {
     pub(crate) of: Atom,
     pub(crate) member: Atom,
@@ -60,6 +62,14 @@ impl Lookup {
                 TypedAtoms { of: lack, member: lack }
             }
         }
+    }
+
+    /// What the code alone tells of an instruction; None: nothing.
+    pub(crate) fn operand_type(&mut self, at: SampledAddress, place: Place) -> Option<TypedAtoms> {
+        let register = |_| None;
+        let access = SampledAccess { at, place, address: None, data: None, register: &register };
+        let typed = self.types.objects.of(access, &mut self.symbolizer).ok()?;
+        Some(self.typed_atoms(&typed))
     }
 
     /// Why instructions at a place have no type; one place has one reason of a
@@ -106,7 +116,7 @@ impl AccessTypes {
     pub(crate) fn note(&self) -> Option<String> {
         let typed: u64 = self.by.values().sum();
         let without: u64 = self.without.values().sum();
-        if typed + without == 0 {
+        if !self.is_told || typed + without == 0 {
             return None;
         }
         let by = |by| self.by.get(&by).copied().unwrap_or(0);

@@ -172,6 +172,10 @@ fn write_line(
     };
     out.push_str(&printable(&text));
     out.push_str(color.map_or("", |_| "\x1b[0m"));
+    if let Some(data) = &line.data {
+        let (dim, plain) = if style.color { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+        let _ = write!(out, "  {dim}; {}{plain}", printable(&data.to_string()));
+    }
     out.push('\n');
 }
 

@@ -1,0 +1,84 @@
+//! On whose data the instructions of a routine work.
+
+use super::operand::operands;
+use crate::name::access_types::{TypedAtoms, WHOLE};
+use crate::name::lookup::Lookup;
+use iced_x86::Instruction;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use symbolizer::{Place, SampledAddress};
+
+/// A type, and the member of it that an instruction accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperandType {
+    /// As its language writes it.
+    pub of: String,
+    /// As tables have it; `-`: the type has none.
+    pub member: String,
+    /// How many other members samples of the instruction are on.
+    pub others: usize,
+}
+
+impl std::fmt::Display for OperandType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.of)?;
+        if self.member != WHOLE {
+            write!(f, ".{}", self.member)?;
+        }
+        match self.others {
+            0 => Ok(()),
+            others => write!(f, ", and {others} more"),
+        }
+    }
+}
+
+/// What samples tell of the types of one routine's operands; of instructions
+/// without any the code alone tells.
+#[derive(Debug)]
+pub(super) struct RoutineTypes {
+    /// A sample that lies in it: whose memory holds the code.
+    witness: SampledAddress,
+    sampled: BTreeMap<u64, FxHashMap<TypedAtoms, u64>>,
+}
+
+impl RoutineTypes {
+    pub(super) fn new(witness: SampledAddress) -> RoutineTypes {
+        RoutineTypes { witness, sampled: BTreeMap::new() }
+    }
+
+    /// Counts what samples at an address tell.
+    pub(super) fn add(&mut self, address: u64, types: &FxHashMap<TypedAtoms, u64>) {
+        let known = self.sampled.entry(address).or_default();
+        for (typed, count) in types {
+            *known.entry(*typed).or_default() += count;
+        }
+    }
+
+    /// What an instruction that accesses memory works on.
+    pub(super) fn of(
+        &self,
+        instruction: &Instruction,
+        place: Place,
+        lookup: &mut Lookup,
+    ) -> Option<OperandType> {
+        if operands(instruction).is_empty() {
+            return None;
+        }
+        let sampled = self.sampled.get(&place.address).filter(|types| !types.is_empty());
+        let (typed, others) = match sampled {
+            Some(types) => (commonest(types, lookup)?, types.len() - 1),
+            None => (lookup.operand_type(self.witness, place)?, 0),
+        };
+        let (of, member) = (lookup.name_or_lack(typed.of), lookup.name_or_lack(typed.member));
+        Some(OperandType { of, member, others })
+    }
+}
+
+/// What most samples tell; of as many the first by name.
+fn commonest(types: &FxHashMap<TypedAtoms, u64>, lookup: &Lookup) -> Option<TypedAtoms> {
+    let rank = |(typed, count): (&TypedAtoms, &u64)| {
+        let name = lookup.name_or_lack(typed.of) + &lookup.name_or_lack(typed.member);
+        ((std::cmp::Reverse(*count), name), *typed)
+    };
+    types.iter().map(rank).min_by(|a, b| a.0.cmp(&b.0)).map(|(_, typed)| typed)
+}
