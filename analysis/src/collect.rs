@@ -26,6 +26,8 @@ pub(crate) mod shared_lines;
 pub(crate) mod site_counts;
 pub(crate) mod spots;
 pub(crate) mod tally;
+pub(crate) mod thread_set;
 pub(crate) mod two_rounds;
+pub(crate) mod type_uses;
 pub(crate) mod unit_key;
 pub(crate) mod weight;

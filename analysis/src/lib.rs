@@ -24,6 +24,7 @@
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
 //! - [`annotate`]: the instructions of a routine with their samples.
+//! - [`report::TypeReport`]: types, and what was sampled of each member.
 //! - [`diff`]: two recordings, or two sets, side by side.
 //! - [`Sieve`]: which samples of an event its type means.
 //! - [`Comms`]: names of threads, over time.

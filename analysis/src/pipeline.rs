@@ -15,7 +15,7 @@ use crate::query::key::Key;
 use crate::report::answer::{StreamAccount, leaders, report};
 use crate::report::event_hindrances;
 use crate::report::miss_causes::event_causes;
-use crate::report::{CauseReport, Losses, Report, SharingReport, sharing};
+use crate::report::{CauseReport, Losses, Report, SharingReport, TypeReport, sharing, type_report};
 use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
 use record::callchain::DeferredKey;
@@ -55,8 +55,9 @@ impl Pipeline {
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
         let mut lookup = Lookup::new(symbolizer);
-        lookup.types.shows_types = query.keys.contains(&Key::Type) || query.target.is_some();
-        lookup.types.is_told = query.keys.iter().any(Key::is_of_types);
+        let shows_types = query.target.is_some() || query.types;
+        lookup.types.shows_types = shows_types || query.keys.contains(&Key::Type);
+        lookup.types.is_told = query.types || query.keys.iter().any(Key::is_of_types);
         lookup.chains.parts.cut = query.frames.clone();
         Ok(Pipeline {
             lookup,
@@ -210,6 +211,19 @@ impl Pipeline {
         let shared = self.counters.shared.take();
         let report = self.report(decoder, true)?;
         Ok(sharing(shared.ok_or(Error::Untargeted)?, report, &mut self.lookup))
+    }
+
+    /// Counts what still waits and tells which types samples are on.
+    ///
+    /// # Errors
+    /// An event that the stream does not have.
+    pub fn types(mut self, decoder: &StreamDecoder) -> Result<TypeReport, Error> {
+        self.count_all(decoder)?;
+        let types = self.counters.types.take();
+        let leaders = leaders(&self.counters.events, decoder);
+        let report = self.report(decoder, true)?;
+        let types = types.ok_or(Error::Untargeted)?;
+        Ok(type_report(report, &leaders, types, &mut self.lookup))
     }
 
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {

@@ -67,6 +67,8 @@ pub struct Query {
     /// Lines that threads share are asked for, by
     /// [`crate::Pipeline::shared_lines`]: bytes of a line, a power of two up to 128.
     pub shared_lines: Option<u64>,
+    /// Types that samples are on are asked for, by [`crate::Pipeline::types`].
+    pub types: bool,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -99,7 +101,7 @@ impl Query {
 
     /// Whether accesses are looked at one by one.
     fn is_about_data(&self) -> bool {
-        self.causes.is_some() || self.shared_lines.is_some()
+        self.causes.is_some() || self.shared_lines.is_some() || self.types
     }
 
     /// Whether it asks why misses are some.
@@ -205,6 +207,7 @@ impl Default for Query {
             target: None,
             causes: None,
             shared_lines: None,
+            types: false,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,

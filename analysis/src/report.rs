@@ -15,6 +15,7 @@ pub(crate) mod miss_causes;
 mod not_kept;
 mod shared_lines;
 mod sieved;
+mod type_uses;
 mod way_to_judge;
 
 pub use crate::collect::access_totals::AccessTotals;
@@ -38,6 +39,8 @@ pub(crate) use shared_lines::sharing;
 pub use shared_lines::{LineSite, LineThread, SharedLine, SharingReport, SiteWait};
 pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;
+pub(crate) use type_uses::type_report;
+pub use type_uses::{MemberUse, PartUse, RowUse, SampledType, TypeReport, UseCount};
 
 use crate::collect::registers::Register;
 use crate::collect::row_count::Sum;

@@ -80,6 +80,7 @@ mod registers;
 /// A user without rights.
 mod rights;
 /// Programs that sample themselves.
+mod sampled_types;
 mod sampler;
 /// Programs of known truth inside `ebs`, and what it says of them.
 mod selftest;

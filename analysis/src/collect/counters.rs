@@ -13,6 +13,7 @@ use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
 use crate::collect::shared_lines::SharedLines;
 use crate::collect::spots::Spots;
+use crate::collect::type_uses::TypeUses;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::{Query, key::Key};
@@ -35,6 +36,8 @@ pub(crate) struct Counters {
     pub(crate) hindered: Option<HinderedAccesses>,
     /// Accesses by line, where shared ones were asked for.
     pub(crate) shared: Option<SharedLines>,
+    /// Accesses by type and member, where types were asked for.
+    pub(crate) types: Option<TypeUses>,
 }
 
 /// A sample as the stream gives it.
@@ -56,6 +59,7 @@ impl Counters {
             streams: query.causes.is_some().then(MissStreams::new),
             hindered: query.causes.is_some().then(HinderedAccesses::default),
             shared: query.shared_lines.map(SharedLines::new),
+            types: query.types.then(TypeUses::default),
         }
     }
 
@@ -82,7 +86,7 @@ impl Counters {
         let callers = query.needs_callers();
         let (access, class) = (query.needs_access(), query.needs_class());
         let mut wanted = WantedFields { registers: 0, access, class, heap: false, callers };
-        let of_registers = query.registers.is_some() || query.target.is_some();
+        let of_registers = query.registers.is_some() || query.target.is_some() || query.types;
         let of_operands = |key: &Key| *key == Key::AddrBefore || key.is_of_types();
         if of_registers || query.keys.iter().any(of_operands) {
             wanted.registers = u64::MAX;
@@ -218,6 +222,9 @@ impl Counters {
         if let Some(shared) = &mut self.shared {
             let transfers = shared.has_transfers.then_some(event.is_of_transfers);
             shared.count(transfers, &mut sample, one, lookup);
+        }
+        if let Some(types) = &mut self.types {
+            types.count(leader, &mut sample, one, lookup);
         }
         if let Some(spots) = &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);

@@ -14,8 +14,8 @@ use crate::name::regions::RegionPath;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
-use crate::typed::object_types::SampledAccess;
-use record::{CpuMode, SampleType, Time};
+use crate::typed::object_types::{SampledAccess, TypedAccess};
+use record::{CpuMode, SampleType, Tid, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, SampledAddress};
 
@@ -140,28 +140,39 @@ impl CountedSample<'_> {
         }
     }
 
-    /// On whose data the instruction works.
+    /// On whose data the instruction works, in words.
     pub(crate) fn typed(&mut self, lookup: &mut Lookup) -> TypedAtoms {
         if let Some(typed) = self.typed {
             return typed;
         }
-        let typed = match self.place(lookup) {
-            Ok(place) => {
-                let has_registers = !self.fields.registers_of_user();
-                let (fields, registers) = (self.fields, self.words.registers);
-                let register = |number: u32| {
-                    let index = fields.registers().iter().position(|bit| *bit == number)?;
-                    registers.get(index).copied().filter(|_| has_registers)
-                };
-                let address = self.address().ok();
-                let data = self.data(lookup).ok();
-                let at = self.held.at();
-                lookup.access_type(SampledAccess { at, place, address, data, register: &register })
-            }
-            Err(lack) => TypedAtoms { of: Atom::lack(lack), member: Atom::lack(lack) },
+        let typed = match self.typed_access(lookup) {
+            Ok(typed) => lookup.typed_atoms(&typed),
+            Err(lack) => lack,
         };
         self.typed = Some(typed);
         typed
+    }
+
+    /// On whose data the instruction works; not to be asked twice of a sample.
+    pub(crate) fn typed_access(&mut self, lookup: &mut Lookup) -> Result<TypedAccess, TypedAtoms> {
+        let place = self.place(lookup);
+        let place =
+            place.map_err(|lack| TypedAtoms { of: Atom::lack(lack), member: Atom::lack(lack) })?;
+        let has_registers = !self.fields.registers_of_user();
+        let (fields, registers) = (self.fields, self.words.registers);
+        let register = |number: u32| {
+            let index = fields.registers().iter().position(|bit| *bit == number)?;
+            registers.get(index).copied().filter(|_| has_registers)
+        };
+        let address = self.address().ok();
+        let data = self.data(lookup).ok();
+        let at = self.held.at();
+        lookup.typed_access(SampledAccess { at, place, address, data, register: &register })
+    }
+
+    /// The thread, where samples say.
+    pub(crate) fn thread(&self) -> Option<Tid> {
+        self.fields.has(SampleType::TID).then(|| self.held.tid())
     }
 
     fn rounded(&self, size: u64) -> Atom {

@@ -45,12 +45,16 @@ pub(crate) struct TypedAtoms {
 }
 
 impl Lookup {
-    /// On whose data a sampled instruction works. Each sample is asked of once.
-    pub(crate) fn access_type(&mut self, access: SampledAccess<'_>) -> TypedAtoms {
+    /// On whose data a sampled instruction works, or what says why that is not
+    /// known. Each sample is asked of once.
+    pub(crate) fn typed_access(
+        &mut self,
+        access: SampledAccess<'_>,
+    ) -> Result<TypedAccess, TypedAtoms> {
         match self.types.objects.of(access, &mut self.symbolizer) {
             Ok(typed) => {
                 *self.types.by.entry(typed.found.by).or_default() += 1;
-                self.typed_atoms(&typed)
+                Ok(typed)
             }
             Err(why) => {
                 let tag = why.tag();
@@ -59,7 +63,7 @@ impl Lookup {
                     Some(known) => *known,
                     None => self.lack_of_type(access.place, &why),
                 };
-                TypedAtoms { of: lack, member: lack }
+                Err(TypedAtoms { of: lack, member: lack })
             }
         }
     }
@@ -85,7 +89,8 @@ impl Lookup {
         lack
     }
 
-    fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
+    /// A type and its member in words.
+    pub(crate) fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
         let TypedAccess { object, found, bytes, .. } = *typed;
         let key = NamedAccess { object, place: found.place, bytes };
         if let Some(known) = self.types.named.get(&key) {

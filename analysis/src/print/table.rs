@@ -78,8 +78,14 @@ pub(crate) fn heads(report: &Report, style: Style) -> (String, Vec<String>) {
     (all, report.events.iter().map(|event| of(&|out| head::event(event, out))).collect())
 }
 
+/// The lines above all tables, one after the other.
+pub fn head(report: &Report, style: Style) -> String {
+    let (all, heads) = heads(report, style);
+    heads.iter().fold(all, |text, head| text + head)
+}
+
 /// A line about the numbers.
-pub(crate) fn note(line: &str, style: Style) -> String {
+pub fn note(line: &str, style: Style) -> String {
     let mut out = Text { text: String::new(), style };
     out.note(line);
     out.text

@@ -71,7 +71,7 @@ pub(crate) fn member_name(types: &TypeTable, place: TypedPlace, bytes: u64) -> S
 }
 
 /// A path without the numbers of elements.
-fn plain(types: &TypeTable, steps: &[PathStep]) -> String {
+pub(crate) fn plain(types: &TypeTable, steps: &[PathStep]) -> String {
     let same: Vec<PathStep> = steps
         .iter()
         .map(|step| match step {

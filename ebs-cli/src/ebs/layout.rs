@@ -2,6 +2,9 @@
 
 mod json;
 mod list;
+mod recorded;
+mod sampled_json;
+mod sampled_text;
 mod text;
 
 use crate::ebs::arguments::LayoutArguments;
@@ -32,8 +35,18 @@ pub fn run(arguments: &LayoutArguments, out: &mut dyn Write) -> Result<()> {
     if arguments.line == 0 {
         bail!("a line of 0 bytes is not possible: say --line 64");
     }
+    if recorded::is_recording(&arguments.file) {
+        return recorded::run(arguments, out);
+    }
+    if arguments.is_about_samples() {
+        bail!(
+            "{}: no recording: --event, --filter and --top choose samples of one, as `ebs -o \
+             FILE.data` writes",
+            arguments.file.display()
+        );
+    }
     let options = SymbolizerOptions {
-        root: arguments.root.clone(),
+        root: arguments.symbols.root.clone(),
         debuginfod: debuginfod::servers()?,
         ..SymbolizerOptions::default()
     };

@@ -48,6 +48,9 @@ pub(crate) fn refuse(query: &Query, event: &Event, apart: ToldApart) -> Result<(
     if let Some((option, _)) = cut.into_iter().find(|(_, is_asked)| *is_asked && !apart.callers) {
         return refused(format!("--{option}"), CALLERS);
     }
+    if query.types {
+        return refused("types and members".to_owned(), ADDRESSES);
+    }
     if query.accesses {
         return refused("--mem".to_owned(), SOURCE);
     }

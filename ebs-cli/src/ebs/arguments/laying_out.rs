@@ -1,5 +1,6 @@
 //! Options of `ebs layout`.
 
+use super::reading::{SymbolArguments, TableArguments};
 use crate::terminal::grammar::number;
 use clap::Args;
 use std::path::PathBuf;
@@ -13,7 +14,8 @@ pub struct LayoutArguments {
     #[arg(value_name = "TYPE")]
     pub of: Option<String>,
     /// A program, library, object or debug file, whose debug info is looked for as for other commands;
-    /// or BTF, as /sys/kernel/btf/vmlinux is.
+    /// or BTF, as /sys/kernel/btf/vmlinux is. Or a recording, as `ebs -o FILE.data` or `perf record` writes
+    /// it (`-`: from stdin): the types of what was recorded, with the samples of each member.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Bytes of a line, for borders and sums.
@@ -22,9 +24,28 @@ pub struct LayoutArguments {
     /// Prints JSON.
     #[arg(long)]
     pub json: bool,
-    /// Directory that stands for / when files are opened.
-    #[arg(long, value_name = "DIR", default_value = "/", help_heading = "Symbols")]
-    pub root: PathBuf,
+    /// Of a recording: looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB", help_heading = "Of a recording")]
+    pub event: Option<String>,
+    /// Of a recording: counts only records that match; see `ebs report --help`.
+    #[arg(short, long, value_name = "KEY=VALUE", help_heading = "Of a recording")]
+    pub filter: Vec<String>,
+    /// Of a recording, without a type: so many types, most records first [default: 20].
+    #[arg(long, value_name = "N", value_parser = number::<usize>, help_heading = "Of a recording")]
+    pub top: Option<usize>,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+}
+
+impl LayoutArguments {
+    /// Whether something was said that only a recording has.
+    pub fn is_about_samples(&self) -> bool {
+        self.event.is_some() || !self.filter.is_empty() || self.top.is_some()
+    }
 }
 
 const NOTES: &str = "\
@@ -38,6 +59,8 @@ each with the source files that it is of.
   ebs layout --line 128 node ./server     borders every 128 bytes
   ebs layout task_struct /sys/kernel/btf/vmlinux       the running kernel's, without debug info
   ebs layout ./server                     all types: size, members, bytes lost in holes
+  ebs layout t.data                       types of a recording by samples
+  ebs layout node t.data                  the samples of each member: who reads, who writes
   ebs layout ./server | sort -k4nr | head those that lose the most
 
-Exit status: 0; 1 when FILE has no debug info or no such type; 2 for a wrong command line.";
+Exit status: 0; 1 when FILE has no debug info, no such type, or no sample of it; 2 for a wrong command line.";

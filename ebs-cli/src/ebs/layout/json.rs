@@ -2,8 +2,10 @@
 
 use super::FoundType;
 use crate::ebs::arguments::LayoutArguments;
+use analysis::report::{MemberUse, PartUse, RowUse};
 use anyhow::Result;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use types::{
     ClassLayout, LayoutRow, LayoutSums, MemberRow, MemberSort, TypeId, TypeKind, TypeLanguage,
@@ -15,15 +17,16 @@ struct ShownTypes<'a> {
     file: String,
     line: u64,
     notes: &'a [String],
-    types: Vec<ShownType<'a>>,
+    types: Vec<ShownType>,
 }
 
+/// A definition.
 #[derive(Serialize)]
-struct ShownType<'a> {
+pub(super) struct ShownType {
     name: String,
     keyword: &'static str,
     language: &'static str,
-    units: &'a [String],
+    units: Vec<String>,
     size: Option<u64>,
     align: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +57,8 @@ struct ShownSums {
 struct ShownHole {
     offset: u64,
     bytes: u64,
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    sampled: Option<MemberUse>,
 }
 
 #[derive(Serialize)]
@@ -76,9 +81,16 @@ struct ShownMember {
     bit_size: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     discriminants: Vec<[String; 2]>,
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    sampled: Option<MemberUse>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartUse>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     members: Vec<ShownMember>,
 }
+
+/// What was sampled of rows, by their number.
+type Sampled<'a> = BTreeMap<usize, &'a RowUse>;
 
 /// Prints all of them as one object.
 pub(super) fn print(
@@ -87,7 +99,7 @@ pub(super) fn print(
     arguments: &LayoutArguments,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let types = found.iter().map(|one| shown(table, one, arguments.line)).collect();
+    let types = found.iter().map(|one| shown(table, one, arguments.line, &[])).collect();
     let file = arguments.file.display().to_string();
     let whole = ShownTypes { file, line: arguments.line, notes: table.notes(), types };
     serde_json::to_writer_pretty(&mut *out, &whole)?;
@@ -95,7 +107,9 @@ pub(super) fn print(
     Ok(())
 }
 
-fn shown<'a>(table: &TypeTable, found: &'a FoundType, line: u64) -> ShownType<'a> {
+/// A definition with what was sampled of its rows.
+pub(super) fn shown(table: &TypeTable, found: &FoundType, line: u64, rows: &[RowUse]) -> ShownType {
+    let sampled: Sampled<'_> = rows.iter().filter_map(|row| Some((row.row?, row))).collect();
     let id = table.resolved(found.id);
     let layout = table.layout(id, line);
     let language = table.unit(found.id).language;
@@ -103,12 +117,15 @@ fn shown<'a>(table: &TypeTable, found: &'a FoundType, line: u64) -> ShownType<'a
         name: table.full_name(found.id),
         keyword: table.keyword(id),
         language: word(language),
-        units: &found.units,
+        units: found.units.clone(),
         size: table.size_of(id),
         align: table.align_of(id),
         sums: layout.as_ref().map(|layout| sums(&layout.sums)),
-        members: layout.as_ref().map(|it| members(table, it, language)).unwrap_or_default(),
-        holes: layout.as_ref().map(holes).unwrap_or_default(),
+        members: layout
+            .as_ref()
+            .map(|it| members(table, it, language, &sampled))
+            .unwrap_or_default(),
+        holes: layout.as_ref().map(|it| holes(it, &sampled)).unwrap_or_default(),
         constants: constants(table, id),
         cut: layout.and_then(|layout| layout.cut),
     }
@@ -138,12 +155,15 @@ fn sums(sums: &LayoutSums) -> ShownSums {
     }
 }
 
-fn holes(layout: &ClassLayout) -> Vec<ShownHole> {
-    let hole = |row: &LayoutRow| match *row {
-        LayoutRow::Hole { offset, bytes, .. } => Some(ShownHole { offset, bytes }),
+fn holes(layout: &ClassLayout, sampled: &Sampled<'_>) -> Vec<ShownHole> {
+    let hole = |(number, row): (usize, &LayoutRow)| match *row {
+        LayoutRow::Hole { offset, bytes, .. } => {
+            let sampled = sampled.get(&number).map(|used| used.whole.clone());
+            Some(ShownHole { offset, bytes, sampled })
+        }
         _ => None,
     };
-    layout.rows.iter().filter_map(hole).collect()
+    layout.rows.iter().enumerate().filter_map(hole).collect()
 }
 
 fn constants(table: &TypeTable, id: TypeId) -> Vec<ShownConstant> {
@@ -156,12 +176,21 @@ fn constants(table: &TypeTable, id: TypeId) -> Vec<ShownConstant> {
 }
 
 /// Rows between `Open` and `Close` are the members of one.
-fn members(table: &TypeTable, layout: &ClassLayout, language: TypeLanguage) -> Vec<ShownMember> {
+fn members(
+    table: &TypeTable,
+    layout: &ClassLayout,
+    language: TypeLanguage,
+    sampled: &Sampled<'_>,
+) -> Vec<ShownMember> {
     let mut stack: Vec<Vec<ShownMember>> = vec![Vec::new()];
-    for row in &layout.rows {
+    for (number, row) in layout.rows.iter().enumerate() {
         match row {
             LayoutRow::Member(row) => {
-                let one = member(table, row, language, Vec::new());
+                let mut one = member(table, row, language, Vec::new());
+                if let Some(used) = sampled.get(&number) {
+                    one.sampled = Some(used.whole.clone());
+                    one.parts.clone_from(&used.parts);
+                }
                 if let Some(all) = stack.last_mut() {
                     all.push(one);
                 }
@@ -211,6 +240,8 @@ fn member(
             .iter()
             .map(|it| [it.first.to_string(), it.last.to_string()])
             .collect(),
+        sampled: None,
+        parts: Vec::new(),
         members,
     }
 }

@@ -47,9 +47,9 @@ fn units(units: &[String]) -> String {
     }
 }
 
-struct Printer<'t> {
-    table: &'t TypeTable,
-    language: TypeLanguage,
+pub(super) struct Printer<'t> {
+    pub(super) table: &'t TypeTable,
+    pub(super) language: TypeLanguage,
 }
 
 impl Printer<'_> {
@@ -62,6 +62,11 @@ impl Printer<'_> {
         for row in &layout.rows {
             self.row(row, layout.sums.line, out)?;
         }
+        self.end(layout, out)
+    }
+
+    /// What stands behind the members.
+    pub(super) fn end(&self, layout: &ClassLayout, out: &mut dyn Write) -> Result<()> {
         writeln!(out)?;
         for line in sums(&layout.sums) {
             writeln!(out, "{:STEP$}/* {line} */", "")?;
@@ -73,7 +78,8 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn head(&self, named: TypeId, id: TypeId) -> String {
+    /// What stands in front of the members.
+    pub(super) fn head(&self, named: TypeId, id: TypeId) -> String {
         let entry = self.table.get(id);
         let keyword = match &entry.kind {
             TypeKind::Composite(composite) if composite.has_variants => "enum",
@@ -111,7 +117,8 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn row(&self, row: &LayoutRow, line: u64, out: &mut dyn Write) -> Result<()> {
+    /// A row, with the lines around it.
+    pub(super) fn row(&self, row: &LayoutRow, line: u64, out: &mut dyn Write) -> Result<()> {
         let indent = |depth: usize| depth * STEP;
         match *row {
             LayoutRow::Member(member) => self.member(&member, out)?,
