@@ -23,6 +23,15 @@ struct vector { int length; float numbers[]; };
 struct context { long total; int (*compare)(const void *, const void *, void *); void *user; };
 struct limits { long least, most; };
 
+struct tower {
+    struct tower *below;
+    double score;
+    struct { struct tower *forward; unsigned long span; } level[];
+};
+struct chunk { unsigned long before, size; struct chunk *fd, *bk; };
+struct pair { struct pair *follow; long mark; };
+struct index { char *label; struct pair **halves[2]; unsigned long mask[2]; };
+
 static entry_t table[500];
 static struct bucket buckets[16];
 static struct { long hits; long visits[8]; } counters;
@@ -120,6 +129,59 @@ NOINLINE static float add(struct vector *v) {
     return sum;
 }
 
+#define LEVELS 6
+
+/* The compiler counts the level from one, so that what it adds begins before the array. */
+NOINLINE static unsigned long skip(const struct tower *at, double score) {
+    unsigned long rank = 0;
+    for (int i = LEVELS - 1; i >= 0; i--)
+        while (at->level[i].forward && at->level[i].forward->score < score) {
+            rank += at->level[i].span;
+            at = at->level[i].forward;
+        }
+    return rank;
+}
+
+NOINLINE static struct tower *raise_towers(int count) {
+    size_t bytes = sizeof(struct tower) + LEVELS * sizeof(((struct tower *)0)->level[0]);
+    printf("type struct tower %zu\nmember struct tower 0 8 below\n", bytes);
+    printf("member struct tower 8 8 score\n");
+    for (int i = 0; i < LEVELS; i++)
+        printf("member struct tower %d 8 forward\nmember struct tower %d 8 span\n", 16 + 16 * i, 24 + 16 * i);
+    struct tower *first = calloc(1, bytes), *last[LEVELS];
+    OBJECT(struct tower, first, bytes);
+    for (int i = 0; i < LEVELS; i++) last[i] = first;
+    for (int n = 1; n < count; n++) {
+        struct tower *it = calloc(1, bytes);
+        OBJECT(struct tower, it, bytes);
+        it->score = n;
+        for (int i = 0; i < LEVELS && n % (1 << i) == 0; i++) {
+            last[i]->level[i].forward = it;
+            last[i]->level[i].span = 1 << i;
+            last[i] = it;
+        }
+    }
+    return first;
+}
+
+/* What follows lies as many bytes behind as the chunk has: no index of an array. */
+NOINLINE static unsigned long neighbours(const struct chunk *at, const struct chunk *end) {
+    unsigned long sum = 0;
+    while (at < end) {
+        unsigned long bytes = at->size;
+        sum += ((const struct chunk *)((const char *)at + bytes))->size & 1;
+        at = (const struct chunk *)((const char *)at + bytes);
+    }
+    return sum;
+}
+
+NOINLINE static long find(const struct index *in, unsigned long mark) {
+    for (int half = 0; half < 2; half++)
+        for (const struct pair *it = in->halves[half][mark & in->mask[half]]; it; it = it->follow)
+            if (it->mark == (long)mark) return half;
+    return -1;
+}
+
 static int by_rank(const void *a, const void *b, void *user) {
     const struct item *const *x = a, *const *y = b;
     *(long *)user += 1;
@@ -176,7 +238,36 @@ int main(void) {
     OBJECT(struct vector, v, sizeof *v + 100 * sizeof(float));
     v->length = 100;
     for (int i = 0; i < 100; i++) v->numbers[i] = i;
+    TYPE(struct pair), TYPE(struct index), MEMBER(struct pair, follow), MEMBER(struct pair, mark);
+    MEMBER(struct index, label), MEMBER(struct index, halves), MEMBER(struct index, mask);
+    struct tower *towers = raise_towers(64);
+    TYPE(struct chunk), MEMBER(struct chunk, before), MEMBER(struct chunk, size);
+    MEMBER(struct chunk, fd), MEMBER(struct chunk, bk);
+    char *arena = calloc(1, 4096);
+    char *brim = arena;
+    for (; brim < arena + 4000; brim += ((struct chunk *)brim)->size) {
+        OBJECT(struct chunk, brim, sizeof(struct chunk));
+        ((struct chunk *)brim)->size = 16;
+        /* One of 16 bytes is followed by one of more. */
+        brim += 16;
+        OBJECT(struct chunk, brim, sizeof(struct chunk));
+        ((struct chunk *)brim)->size = 48;
+    }
+    OBJECT(struct chunk, brim, sizeof(struct chunk));
+    struct index *index = calloc(1, sizeof *index);
+    OBJECT(struct index, index, sizeof *index);
+    for (int half = 0; half < 2; half++) {
+        index->mask[half] = half ? 15 : 7;
+        index->halves[half] = calloc(index->mask[half] + 1, sizeof(struct pair *));
+    }
+    for (int i = 0; i < 100; i++) {
+        struct pair *it = calloc(1, sizeof *it), **bin = &index->halves[i & 1][i & index->mask[i & 1]];
+        OBJECT(struct pair, it, sizeof *it);
+        it->mark = i, it->follow = *bin, *bin = it;
+    }
     hash();
+    for (int i = 0; i < 100; i++) sink += skip(towers, i % 64) + find(index, i);
+    sink += neighbours((struct chunk *)arena, (struct chunk *)brim);
     for (int round = 0; round < 3; round++) {
         sink += walk(head) + ringed() + by_index(table, 500) + by_pointer(mine, mine + 300);
         scatter(mine, order, 300), scatter(table, order, 300);

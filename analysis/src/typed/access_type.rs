@@ -109,6 +109,8 @@ impl AccessType {
     ) -> AccessType {
         match object {
             None => AccessType { place: code, by: TypedBy::Code },
+            // Bytes can be anything.
+            Some(place) if code.is_bytes(types) => AccessType { place, by: TypedBy::Object },
             Some(place) if holds(types, place, code) => AccessType { place, by: TypedBy::Both },
             Some(place) => AccessType { place, by: TypedBy::Disagreement },
         }

@@ -14,6 +14,8 @@ pub(crate) struct TypedPointer {
     pub(crate) offset: i64,
     /// 0: exactly there. Else any multiple of this may be added.
     pub(crate) step: u64,
+    /// That is a variable: no others of its type lie beside it.
+    pub(crate) is_alone: bool,
 }
 
 impl TypedPointer {
@@ -27,7 +29,7 @@ impl TypedPointer {
     fn joined(self, other: TypedPointer) -> TypedPointer {
         let apart = self.offset.abs_diff(other.offset);
         let step = gcd(gcd(self.step, other.step), apart);
-        TypedPointer { step, ..self }
+        TypedPointer { step, is_alone: self.is_alone || other.is_alone, ..self }
     }
 }
 
@@ -173,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_walk_over_an_array_is_known_up_to_its_step() {
-        let start = FlowValue::pointing(TypedPointer { to: NODE, offset: 8, step: 0 });
+        let start =
+            FlowValue::pointing(TypedPointer { to: NODE, offset: 8, step: 0, is_alone: false });
         let next = start.with(&start.plus(24));
         let pointer = next.pointers().next().unwrap();
         assert_eq!((pointer.offset, pointer.step), (8, 24));
@@ -184,7 +187,8 @@ mod tests {
 
     #[test]
     fn nothing_joins_with_a_pointer() {
-        let pointer = FlowValue::pointing(TypedPointer { to: NODE, offset: 0, step: 0 });
+        let pointer =
+            FlowValue::pointing(TypedPointer { to: NODE, offset: 0, step: 0, is_alone: false });
         assert_eq!(pointer.with(&FlowValue::ZERO), pointer);
         assert_eq!(FlowValue::ZERO.with(&pointer), pointer);
         assert!(!pointer.with(&FlowValue::UNKNOWN).is_pointer());
@@ -194,7 +198,8 @@ mod tests {
     fn multiples_are_kept() {
         let index = FlowValue::UNKNOWN.times(3).times(8);
         assert_eq!(index.multiple, 24);
-        let base = FlowValue::pointing(TypedPointer { to: NODE, offset: 16, step: 0 });
+        let base =
+            FlowValue::pointing(TypedPointer { to: NODE, offset: 16, step: 0, is_alone: false });
         let sum = base.plus_multiple(index.multiple).pointers().next().unwrap();
         assert_eq!((sum.offset, sum.step), (16, 24));
         assert_eq!(FlowValue::UNKNOWN.plus(8).multiple, 1);

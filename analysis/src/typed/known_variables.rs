@@ -15,7 +15,12 @@ impl Transfer<'_> {
     /// To something by the type that stands behind names and qualifiers, so that
     /// `const T *` and `T *` are one.
     pub(super) fn pointer(&self, to: TypeId, offset: i64) -> TypedPointer {
-        TypedPointer { to: self.program.types.resolved(to), offset, step: 0 }
+        TypedPointer { to: self.program.types.resolved(to), offset, step: 0, is_alone: false }
+    }
+
+    /// Into a variable that lies in memory.
+    fn into_variable(&self, of: TypeId, offset: i64) -> TypedPointer {
+        TypedPointer { is_alone: true, ..self.pointer(of, offset) }
     }
 
     /// A pointer into a type as one into a part of that.
@@ -59,9 +64,10 @@ impl Transfer<'_> {
                     let to = self.pointee(variable.of, variable.first);
                     to.map(|to| self.pointer(to, offset.wrapping_neg()))
                 }
-                PlaceUse::Memory if value.frame.is_none() => {
+                // Of one in pieces the next lies elsewhere.
+                PlaceUse::Memory if value.frame.is_none() && variable.bytes.is_none() => {
                     let first = i64::try_from(variable.first).unwrap_or(0);
-                    Some(self.pointer(variable.of, first.wrapping_sub(offset)))
+                    Some(self.into_variable(variable.of, first.wrapping_sub(offset)))
                 }
                 PlaceUse::Memory | PlaceUse::Reference => None,
             };
@@ -129,7 +135,7 @@ impl Transfer<'_> {
             let within = at.wrapping_sub(start);
             let first = i64::try_from(variable.first).ok()?;
             let is_there = (0..bytes).contains(&within);
-            is_there.then(|| self.pointer(variable.of, first.wrapping_add(within)))
+            is_there.then(|| self.into_variable(variable.of, first.wrapping_add(within)))
         })
     }
 
@@ -156,7 +162,9 @@ impl Transfer<'_> {
         let size = self.program.types.size_of(variable.of).unwrap_or(0);
         let within = address.wrapping_sub(variable.start);
         match i64::try_from(within) {
-            Ok(offset) if within < size => FlowValue::pointing(self.pointer(variable.of, offset)),
+            Ok(offset) if within < size => {
+                FlowValue::pointing(self.into_variable(variable.of, offset))
+            }
             _ => FlowValue::UNKNOWN,
         }
     }

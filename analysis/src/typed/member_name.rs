@@ -39,6 +39,9 @@ pub(crate) fn is_alike(types: &TypeTable, a: TypeId, b: TypeId) -> bool {
 
 /// The member that a place is in: `table[].next`; empty: the type has none.
 pub(crate) fn member_name(types: &TypeTable, place: TypedPlace, bytes: u64) -> String {
+    if place.is_bytes(types) {
+        return "[bytes]".to_owned();
+    }
     if !matches!(types.get(place.of).kind, TypeKind::Composite(_)) {
         return String::new();
     }

@@ -3,7 +3,7 @@
 use super::flow_state::FlowState;
 use super::flow_value::{FlowValue, TypedPointer};
 use super::live_variables::LiveVariables;
-use super::typed_operand::{CountedFrom, TypedOperand};
+use super::typed_operand::{CountedFrom, TypedOperand, is_one_array};
 use crate::code::instruction_class::{reads, writes};
 use crate::code::written_registers::written;
 use iced_x86::{
@@ -27,6 +27,9 @@ const OF_CALLEE: [Register; 9] = [
 ];
 /// What a mask leaves of a pointer whose low bits tell something else.
 const LOWEST_MASK: i64 = -64;
+/// Frames that are aligned lie anywhere from where the stack was: they have
+/// places of their own, so far from the others.
+const ALIGNED_APART: i64 = 1 << 40;
 /// Places in a structure that are tried where one of them is meant.
 const MOST_TRIED: usize = 64;
 
@@ -106,7 +109,7 @@ impl<'p> Transfer<'p> {
             true => Vec::new(),
             false if is_written_out(instruction) => {
                 let (address, base) = self.address(instruction, state);
-                let bytes = size(instruction.memory_size());
+                let bytes = element(instruction.memory_size());
                 let access = OperandAddress { at: instruction.ip(), address, base, bytes };
                 vec![self.operand(access, state)]
             }
@@ -114,7 +117,7 @@ impl<'p> Transfer<'p> {
                 let operand = |it: &&UsedMemory| {
                     let base = it.base().full_register();
                     let address = state.get(base).plus(it.displacement().cast_signed());
-                    let (at, bytes) = (instruction.ip(), size(it.memory_size()));
+                    let (at, bytes) = (instruction.ip(), element(it.memory_size()));
                     self.operand(OperandAddress { at, address, base, bytes }, state)
                 };
                 accessed.iter().map(operand).collect()
@@ -180,14 +183,27 @@ impl<'p> Transfer<'p> {
         Some(self.pointer(to, 0))
     }
 
-    /// What all pointers lead to that lie where one into a structure may point.
+    /// What a pointer leads to that lies anywhere in steps from a place of a
+    /// structure: all of an array there, or else all that lie so do the same.
     fn any_pointee(&self, of: TypeId, pointer: TypedPointer) -> Option<TypeId> {
         let types = &self.program.types;
         let step = i64::try_from(pointer.step).ok().filter(|step| *step > 0)?;
+        if let Ok(here) = u64::try_from(pointer.offset)
+            && is_one_array(types, of, [here, here.saturating_add(pointer.step)])
+        {
+            return self.pointee(of, here);
+        }
         let first = u64::try_from(pointer.offset.rem_euclid(step)).ok()?;
         let size = types.size_of(of)?;
         let places = (first..size).step_by(usize::try_from(step).ok()?);
-        let mut found = places.take(MOST_TRIED).filter_map(|at| self.pointee(of, at));
+        let beyond = types.open_array(of).and_then(|array| {
+            // The first place behind the start of the array that lies so.
+            let from = i64::try_from(array.start.max(size)).ok()?;
+            let behind = (pointer.offset.wrapping_sub(from)).rem_euclid(step);
+            u64::try_from(from.checked_add(behind)?).ok()
+        });
+        let places = places.take(MOST_TRIED).chain(beyond);
+        let mut found = places.filter_map(|at| self.pointee(of, at));
         let one = found.next()?;
         found.all(|other| types.resolved(other) == types.resolved(one)).then_some(one)
     }
@@ -265,7 +281,7 @@ impl<'p> Transfer<'p> {
             Mnemonic::And if is_wide => Some(match constant(instruction, 1) {
                 Some(mask) if (LOWEST_MASK..0).contains(&mask) => {
                     let mut value = state.get(first);
-                    value.frame = None;
+                    value.frame = value.frame.map(|frame| frame.wrapping_sub(ALIGNED_APART));
                     value
                 }
                 _ => FlowValue::UNKNOWN,
@@ -397,6 +413,10 @@ fn is_conditional_move(mnemonic: Mnemonic) -> bool {
 
 fn size(size: MemorySize) -> u64 {
     size.size() as u64
+}
+
+fn element(size: MemorySize) -> u64 {
+    size.element_size() as u64
 }
 
 fn constant(instruction: &Instruction, operand: u32) -> Option<i64> {

@@ -2,12 +2,12 @@
 
 use super::flow_value::TypedPointer;
 use iced_x86::Register;
-use types::{TypeId, TypeKind, TypeTable};
+use types::{PathStep, TypeId, TypeKind, TypeTable};
 
 /// An operand in memory, and what it may point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TypedOperand {
-    /// Bytes that are accessed; 0: not known.
+    /// Bytes that are accessed, of several numbers at once those of one; 0: not known.
     pub(crate) bytes: u64,
     /// What its address points into; the first told comes first.
     pub(crate) pointers: Vec<TypedPointer>,
@@ -32,7 +32,8 @@ pub(crate) struct CountedFrom {
 pub(crate) struct TypedPlace {
     /// No array, typedef or qualifier.
     pub(crate) of: TypeId,
-    /// Bytes from its start; None: not known which.
+    /// Bytes from its start; None: not known which, or of a type of one byte that
+    /// more is accessed than that.
     pub(crate) offset: Option<u64>,
 }
 
@@ -44,13 +45,21 @@ struct Fitness {
     size: u64,
 }
 
+impl TypedPlace {
+    /// Whether no more is known than that bytes lie there.
+    pub(crate) fn is_bytes(self, types: &TypeTable) -> bool {
+        self.offset.is_none() && types.size_of(self.of) == Some(1)
+    }
+}
+
 impl TypedOperand {
     /// What is accessed. `distance`: bytes from the register that it counts
     /// from to the data address of a sample.
     pub(crate) fn place(&self, types: &TypeTable, distance: Option<i64>) -> Option<TypedPlace> {
         let counted = self.from.as_ref().zip(distance);
         let counted = counted.into_iter().flat_map(|(from, distance)| {
-            from.pointers.iter().map(move |pointer| pointer.moved(distance, 0))
+            let moved = from.pointers.iter().map(move |pointer| pointer.moved(distance, 0));
+            moved.filter(|pointer| self.is_index(types, *pointer))
         });
         let mut best: Option<(Fitness, TypedPlace)> = None;
         for pointer in counted.chain(self.pointers.iter().copied()) {
@@ -60,6 +69,20 @@ impl TypedOperand {
             }
         }
         best.map(|(_, place)| place)
+    }
+
+    /// Whether what is added to a register can be the index of an array that
+    /// a place lies in: what else is added leads to other things.
+    fn is_index(&self, types: &TypeTable, place: TypedPointer) -> bool {
+        let statically = self.pointers.iter().find(|pointer| pointer.to == place.to);
+        let Some(step) = statically.map(|pointer| pointer.step) else { return false };
+        let of = element(types, place.to);
+        if step == 0 || !matches!(types.get(of).kind, TypeKind::Composite(_)) {
+            return true;
+        }
+        let Ok(here) = u64::try_from(place.offset) else { return false };
+        let beside = [here.checked_add(step), here.checked_sub(step)];
+        beside.into_iter().flatten().any(|beside| is_one_array(types, of, [here, beside]))
     }
 }
 
@@ -80,11 +103,12 @@ fn settle(types: &TypeTable, pointer: TypedPointer, bytes: u64) -> Option<(Fitne
     }
     let size = types.size_of(of).filter(|size| *size > 0)?;
     let is_composite = matches!(kind, TypeKind::Composite(_));
-    // Bytes by which other things are accessed: their type is another.
-    if !is_composite && size == 1 && bytes > 1 {
+    if pointer.is_alone && types.size_of(pointer.to).is_some_and(|size| bytes > size) {
         return None;
     }
     let offset = match pointer.step {
+        // Bytes by which other things are accessed.
+        _ if size == 1 && bytes > 1 => None,
         0 => Some(exact(types, pointer, of, size)?),
         step => stepping(types, pointer, of, step)?,
     };
@@ -98,10 +122,13 @@ fn exact(types: &TypeTable, pointer: TypedPointer, of: TypeId, size: u64) -> Opt
     if (0..length).contains(&pointer.offset) {
         return u64::try_from(pointer.offset).ok();
     }
+    let whole = types.size_of(pointer.to).and_then(|size| i64::try_from(size).ok());
+    let is_within = whole.is_none_or(|whole| (0..whole).contains(&pointer.offset));
     // What is declared as an array has more of them, and numbers and
     // pointers that something points to mostly have.
     let is_composite = matches!(types.get(of).kind, TypeKind::Composite(_));
-    if pointer.to != of && types.resolved(pointer.to) != of || !is_composite {
+    let is_array = types.resolved(pointer.to) != of;
+    if (is_array || !is_composite) && (is_within || !pointer.is_alone) {
         return u64::try_from(pointer.offset.rem_euclid(length)).ok();
     }
     // An array at the end may go on.
@@ -119,7 +146,8 @@ fn stepping(
 ) -> Option<Option<u64>> {
     let size = types.size_of(of)?;
     if !matches!(types.get(of).kind, TypeKind::Composite(_)) {
-        return Some(Some(0));
+        // In smaller steps it points to other things.
+        return step.is_multiple_of(size).then_some(Some(0));
     }
     let length = i64::try_from(size).ok()?;
     if let Some(array) = types.open_array(of) {
@@ -135,6 +163,21 @@ fn stepping(
     }
     let whole = u64::try_from(pointer.offset.rem_euclid(length)).ok();
     Some(whole.filter(|_| step.is_multiple_of(size)))
+}
+
+/// Whether two places of a type are in elements of one array, or the same
+/// part of such.
+pub(super) fn is_one_array(types: &TypeTable, of: TypeId, places: [u64; 2]) -> bool {
+    let ways = places.map(|place| {
+        let mut found = types.member_at(of, place).paths;
+        for step in found.iter_mut().flat_map(|path| &mut path.steps) {
+            if let PathStep::Element(number) = step {
+                *number = 0;
+            }
+        }
+        found.into_iter().map(|path| (path.steps, path.rest)).collect::<Vec<_>>()
+    });
+    !ways[0].is_empty() && ways[0] == ways[1]
 }
 
 /// Arrays within each other.
