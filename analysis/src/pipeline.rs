@@ -7,6 +7,7 @@ use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::members::{Growth, Members, SampleShare};
+use crate::collect::time_order::{self, TimeOrder};
 use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
@@ -31,6 +32,7 @@ pub struct Pipeline {
     query: Query,
     lookup: Lookup,
     waiting: TwoRounds<SampleBatch>,
+    order: TimeOrder,
     members: Members,
     aggregates: Aggregates,
     counters: Counters,
@@ -62,6 +64,7 @@ impl Pipeline {
         Ok(Pipeline {
             lookup,
             waiting: TwoRounds::new(query.held_bytes),
+            order: TimeOrder::default(),
             members: Members::default(),
             aggregates: Aggregates::default(),
             counters: Counters::new(&query),
@@ -311,7 +314,10 @@ impl Pipeline {
         }
         if self.waiting.is_full() {
             let ready = self.waiting.make_room();
-            return self.count(ready, Patience::Over);
+            return match self.lookup.heap.is_apart {
+                true => self.count_until(Time(u64::MAX), ready),
+                false => self.count(ready, Patience::Over),
+            };
         }
         Ok(())
     }
@@ -344,11 +350,21 @@ impl Pipeline {
 
     /// Prepares for the events described so far.
     fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
-        self.counters.learn(&self.query, decoder, &mut self.lookup)
+        self.counters.learn(&self.query, decoder, &mut self.lookup)?;
+        if self.lookup.heap.is_apart {
+            let room = self.query.held_bytes;
+            self.waiting.widen(room.saturating_mul(time_order::MORE_ROOM));
+        }
+        Ok(())
     }
 
     fn end_round(&mut self, patience: Patience) -> Result<(), Error> {
         let ready = self.waiting.end_round();
+        if self.lookup.heap.is_apart {
+            self.end_round_by_time(ready, patience)?;
+            let ready = self.aggregates.end_round();
+            return self.count_aggregates(&ready);
+        }
         if self.query.needs_regions()
             && let Some(newest) = ready.samples.iter().map(|held| held.time).max()
         {
@@ -359,6 +375,36 @@ impl Pipeline {
         self.count(ready, patience)?;
         let ready = self.aggregates.end_round();
         self.count_aggregates(&ready)
+    }
+
+    /// The same where samples are counted in the order of time.
+    fn end_round_by_time(&mut self, ready: SampleBatch, patience: Patience) -> Result<(), Error> {
+        let reached = self.order.reached(&ready);
+        let reached = match patience {
+            Patience::Over if self.waiting.is_empty() => Time(u64::MAX),
+            Patience::Over | Patience::More => reached,
+        };
+        self.count_until(reached, ready)?;
+        if self.query.needs_regions() {
+            self.lookup.regions.forget(reached);
+        }
+        Ok(())
+    }
+
+    /// Counts samples up to a time, in its order; the others wait for a round more. None waits for
+    /// what is yet to come of its chain: it would be counted behind what happened since.
+    fn count_until(&mut self, reached: Time, mut ready: SampleBatch) -> Result<(), Error> {
+        for (held, own) in time_order::by_time(&ready) {
+            if held.time > reached {
+                self.waiting.next().push(*held, own);
+                continue;
+            }
+            self.counters.count(held, own, &mut self.lookup, &self.query)?;
+            self.counters.make_room()?;
+        }
+        ready.clear();
+        self.waiting.give_back(ready);
+        Ok(())
     }
 
     fn count(&mut self, mut ready: SampleBatch, patience: Patience) -> Result<(), Error> {

@@ -105,7 +105,11 @@ impl Counters {
                 Some(_) => WantedFields { heap: true, callers: true, ..wanted },
                 None => wanted,
             };
-            lookup.heap.is_told |= heap.is_some();
+            if heap.is_some() {
+                lookup.heap.is_told = true;
+                lookup.heap.is_of_some |= HeapEvent::is_of_some(description);
+                lookup.heap.is_apart |= HeapEvent::is_apart(description);
+            }
             let symbolizer = &mut lookup.symbolizer;
             symbolizer.sampled_with(&description.attr);
             let fields = FieldReader::new(description, decoder.features(), wanted);

@@ -73,14 +73,33 @@ pub(crate) enum HeapEvent {
 impl HeapEvent {
     /// What the samples of an event tell of; None: not of the heap.
     pub(crate) fn of(description: &EventDescription) -> Option<HeapEvent> {
-        let says = description.notes.iter().find_map(|text| note::value(text, "heap"));
-        says.filter(|how| *how == "exact")?;
+        how_told(description)?;
         match request(&description.title()) {
             "allocation" => Some(HeapEvent::Allocation),
             "release" => Some(HeapEvent::Release),
             _ => None,
         }
     }
+
+    /// Whether some blocks alone are told.
+    pub(crate) fn is_of_some(description: &EventDescription) -> bool {
+        how_told(description) == Some("sampled")
+    }
+
+    /// Whether the records came by a way of their own: beside those of accesses they have their
+    /// place by time alone.
+    pub(crate) fn is_apart(description: &EventDescription) -> bool {
+        says(description, "heap_order") == Some("time")
+    }
+}
+
+/// Which blocks the notes of an event of the heap say are told: all, `exact`, or `sampled`.
+fn how_told(description: &EventDescription) -> Option<&str> {
+    says(description, "heap").filter(|how| ["exact", "sampled"].contains(how))
+}
+
+fn says<'n>(description: &'n EventDescription, key: &str) -> Option<&'n str> {
+    description.notes.iter().find_map(|text| note::value(text, key))
 }
 
 /// By the names that types and the makers of CPUs have for such events.

@@ -115,7 +115,8 @@ impl CountedSample<'_> {
         if !lookup.heap.is_told {
             return Err(Lack::Heap);
         }
-        lookup.heap.find(self.held.pid(), address).copied().ok_or(Lack::NoBlock)
+        let lack = if lookup.heap.is_of_some { Lack::NoSampledBlock } else { Lack::NoBlock };
+        lookup.heap.find(self.held.pid(), address).copied().ok_or(lack)
     }
 
     /// What it tells of the heap, if it is of such an event.

@@ -35,6 +35,21 @@ impl<B: RoundBatch> TwoRounds<B> {
         &mut self.now
     }
 
+    /// Where one goes that was given and waits for a round more.
+    pub(crate) fn next(&mut self) -> &mut B {
+        &mut self.before
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.now.is_empty()
+    }
+
+    /// Has so much room from now on.
+    pub(crate) fn widen(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Whether some must go before their time, since they take more room than
     /// there is.
     pub(crate) fn is_full(&self) -> bool {

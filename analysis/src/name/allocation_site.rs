@@ -7,7 +7,9 @@ use record::AllocatorCall;
 use symbolizer::{Frame, Frames, Place};
 
 /// What routines of languages' own libraries begin with, as they are demangled.
-const RUNTIMES: [&str; 9] = [
+const RUNTIMES: [&str; 11] = [
+    "__rustc::",
+    "__rdl_",
     "std::",
     "core::",
     "alloc::",
@@ -91,6 +93,7 @@ mod tests {
             "std::vector<int, std::allocator<int> >::reserve(unsigned long)",
             "void std::vector<int>::_M_realloc_insert<int>(int&&)",
             "alloc::raw_vec::finish_grow",
+            "__rustc::__rdl_alloc",
             "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
         ] {
             assert!(asks_for_others(name), "{name}");

@@ -49,6 +49,8 @@ pub(crate) enum Lack {
     Heap,
     /// The address is in no block of the heap.
     NoBlock,
+    /// The same, where some blocks alone were told.
+    NoSampledBlock,
     /// The emulation was not told to classify misses, or did not this one.
     Class,
     /// The row is that of rows which were not kept.
@@ -101,6 +103,7 @@ impl Atom {
             Lack::Class => (15, 0),
             Lack::Heap => (16, 0),
             Lack::NoBlock => (17, 0),
+            Lack::NoSampledBlock => (18, 0),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -131,6 +134,7 @@ impl Atom {
             15 => Lack::Class,
             16 => Lack::Heap,
             17 => Lack::NoBlock,
+            18 => Lack::NoSampledBlock,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -194,6 +198,7 @@ mod tests {
             Lack::Class,
             Lack::Heap,
             Lack::NoBlock,
+            Lack::NoSampledBlock,
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

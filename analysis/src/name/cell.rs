@@ -97,6 +97,8 @@ pub enum MissingValue {
     Heap,
     /// The address is in no block of the heap.
     NoBlock,
+    /// The address is in no block that was sampled.
+    NoSampledBlock,
     /// Not all rows were kept; this is the one of all others.
     NotKept,
     /// What the instruction before accessed is not known.
@@ -118,6 +120,7 @@ impl fmt::Display for MissingValue {
             MissingValue::Class => f.write_str("not recorded; --classify exact"),
             MissingValue::Heap => f.write_str("not recorded; --heap"),
             MissingValue::NoBlock => f.write_str("not in the heap"),
+            MissingValue::NoSampledBlock => f.write_str("in no sampled block"),
             MissingValue::NotKept => f.write_str("rows not kept"),
             MissingValue::Before(reason) => f.write_str(reason),
             MissingValue::Name(unresolved) => f.write_str(&unresolved.reason),

@@ -14,6 +14,10 @@ const MOST_BLOCKS: usize = 8 << 20;
 pub(crate) struct HeapBlocks {
     /// Whether the stream has events of the heap.
     pub(crate) is_told: bool,
+    /// Whether these tell of some blocks alone.
+    pub(crate) is_of_some: bool,
+    /// Whether they have their place among samples by time alone.
+    pub(crate) is_apart: bool,
     processes: FxHashMap<Pid, BTreeMap<u64, HeapBlock>>,
     /// Blocks of all of them.
     live: usize,

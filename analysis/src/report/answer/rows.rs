@@ -203,6 +203,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
         Lack::Class => MissingValue::Class,
         Lack::Heap => MissingValue::Heap,
         Lack::NoBlock => MissingValue::NoBlock,
+        Lack::NoSampledBlock => MissingValue::NoSampledBlock,
         Lack::NotKept => MissingValue::NotKept,
         Lack::Before(why) => MissingValue::Before(why.text()),
         Lack::Name(reason) => MissingValue::Name(lookup.unresolved(reason)),
