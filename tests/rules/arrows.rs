@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hardmeter-c", &["hardmeter"]),
+    ("hardmeter-heap-preload", &["hardmeter-record"]),
     (
         "hardmeter-ebs-cli",
         &[

@@ -8,6 +8,7 @@ const TOP: &[&str] = &[
     "daemon",
     "emulator",
     "latency",
+    "heap-preload",
     "symbolizer",
     "types",
     "analysis",

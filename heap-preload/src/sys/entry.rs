@@ -1,0 +1,20 @@
+//! Where a function of the allocator was called.
+
+/// What `hooks` leaves on the stack of a call that takes the slow way.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Entry {
+    pub(super) first: u64,
+    pub(super) second: u64,
+    pub(super) third: u64,
+    /// As they were when the function was entered, `record::heap_log::REGISTERS`.
+    pub(super) registers: [u64; 8],
+}
+
+impl Entry {
+    /// What the stack pointer was: the return address is there.
+    pub(super) fn sp(&self) -> u64 {
+        let [_, sp, ..] = self.registers;
+        sp
+    }
+}

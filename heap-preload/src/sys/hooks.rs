@@ -1,0 +1,123 @@
+//! The functions that programs call. What is not sampled goes on to the allocator by a jump: it
+//! sees its caller's stack and registers, and so does whoever profiles it.
+
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+
+use super::real::{
+    ALIGNED_ALLOC, CALLOC, FREE, MALLOC, MEMALIGN, POSIX_MEMALIGN, PVALLOC, REALLOC, VALLOC,
+};
+use super::slow::{self, LIVE};
+use crate::live::{FACTOR, FILTER_SHIFT};
+
+/// A function of C by what judges its calls, in assembly: on to `real`, or to label 2 and there to
+/// `slow`, with an `Entry` and an aligned stack.
+macro_rules! hook {
+    (
+        $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $real:path, $slow:path,
+        [$($judge:expr),+] $(, $live:path)?
+    ) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            naked_asm!(
+                ".cfi_startproc",
+                "3:",
+                $($judge,)+
+                "jmp qword ptr [rip + {real}]",
+                "2:",
+                "lea rsp, [rsp - 88]",
+                ".cfi_adjust_cfa_offset 88",
+                "mov qword ptr [rsp], rdi",
+                "mov qword ptr [rsp + 8], rsi",
+                "mov qword ptr [rsp + 16], rdx",
+                "lea rax, [rip + 3b]",
+                "mov qword ptr [rsp + 24], rax",
+                "lea rax, [rsp + 88]",
+                "mov qword ptr [rsp + 32], rax",
+                "mov qword ptr [rsp + 40], rbp",
+                "mov qword ptr [rsp + 48], rbx",
+                "mov qword ptr [rsp + 56], r12",
+                "mov qword ptr [rsp + 64], r13",
+                "mov qword ptr [rsp + 72], r14",
+                "mov qword ptr [rsp + 80], r15",
+                "mov rdi, rsp",
+                "call {slow}",
+                "lea rsp, [rsp + 88]",
+                ".cfi_adjust_cfa_offset -88",
+                "ret",
+                ".cfi_endproc",
+                real = sym $real,
+                slow = sym $slow,
+                $(
+                    live = sym $live,
+                    factor = const FACTOR,
+                    shift = const FILTER_SHIFT,
+                )?
+            )
+        }
+    };
+}
+
+/// Counts down by the bytes in a register, where more than these are left.
+macro_rules! count_down {
+    ($bytes:literal) => {
+        concat!(
+            "mov r11, qword ptr [rip + hardmeter_heap_thread@GOTTPOFF]\n",
+            "mov r10, qword ptr fs:[r11]\n",
+            "cmp r10, ",
+            $bytes,
+            "\n",
+            "jbe 2f\n",
+            "sub r10, ",
+            $bytes,
+            "\n",
+            "mov qword ptr fs:[r11], r10\n",
+        )
+    };
+}
+
+/// A block in rdi that may have been told of takes the slow way, as `LiveBlocks::may_hold`.
+macro_rules! look_up {
+    () => {
+        concat!(
+            "mov rax, rdi\n",
+            "shr rax, 4\n",
+            "movabs r11, {factor}\n",
+            "imul rax, r11\n",
+            "shr rax, {shift}\n",
+            "lea r11, [rip + {live}]\n",
+            "cmp byte ptr [r11 + rax], 0\n",
+            "jne 2f\n",
+        )
+    };
+}
+
+hook!(malloc(bytes: usize) -> *mut c_void, MALLOC, slow::malloc, [count_down!("rdi")]);
+hook!(valloc(bytes: usize) -> *mut c_void, VALLOC, slow::valloc, [count_down!("rdi")]);
+hook!(pvalloc(bytes: usize) -> *mut c_void, PVALLOC, slow::pvalloc, [count_down!("rdi")]);
+hook!(
+    aligned_alloc(align: usize, bytes: usize) -> *mut c_void,
+    ALIGNED_ALLOC, slow::aligned_alloc, [count_down!("rsi")]
+);
+hook!(
+    memalign(align: usize, bytes: usize) -> *mut c_void,
+    MEMALIGN, slow::memalign, [count_down!("rsi")]
+);
+hook!(
+    posix_memalign(into: *mut *mut c_void, align: usize, bytes: usize) -> c_int,
+    POSIX_MEMALIGN, slow::posix_memalign, [count_down!("rdx")]
+);
+hook!(
+    calloc(items: usize, bytes: usize) -> *mut c_void, CALLOC, slow::calloc,
+    ["mov rax, rdi", "mul rsi", "jo 2f", count_down!("rax")]
+);
+hook!(
+    free(block: *mut c_void) -> (), FREE, slow::free, [look_up!()],
+    LIVE
+);
+hook!(
+    realloc(block: *mut c_void, bytes: usize) -> *mut c_void, REALLOC, slow::realloc,
+    [look_up!(), count_down!("rsi")],
+    LIVE
+);

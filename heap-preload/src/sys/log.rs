@@ -1,0 +1,218 @@
+//! The memory that the session made, and what is written there.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use record::heap_log::{
+    ATTACHED, BEGUN, KEPT_FREE, LONGEST, MADE, NUMBER, RATE, READ, SLOT, SLOTS, STACK, STOPPED,
+    WORDS, slot,
+};
+use record::{AllocatorCall, Cpu, HeapLogRecord, Pid, Task, Tid, Time};
+
+use super::entry::Entry;
+
+/// The words; null: there are none.
+static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+/// 1: it was looked for.
+static LOOKED: AtomicU32 = AtomicU32::new(0);
+/// 1: whoever reads has not come for long, and nobody waits any more.
+static UNREAD: AtomicU32 = AtomicU32::new(0);
+
+/// Milliseconds that a call waits for room at most, where every block is told.
+const PATIENCE: u32 = 2000;
+const PAGE: u64 = 4096;
+
+/// What a call did.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) call: AllocatorCall,
+    pub(super) address: u64,
+    pub(super) size: u64,
+    pub(super) old: u64,
+    /// When it began; None: when it is written.
+    pub(super) began: Option<u64>,
+}
+
+impl Told {
+    pub(super) fn release(block: u64) -> Told {
+        Told { call: AllocatorCall::Release, address: block, size: 0, old: block, began: None }
+    }
+}
+
+fn words() -> Option<&'static [AtomicU64]> {
+    let start = LOG.load(Ordering::Acquire);
+    // SAFETY: mapped by `take` for good, as many words; those who write there store words whole,
+    // but for copies of stacks, which nobody here reads.
+    (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, WORDS) })
+}
+
+/// Bytes for each sample; None: nothing is sampled.
+#[inline]
+pub(super) fn rate() -> Option<u64> {
+    let words = words()?;
+    (word(words, STOPPED).load(Ordering::Relaxed) == 0)
+        .then(|| word(words, RATE).load(Ordering::Relaxed))
+}
+
+/// Whether there never will be a sample any more.
+pub(super) fn is_over() -> bool {
+    LOOKED.load(Ordering::Relaxed) != 0
+}
+
+/// From now on this is where samples go; None: there are none.
+pub(super) fn take(mapped: Option<*mut AtomicU64>) {
+    if let Some(start) = mapped {
+        LOG.store(start, Ordering::Release);
+        if let Some(words) = words() {
+            word(words, ATTACHED).fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    LOOKED.store(1, Ordering::Release);
+}
+
+/// `index` is one of `record::heap_log`.
+fn word(words: &[AtomicU64], index: usize) -> &AtomicU64 {
+    words.get(index).unwrap_or(&NOWHERE)
+}
+
+static NOWHERE: AtomicU64 = AtomicU64::new(0);
+
+/// CLOCK_MONOTONIC, nanoseconds.
+pub(super) fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes into `time`.
+    let _always_works = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec.unsigned_abs().wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec.unsigned_abs())
+}
+
+/// What the allocator left there is the caller's to see.
+pub(super) fn keeping_errno(act: impl FnOnce()) {
+    // SAFETY: takes nothing.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: the thread's own.
+    let before: c_int = unsafe { place.read() };
+    act();
+    // SAFETY: as above.
+    unsafe { place.write(before) };
+}
+
+/// Writes a record, if there is room; it is counted all the same. `whole`: it is not to be counted
+/// alone.
+pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
+    let Some(words) = words() else { return };
+    let is_release = told.call == AllocatorCall::Release;
+    word(words, MADE + usize::from(is_release)).fetch_add(1, Ordering::Relaxed);
+    let bytes = match is_release {
+        true => 0,
+        false => word(words, STACK).load(Ordering::Relaxed),
+    };
+    let most = (LONGEST - 1) * SLOT * size_of::<u64>();
+    let bytes = usize::try_from(bytes).unwrap_or(most).min(most) & !7;
+    let slots = 1 + bytes.div_ceil(SLOT * size_of::<u64>());
+    let number = match whole {
+        true => take_slots(words, slots as u64, is_release),
+        false => None,
+    };
+    let Some(number) = number else { return };
+    let stack = copy_stack(words, number, entry.sp(), bytes) / size_of::<u64>();
+    let time = now();
+    // SAFETY: both take nothing, and always work.
+    let pid = unsafe { libc::getpid() };
+    // SAFETY: as above.
+    let tid = unsafe { libc::gettid() };
+    // SAFETY: as above.
+    let cpu = unsafe { libc::sched_getcpu() };
+    let record = HeapLogRecord {
+        time: Time(time),
+        task: Task { pid: Pid(pid), tid: Tid(tid) },
+        cpu: Cpu(cpu.unsigned_abs()),
+        call: told.call,
+        slots,
+        stack,
+        address: told.address,
+        size: told.size,
+        old: told.old,
+        began: Time(told.began.unwrap_or(time)),
+        registers: entry.registers,
+    };
+    let at = slot(number);
+    for (index, value) in record.encode().into_iter().enumerate().skip(NUMBER + 1) {
+        word(words, at + index).store(value, Ordering::Relaxed);
+    }
+    word(words, at + NUMBER).store(number.wrapping_add(1), Ordering::Release);
+}
+
+/// The number of the first of so many slots that nobody else writes: allocations leave the last
+/// ones to releases. Where every block is told a call waits for room, as long as somebody reads.
+fn take_slots(words: &[AtomicU64], slots: u64, is_release: bool) -> Option<u64> {
+    let most = if is_release { SLOTS } else { SLOTS - KEPT_FREE } as u64;
+    let has_room = |begun: u64| {
+        let read = word(words, READ).load(Ordering::Acquire);
+        let used = begun.wrapping_sub(read).checked_add(slots)?;
+        (used <= most).then(|| begun.wrapping_add(slots))
+    };
+    let take =
+        || word(words, BEGUN).fetch_update(Ordering::AcqRel, Ordering::Relaxed, has_room).ok();
+    if let Some(number) = take() {
+        UNREAD.store(0, Ordering::Relaxed);
+        return Some(number);
+    }
+    if rate()? > 1 || UNREAD.load(Ordering::Relaxed) != 0 {
+        return None;
+    }
+    for _ in 0..PATIENCE {
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        let none: *mut libc::timespec = ptr::null_mut();
+        // SAFETY: reads `pause`; it may end early. Not nanosleep(3), where a thread may be
+        // cancelled: malloc(3) is no such place.
+        let _early = unsafe { libc::syscall(libc::SYS_nanosleep, &raw const pause, none) };
+        if let Some(number) = take() {
+            return Some(number);
+        }
+        rate()?;
+    }
+    UNREAD.store(1, Ordering::Relaxed);
+    None
+}
+
+/// Copies the stack from `sp` up, as much of `bytes` as there is: how much, a multiple of 8.
+fn copy_stack(words: &[AtomicU64], number: u64, sp: u64, bytes: usize) -> usize {
+    // In pages: what is not there costs no more than itself.
+    const PARTS: usize = LONGEST * SLOT * size_of::<u64>() / 4096 + 2;
+    let mut remote = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; PARTS];
+    let (mut parts, mut at, mut left) = (0, sp, bytes as u64);
+    for part in &mut remote {
+        let length = (PAGE - at % PAGE).min(left);
+        if length == 0 {
+            break;
+        }
+        *part = iovec(at, length);
+        at = at.wrapping_add(length);
+        left -= length;
+        parts += 1;
+    }
+    if parts == 0 {
+        return 0;
+    }
+    // Behind the first slot, and where the last one ends at the first.
+    let first = slot(number.wrapping_add(1));
+    let room = ((WORDS - first) * size_of::<u64>()).min(bytes);
+    let address = |word: usize| words.as_ptr().wrapping_add(word).addr() as u64;
+    let local =
+        [iovec(address(first), room as u64), iovec(address(slot(0)), (bytes - room) as u64)];
+    // SAFETY: writes the slots that `number` gave to this call; reads what is there, and gives less
+    // where nothing is.
+    let copied = unsafe {
+        libc::process_vm_readv(libc::getpid(), local.as_ptr(), 2, remote.as_ptr(), parts, 0)
+    };
+    usize::try_from(copied).unwrap_or(0).min(bytes) & !7
+}
+
+fn iovec(at: u64, length: u64) -> libc::iovec {
+    let base = usize::try_from(at).unwrap_or(0);
+    libc::iovec {
+        iov_base: ptr::with_exposed_provenance_mut::<c_void>(base),
+        iov_len: usize::try_from(length).unwrap_or(0),
+    }
+}
