@@ -25,7 +25,12 @@ pub fn open(
     settings: SessionSettings,
 ) -> Result<Box<dyn Sampling>, SamplerError> {
     Ok(match source::plan(request, choice, model, facts)? {
-        Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
+        Chosen::Kernel(mut plan) => {
+            if let Some(heap) = &settings.heap {
+                sampling::heap::add(&mut plan, heap)?;
+            }
+            Box::new(Session::open(plan, settings)?)
+        }
         Chosen::Emulated(plan) => {
             Box::new(EmulatedSession::open(plan, settings, &program_rules())?)
         }

@@ -55,6 +55,7 @@
 //! | [`emulated`] | sessions of the emulated PMU |
 //! | [`remote`] | sessions that a daemon runs, and what is said to it |
 //! | [`regions`] | parts of a run that programs mark themselves |
+//! | [`heap`] | blocks that programs tell of, natively |
 //! | `ring` | draining a ring buffer, whoever fills it |
 //! | `spelling` | names that are like a mistyped one |
 //! | [`sys`] | system calls and mapped memory: the only unsafe code |
@@ -64,6 +65,7 @@ pub mod counting;
 pub mod emulated;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+pub mod heap;
 pub mod in_kernel;
 pub mod machine;
 pub mod metrics;
@@ -80,6 +82,7 @@ mod spelling;
 pub mod sys;
 
 pub use catalogue::promises::Promises;
+pub use heap::HeapSettings;
 pub use in_kernel::Unloadable;
 pub use machine::{cgroup::Cgroup, facts::Facts};
 pub use plan::refusal::Refusal;

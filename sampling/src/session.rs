@@ -11,6 +11,7 @@ mod cutoff;
 pub(crate) mod error;
 pub(crate) mod event_set;
 mod finish;
+mod heap;
 mod in_kernel;
 pub mod interval;
 pub mod kernel;
@@ -44,6 +45,7 @@ use std::time::{Duration, Instant};
 use record::{Pid, Tid};
 use rustix::process::{PidfdFlags, pidfd_open};
 
+use crate::heap::{HeapLog, HeapSampler};
 use crate::machine::open_files;
 use crate::machine::pidfd::is_alive;
 use crate::regions::RegionLog;
@@ -120,6 +122,8 @@ pub struct Session {
     /// The same for what a count is of; None: all samples.
     meant: Vec<Option<Meant>>,
     regions: Option<RegionLog>,
+    heap: Option<HeapLog>,
+    heap_sampler: HeapSampler,
     last_notes: Vec<String>,
     outbox: Outbox,
     ledger: Ledger,
@@ -193,11 +197,15 @@ impl Session {
         let kernel_list = kernel_list(&plan, &settings, &mut notes);
         let regions = settings.regions.then(RegionLog::create).transpose();
         let regions = regions.map_err(SessionError::system("memfd_create"))?;
-        let variable = regions.as_ref().map(RegionLog::variable);
+        let heap = settings.heap.clone().map(HeapLog::create).transpose();
+        let heap = heap.map_err(SessionError::system("memfd_create"))?;
+        let mut variables: Vec<_> = regions.iter().map(RegionLog::variable).collect();
+        variables.extend(heap.iter().flat_map(HeapLog::variables));
+        notes.extend(heap.as_ref().and_then(heap::begun));
         let command = match plan.target {
             Target::Command if entered.is_some() => entered,
             Target::Command if settings.held.is_some() => None,
-            Target::Command => Some(Command::hold_with(&settings.command, variable.as_deref())?),
+            Target::Command => Some(Command::hold_with(&settings.command, &variables)?),
             Target::Process(_) | Target::System | Target::Cgroup => None,
         };
         // After the fork: the command keeps the limit it was given.
@@ -294,6 +302,8 @@ impl Session {
             outbox: Outbox::new(ledger.by_event.len()),
             attrs,
             regions,
+            heap,
+            heap_sampler: HeapSampler::default(),
             last_notes: Vec::new(),
             given_up,
             settings,
@@ -361,6 +371,7 @@ impl Session {
         }
         self.sets.iter().for_each(EventSet::disable);
         self.programs.stop();
+        self.heap.iter().for_each(HeapLog::stop);
         self.stopped = Some(self.started.map_or(Duration::ZERO, |at| at.elapsed()));
     }
 

@@ -30,7 +30,9 @@ fn runs(test: &str, compiler: &str) -> bool {
 /// Records every store of a program, and compares.
 fn compare(scene: &Scene, build: &str) {
     scene.shell(build).success();
-    let run = scene.run("ebs -u -t memory_stores -i 1 --heap -o h.data ./heap").success();
+    let run = scene
+        .run("ebs -u -t memory_stores -i 1 --source emulated --heap -o h.data ./heap")
+        .success();
     for account in Account::each_of_stream(&scene.path("h.data")) {
         assert_eq!(account.count("kernel"), account.count("delivered") + account.lost());
     }
@@ -99,6 +101,7 @@ fn what_is_not_recorded_is_told() {
     let rows = found(&scene, "alloc");
     let only: Vec<&String> = rows.keys().collect();
     assert_eq!(only, ["[not recorded; --heap]"]);
-    let refused = scene.run("ebs -u -t memory_stores --heap --burst 1k/10k ./heap");
+    let refused =
+        scene.run("ebs -u -t memory_stores --source emulated --heap --burst 1k/10k ./heap");
     refused.refused(2, &["--heap", "leave --burst out"]);
 }

@@ -68,6 +68,7 @@ mod memlat;
 /// Why misses of an emulated cache are some.
 mod miss_classes;
 /// Names that outlive what they come from.
+mod native_heap;
 mod outlived;
 /// Types of a CPU's PMU, where there is one and where not.
 mod pmu;

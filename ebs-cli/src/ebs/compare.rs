@@ -167,7 +167,6 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
         (arguments.user, "-u"),
         (arguments.kernel, "-k"),
         (arguments.emulation.prefetch, "--prefetch"),
-        (arguments.emulation.heap, "--heap"),
     ] {
         if is_set {
             words.push(word.into());
@@ -182,5 +181,10 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     arguments.emulation.burst.iter().for_each(|it| add("--burst", it));
     arguments.emulation.classify.iter().for_each(|it| add("--classify", it));
     arguments.emulation.layouts.iter().for_each(|it| add("--layout", &it.to_string()));
+    // A value behind a space would be the command.
+    words.extend(arguments.emulation.heap.iter().map(|it| match it.as_str() {
+        "" => "--heap".into(),
+        bytes => format!("--heap={bytes}").into(),
+    }));
     Ok(words)
 }

@@ -13,6 +13,7 @@ pub mod cut_short;
 mod foreground;
 pub mod last_line;
 pub mod output;
+mod preloaded;
 mod serving;
 mod steering;
 #[allow(unsafe_code, reason = "descriptors that are known by number alone")]
@@ -280,13 +281,15 @@ fn open_for(job: &SampleJob, facts: &Facts, entered: Option<Command>) -> Result<
     let begins_paused = job.steering.begin != Beginning::AtOnce;
     let own = || {
         let (command, settings) = (job.command.clone(), SessionSettings::of(&asked));
-        let settings = SessionSettings { command, begins_paused, ..settings };
+        let heap = preloaded::settings(job, &asked.request);
+        let settings = SessionSettings { command, begins_paused, heap, ..settings };
         match entered {
             None => open_here(job, facts, settings),
             Some(command) => open_entered(job, facts, settings, command),
         }
     };
-    let mut session = serving::open(&job.serving, &asked, &job.command, own)?;
+    let serving = preloaded::serving(job)?;
+    let mut session = serving::open(serving, &asked, &job.command, own)?;
     if job.steering.may_pause() {
         // As it is: whoever cannot pause says so before the target runs.
         session.set_counting(!begins_paused)?;
@@ -334,6 +337,7 @@ fn open_entered(
 ) -> Result<Box<dyn Sampling>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     match source::plan(&job.asked.request, choice, model, facts)? {
+        Chosen::Kernel(_) if settings.heap.is_some() => bail!(preloaded::ENTERED),
         Chosen::Kernel(plan) => Ok(Box::new(Session::open_entered(plan, settings, command)?)),
         Chosen::Emulated(_) => bail!("the emulated PMU watches no address: say --source pmu"),
     }

@@ -26,6 +26,9 @@ pub enum SampleSource {
     /// A model of caches and TLBs that the program's instructions run
     /// through: no hardware counts anything.
     Emulated,
+    /// A library of ours that the program was started with: it tells of
+    /// itself.
+    Preloaded,
 }
 
 /// What the instruction pointer is.
@@ -154,6 +157,7 @@ words!(SampleSource {
     SampleSource::Ibs => "ibs",
     SampleSource::Counter => "counter",
     SampleSource::Emulated => "emulated",
+    SampleSource::Preloaded => "preloaded",
 });
 words!(IpPromise {
     IpPromise::Causing => "causing-instruction",

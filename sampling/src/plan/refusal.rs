@@ -47,7 +47,7 @@ pub enum Refusal {
     EmulatedClasses { why: String },
     /// Blocks of the heap cannot be told with what else was asked for.
     #[error("--heap: {why}")]
-    EmulatedHeap { why: String },
+    Heap { why: String },
     /// Objects that the model cannot have elsewhere.
     #[error("--layout: {why}")]
     EmulatedLayouts { why: String },
@@ -339,7 +339,7 @@ impl Refusal {
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
             | Refusal::EmulatedClasses { .. }
-            | Refusal::EmulatedHeap { .. }
+            | Refusal::Heap { .. }
             | Refusal::EmulatedLayouts { .. }
             | Refusal::EmulatedCallers { .. }
             | Refusal::CountedCallers { .. }

@@ -48,7 +48,10 @@ fn why_not_drawn(source: SampleSource) -> Option<&'static str> {
         SampleSource::Pebs | SampleSource::Counter => {
             Some("the kernel forgets what it has counted of an interval that is changed")
         }
-        SampleSource::Ibs | SampleSource::KernelTimer | SampleSource::Emulated => None,
+        SampleSource::Ibs
+        | SampleSource::KernelTimer
+        | SampleSource::Emulated
+        | SampleSource::Preloaded => None,
     }
 }
 

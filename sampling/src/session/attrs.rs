@@ -4,6 +4,7 @@ use record::attr::SamplingRate;
 use record::{Attr, AttrFlags, EventType, SampleType};
 
 use crate::catalogue::promises::SampleSource;
+use crate::heap;
 use crate::in_kernel::InKernel;
 use crate::{Fallback, Plan, PlannedEvent, Target};
 
@@ -74,6 +75,9 @@ impl Attrs {
     /// sample before the program runs (bpf_overflow_handler(),
     /// kernel/events/core.c).
     pub(super) fn opened(&self, event: &PlannedEvent) -> Attr {
+        if let Some(dummy) = heap::opened(event) {
+            return dummy;
+        }
         let mut attr = event.attr.clone();
         if self.seen_first && !event.carrier && event.promises.source == SampleSource::Pebs {
             attr.flags.remove(AttrFlags::WATERMARK);

@@ -146,14 +146,11 @@ impl Command {
     /// refused here, before anything is written in its name; execve(2) has
     /// the last word in [`release`](Command::release).
     pub fn hold(words: &[OsString]) -> Result<Command, CommandError> {
-        Command::hold_with(words, None)
+        Command::hold_with(words, &[])
     }
 
-    /// The same, with one more `NAME=VALUE` in its environment.
-    pub fn hold_with(
-        words: &[OsString],
-        variable: Option<&OsStr>,
-    ) -> Result<Command, CommandError> {
+    /// The same, with more `NAME=VALUE` in its environment.
+    pub fn hold_with(words: &[OsString], variables: &[OsString]) -> Result<Command, CommandError> {
         let (first, _) = words.split_first().ok_or(CommandError::Empty)?;
         let arguments = words.iter().map(|w| c_string(w)).collect::<Result<Vec<_>, _>>()?;
         let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
@@ -170,7 +167,7 @@ impl Command {
             Some(_) => {}
         }
         let changes_user = files.iter().find_map(|file| file.changes_user).unwrap_or(false);
-        let image = ExecImage::new(candidates, arguments, variable.map(environment).transpose()?);
+        let image = ExecImage::new(candidates, arguments, environment(variables)?);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
             .map(|(pid, pidfd, leave, failure)| Command {
@@ -340,16 +337,20 @@ fn c_string(word: &OsStr) -> Result<CString, CommandError> {
 }
 
 /// Ours, with a variable in place of one of its name.
-fn environment(variable: &OsStr) -> Result<Vec<CString>, CommandError> {
-    let name = |of: &OsStr| of.as_bytes().split(|byte| *byte == b'=').next().map(<[u8]>::to_vec);
-    let own =
-        std::env::vars_os().filter(|(own, _)| Some(own.as_bytes().to_vec()) != name(variable));
+fn environment(variables: &[OsString]) -> Result<Option<Vec<CString>>, CommandError> {
+    if variables.is_empty() {
+        return Ok(None);
+    }
+    let name = |of: &OsString| of.as_bytes().split(|byte| *byte == b'=').next().map(<[u8]>::to_vec);
+    let names: Vec<_> = variables.iter().filter_map(name).collect();
+    let own = std::env::vars_os().filter(|(own, _)| !names.contains(&own.as_bytes().to_vec()));
     let own = own.map(|(mut both, value)| {
         both.push("=");
         both.push(value);
         both
     });
-    own.chain([variable.to_owned()]).map(|both| c_string(&both)).collect()
+    let all = own.chain(variables.iter().cloned()).map(|both| c_string(&both));
+    all.collect::<Result<_, _>>().map(Some)
 }
 
 /// The first of the files that are there and may be executed.

@@ -64,6 +64,7 @@ impl Session {
         self.book_uncovered(&totals);
         self.write_ending(sink)?;
         self.last_notes.extend(self.regions.as_ref().and_then(|log| told(log.account())));
+        self.last_notes.extend(self.heap.as_ref().and_then(super::heap::ended));
         self.sets.clear();
         self.rings.clear();
         if let Some(error) = self.programs.failure() {
@@ -140,7 +141,10 @@ impl Session {
                 said.events = said.events.max(witness::whole(&total).unwrap_or(0));
             }
             self.programs.account(place, &mut said, &mut ledger);
-            let lost = ledger.tail_known.then_some(total.counts.lost);
+            let mut lost = ledger.tail_known.then_some(total.counts.lost);
+            if let Some(told) = self.heap_account(event) {
+                (said.events, said.kernel, lost) = (told.made, Some(told.made), Some(told.lost));
+            }
             ledger.settle(place, said, lost);
         }
         if counts_lost(&self.attrs.side) {

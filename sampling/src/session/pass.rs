@@ -121,6 +121,9 @@ impl Session {
             result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
         }
         pass.side += self.tell_suspected() + self.tell_regions();
+        let heap = self.tell_heap();
+        pass.samples += heap.samples;
+        result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
         if !aggregates.is_empty() {
             // Nothing waits for longer than an interval.
             result = result.and(self.pass_counted(sink, true, &mut pass));
@@ -128,7 +131,8 @@ impl Session {
         }
         let is_last = self.stopped.is_some();
         result = result.and(self.pass_counted(sink, is_last, &mut pass));
-        if pass.samples + pass.side > 0 {
+        // A record that comes later than those behind it is of the same round.
+        if pass.samples + pass.side > 0 && heap.is_whole {
             write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
         }
         pass.limit_reached = self.limit_reached();

@@ -10,7 +10,7 @@ use record::{Pid, Tid};
 
 use crate::session::attach::Effort;
 use crate::session::synthesize::Sight;
-use crate::{Cgroup, Job};
+use crate::{Cgroup, HeapSettings, Job};
 
 /// What a session is told beside its plan.
 #[derive(Clone, Debug)]
@@ -49,6 +49,9 @@ pub struct SessionSettings {
     pub effort: Effort,
     /// A log of regions is made, which a command finds in its environment.
     pub regions: bool,
+    /// A command tells of its heap, as events that
+    /// [`heap::add`](crate::heap::add) has planned.
+    pub heap: Option<HeapSettings>,
     /// Where /proc is: `/`.
     pub root: PathBuf,
 }
@@ -84,6 +87,7 @@ impl Default for SessionSettings {
             kernel_symbols: false,
             effort: Effort::default(),
             regions: false,
+            heap: None,
             root: "/".into(),
         }
     }

@@ -51,8 +51,11 @@ impl Session {
         timeout: Duration,
         extra: &[BorrowedFd<'_>],
     ) -> Result<SessionWake, SessionError> {
-        let is_brief =
-            self.poll_is_deaf || self.programs.has_waiting() || self.pauses.are_unsettled();
+        // Nothing wakes for what programs tell of their heap.
+        let is_brief = self.poll_is_deaf
+            || self.programs.has_waiting()
+            || self.pauses.are_unsettled()
+            || self.heap.is_some();
         let timeout = if is_brief { timeout.min(DEAF_WAIT) } else { timeout };
         let spec = Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),

@@ -28,12 +28,13 @@ pub struct EmulationArguments {
     /// counts by it.
     #[arg(long, value_name = "exact", value_parser = ["exact"], help_heading = EMULATED)]
     pub classify: Option<String>,
-    /// Tells each block of memory that the program allocates and gives back, by its caller, as events
-    /// of their own, so that misses are counted by what they are on: `ebs report --by alloc`. Calls of
-    /// known allocators (malloc, new, Rust's, jemalloc, mimalloc, tcmalloc) are seen, in static programs
-    /// as well.
-    #[arg(long, help_heading = EMULATED)]
-    pub heap: bool,
+    /// Tells blocks of memory that the program allocates and gives back, by their callers, as events
+    /// of their own, so that what is sampled is counted by what it is on: `ebs report --by alloc`. The
+    /// emulated PMU tells each block, and sees known allocators (malloc, new, Rust's, jemalloc, mimalloc,
+    /// tcmalloc) in static programs as well; natively a library is preloaded into COMMAND, and tells one
+    /// block each BYTES that malloc and its kin gave, or with 1 every block [default: 512k].
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub heap: Option<String>,
     /// Has the modelled caches see an object of the program in another layout, while the program runs as
     /// it is: CHANGE is rows=STRIDE+BYTES, align=BYTES, colour=STRIDE, split=STRIDE:FROM..TO, pages=2m or
     /// apart=BYTES; the object is START+SIZE, as in rows=2048+64@0x4bb000+512k (setarch -R keeps addresses

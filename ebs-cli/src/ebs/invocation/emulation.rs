@@ -4,8 +4,8 @@ use super::Misuse;
 use super::scaled::scaled;
 use crate::ebs::arguments::EmulationArguments;
 use emulator::{Burst, Geometry, ObjectLayout};
-use sampling::SourceChoice;
 use sampling::emulated::Model;
+use sampling::{HeapSettings, SourceChoice};
 use std::path::Path;
 
 /// The emulated PMU as asked for.
@@ -21,8 +21,8 @@ pub struct EmulationChoice {
     pub burst: Option<Burst>,
     /// Misses are classified.
     pub classify: bool,
-    /// Blocks of the heap are told.
-    pub heap: bool,
+    /// Blocks of the heap are told; natively one each so many bytes.
+    pub heap: Option<u64>,
     /// Objects that lie otherwise in the model.
     pub layouts: Vec<ObjectLayout>,
 }
@@ -37,7 +37,6 @@ impl EmulationChoice {
             (*prefetch, "--prefetch"),
             (burst.is_some(), "--burst"),
             (classify.is_some(), "--classify"),
-            (*heap, "--heap"),
             (!layouts.is_empty(), "--layout"),
         ];
         let described = described.into_iter().find(|(given, _)| *given).map(|(_, option)| option);
@@ -54,7 +53,7 @@ impl EmulationChoice {
             prefetch: *prefetch,
             burst: burst.as_deref().map(self::burst).transpose()?,
             classify: classify.is_some(),
-            heap: *heap,
+            heap: heap.as_deref().map(heap_bytes).transpose()?,
             layouts: layouts.clone(),
         })
     }
@@ -71,9 +70,35 @@ impl EmulationChoice {
             .map_err(|error| Misuse::Cache(format!("--cache {error}")))?;
         let tlbs_asked = Geometry::names_tlbs(&self.cache);
         let EmulationChoice { prefetch, burst, classify, heap, .. } = *self;
-        let layouts = self.layouts.clone();
+        let (heap, layouts) = (heap.is_some(), self.layouts.clone());
         Ok(Model { geometry, tlbs_asked, prefetch, burst, classify, heap, layouts })
     }
+}
+
+/// Bytes for each block that is sampled, from 1 on; nothing: the usual.
+fn heap_bytes(text: &str) -> Result<u64, Misuse> {
+    // Beyond it there is no sample in the life of a machine.
+    const MOST: u64 = 1 << 50;
+    match text {
+        "" => Ok(HeapSettings::USUAL_RATE),
+        _ => bytes(text).filter(|bytes| (1..=MOST).contains(bytes)).ok_or_else(|| {
+            Misuse::Source(format!(
+                "--heap={text} is no number of bytes: say 1 for every block, or how many are \
+                     allocated for each sampled one, as in --heap=512k"
+            ))
+        }),
+    }
+}
+
+/// A number of bytes; k, m and g are powers of 1024.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 10),
+        (at, 'm' | 'M') => (&text[..at], 20),
+        (at, 'g' | 'G') => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// `N/M` or `N/M+W`; each may end in k, m or g, powers of 1000.
@@ -107,7 +132,7 @@ mod tests {
             prefetch: false,
             burst: burst.map(str::to_owned),
             classify: None,
-            heap: false,
+            heap: None,
             layouts: Vec::new(),
         })
     }

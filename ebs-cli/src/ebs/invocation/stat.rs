@@ -96,6 +96,13 @@ pub enum StatMisuse {
     /// The system beside a process.
     #[error("-a and -C count whole CPUs, whoever runs there: leave the process out, or them")]
     SystemAndProcess,
+    /// Counts are of no address.
+    #[error(
+        "--heap: counts have no addresses that a block could hold: record samples (ebs -u -t \
+         page_fault -i 1 --heap -o FILE.data -- COMMAND), and have ebs report --by alloc-line count \
+         them"
+    )]
+    Heap,
 }
 
 impl StatJob {
@@ -125,6 +132,9 @@ impl StatJob {
                 Err(StatMisuse::IntervalOfSeveral(option))?
             }
             _ => {}
+        }
+        if arguments.emulation.heap.is_some() {
+            return Err(StatMisuse::Heap.into());
         }
         if arguments.repeat == 0 {
             return Err(StatMisuse::RepeatZero.into());

@@ -77,6 +77,7 @@ fn name(source: SampleSource) -> &'static str {
         SampleSource::Ibs => "the CPU (IBS)",
         SampleSource::Counter => "a counter of the CPU",
         SampleSource::Emulated => "the emulated PMU",
+        SampleSource::Preloaded => "the preloaded library",
     }
 }
 

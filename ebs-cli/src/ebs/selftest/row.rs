@@ -81,7 +81,7 @@ impl By {
     pub(super) fn of(source: SampleSource) -> By {
         match source {
             SampleSource::Pebs | SampleSource::Ibs | SampleSource::Counter => By::Hardware,
-            SampleSource::Emulated => By::Emulated,
+            SampleSource::Emulated | SampleSource::Preloaded => By::Emulated,
             SampleSource::KernelSoftware
             | SampleSource::KernelTimer
             | SampleSource::Breakpoint

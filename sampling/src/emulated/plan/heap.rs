@@ -19,7 +19,7 @@ pub(super) fn add(
     model: &Model,
     request: &Request,
 ) -> Result<(), Refusal> {
-    let refused = |why: String| Refusal::EmulatedHeap { why };
+    let refused = |why: String| Refusal::Heap { why };
     if model.burst.is_some() {
         return Err(refused(
             "blocks that come and go between bursts are not seen: leave --burst out".to_owned(),

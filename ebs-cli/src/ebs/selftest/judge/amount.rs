@@ -106,7 +106,7 @@ fn number(case: &Case, truth: &Truth, observed: &Observed, shares: &Shares) -> O
     let Opened { interval, promises, .. } = observed.events.first()?;
     let true_events = truth.visits as f64 * case.events.0 as f64 / case.events.1.max(1) as f64;
     let (tolerance, slack) = match promises.source {
-        SampleSource::KernelTimer => return None,
+        SampleSource::KernelTimer | SampleSource::Preloaded => return None,
         // The scheduler has reasons of its own besides.
         _ if case.cause == Cause::Scheduler => (Tolerance { least: 0.9, most: f64::INFINITY }, 2.0),
         SampleSource::Pebs | SampleSource::Ibs | SampleSource::Counter => (case.hardware, 2.0),

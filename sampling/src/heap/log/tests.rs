@@ -1,0 +1,157 @@
+use record::{
+    AllocatorCall, Attr, Cpu, HeapChange, Misc, Pid, RecordHeader, SampleLayout, SampleType, Task,
+    Tid, Time,
+};
+
+use super::*;
+use crate::heap::{HeapSample, HeapSampler};
+use crate::request::StackBytes;
+use crate::sys::event::NATIVE_ORDER;
+
+fn settings() -> HeapSettings {
+    HeapSettings { rate: 1000, stack: StackBytes::new(160).unwrap(), libraries: Vec::new() }
+}
+
+fn told(call: AllocatorCall, stack: usize) -> HeapLogRecord {
+    HeapLogRecord {
+        time: Time(70),
+        task: Task { pid: Pid(5), tid: Tid(6) },
+        cpu: Cpu(1),
+        call,
+        slots: 1 + stack.div_ceil(SLOT),
+        stack,
+        address: 0x7000,
+        size: 100,
+        old: 0,
+        began: Time(69),
+        registers: [1, 2, 3, 4, 5, 6, 7, 8],
+    }
+}
+
+/// As a program writes it; the stack's words are their numbers.
+fn write(words: &SharedWords, number: u64, record: &HeapLogRecord) {
+    let words = words.words();
+    for (index, value) in record.encode().into_iter().enumerate() {
+        words[slot(number) + index].store(value, Ordering::Relaxed);
+    }
+    for index in 0..record.stack {
+        let at = slot(number + 1 + (index / SLOT) as u64) + index % SLOT;
+        words[at].store(index as u64, Ordering::Relaxed);
+    }
+    words[slot(number) + NUMBER].store(number + 1, Ordering::Release);
+    words[BEGUN].store(number + record.slots as u64, Ordering::Release);
+    words[MADE + usize::from(record.is_release())].fetch_add(1, Ordering::Relaxed);
+}
+
+fn drained(log: &mut HeapLog) -> Vec<(HeapLogRecord, Vec<u64>)> {
+    let mut all = Vec::new();
+    log.drain(Instant::now(), |record, stack| all.push((*record, stack.to_vec())));
+    all
+}
+
+#[test]
+fn what_programs_write_is_read_in_order_round_the_end() {
+    let mut log = HeapLog::create(settings()).unwrap();
+    let mut number = 0;
+    let (block, end) = (told(AllocatorCall::Allocate, 20), told(AllocatorCall::Release, 0));
+    let mut read = 0;
+    while number < SLOTS as u64 + 100 {
+        write(&log.words, number, &block);
+        write(&log.words, number + 3, &end);
+        number += 4;
+        read += 2;
+        let all = drained(&mut log);
+        let stack: Vec<u64> = (0..20).collect();
+        assert_eq!(all, [(block, stack), (end, Vec::new())]);
+        assert_eq!(log.words.words()[READ].load(Ordering::Relaxed), number);
+    }
+    let account = log.account();
+    assert_eq!(account.read, [read / 2, read / 2]);
+    assert_eq!(account.lost(), [0, 0]);
+}
+
+#[test]
+fn what_was_begun_and_not_finished_is_given_up() {
+    let mut log = HeapLog::create(settings()).unwrap();
+    let block = told(AllocatorCall::Allocate, 20);
+    write(&log.words, 0, &block);
+    write(&log.words, 3, &block);
+    log.words.words()[slot(0) + NUMBER].store(0, Ordering::Relaxed);
+    let mut behind = 0;
+    let start = Instant::now();
+    for later in [0, 100, 199] {
+        assert!(!log.drain(start + Duration::from_millis(later), |_, _| behind += 1));
+        assert_eq!(behind, 0, "it may yet come");
+    }
+    assert!(log.drain(start + Duration::from_millis(200), |_, _| behind += 1));
+    assert_eq!(behind, 1, "the one behind it");
+    assert_eq!(log.account().lost(), [1, 0]);
+}
+
+#[test]
+fn whatever_a_program_scribbles_ends() {
+    let mut log = HeapLog::create(settings()).unwrap();
+    let mut random = fastrand_like(7);
+    for _ in 0..30 {
+        for word in log.words.words().iter().skip(8).take(60_000) {
+            word.store(random(), Ordering::Relaxed);
+        }
+        let words = log.words.words();
+        let next = log.next;
+        for number in (next..next + 2000).step_by(3) {
+            words[slot(number) + NUMBER].store(number + 1, Ordering::Relaxed);
+        }
+        let account = log.account();
+        assert!(account.made[0] >= account.read[0]);
+        let _some = drained(&mut log);
+    }
+}
+
+fn fastrand_like(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    }
+}
+
+#[test]
+fn samples_are_laid_out_as_their_attr_says() {
+    let base = SampleType::IDENTIFIER
+        | SampleType::IP
+        | SampleType::TID
+        | SampleType::TIME
+        | SampleType::ADDR
+        | SampleType::CPU
+        | SampleType::PERIOD
+        | SampleType::RAW;
+    let chains = SampleType::CALLCHAIN | SampleType::REGS_USER | SampleType::STACK_USER;
+    let mask = record::heap_log::REGISTERS.iter().fold(0, |mask, bit| mask | 1 << bit);
+    let allocation = Attr {
+        sample_type: base | chains,
+        sample_regs_user: mask,
+        sample_stack_user: 160,
+        ..Attr::default()
+    };
+    let mut sampler = HeapSampler::default();
+    let (record, stack) = (told(AllocatorCall::Allocate, 20), (0..20).collect::<Vec<u64>>());
+    let mut periods = 0;
+    for _ in 0..1000 {
+        let mut out = Vec::new();
+        let (attr, told, stack) = (&allocation, &record, &stack[..]);
+        let sample = HeapSample { attr, id: 9, told, stack, rate: 1000 };
+        assert!(sampler.append(sample, &mut out));
+        assert_eq!(out.len() % 8, 0);
+        let layout = SampleLayout::new(&allocation, NATIVE_ORDER).unwrap();
+        let sample = layout.decode(Misc(0x4002), &out[RecordHeader::SIZE..]).unwrap();
+        assert_eq!((sample.ip, sample.addr), (Some(1), Some(0x7000)));
+        let change = HeapChange::decode(sample.raw.unwrap()).unwrap();
+        assert_eq!((change.size, change.call), (100, Some(AllocatorCall::Allocate)));
+        periods += sample.period.unwrap();
+    }
+    // A block of 100 bytes, at one sample each 1000.
+    let right = 1000.0 / (1.0 - (-0.1f64).exp());
+    assert!((periods as f64 - right).abs() <= 1.0, "{periods}, {right}");
+}

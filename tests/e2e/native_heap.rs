@@ -1,0 +1,204 @@
+//! Blocks of the heap natively: page faults of programs that know who asked for what they touch.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use hardmeter_tests::{Account, Outcome, Running, Scene, built, rights, workload};
+
+/// Faults by the line that asked for the block, as the program tells them.
+fn told(outcome: &Outcome) -> BTreeMap<String, u64> {
+    let line = |line: &str| {
+        let (at, count) = line.rsplit_once(' ').unwrap();
+        (at.to_owned(), count.parse().unwrap())
+    };
+    outcome.out.lines().filter(|line| line.starts_with("heap_pages.")).map(line).collect()
+}
+
+/// The same as the report has them, of the routine that touches.
+fn found(scene: &Scene) -> BTreeMap<String, u64> {
+    let options = "-e page_fault --by alloc-line --csv --filter routine=*touch";
+    let report = scene.run(&format!("ebs report {options} h.data")).success();
+    // Files without the folders they are in.
+    let name = |place: String| place.rsplit('/').next().unwrap_or_default().to_owned();
+    report.counts_by("alloc-line").into_iter().map(|(place, count)| (name(place), count)).collect()
+}
+
+/// A scene with `heap_pages` in it, as COMPILER makes it of a source; None: not here.
+fn scene(test: &str, compiler: &str, source: &str) -> Option<Scene> {
+    let scene = bare_scene(test, compiler)?;
+    let source = workload::sources().join(source).display().to_string();
+    scene.shell(&format!("{compiler} -g -o heap_pages {source}")).success();
+    Some(scene)
+}
+
+fn bare_scene(test: &str, compiler: &str) -> Option<Scene> {
+    let (program, _) = compiler.split_once(' ').unwrap_or((compiler, ""));
+    let runs = rights::sampling(test) && rights::program(test, program);
+    (cfg!(target_arch = "x86_64") && runs).then(Scene::new)
+}
+
+/// Who is told of, and where. The page faults, the blocks, and their ends.
+fn record(scene: &Scene, heap: &str, command: &str) -> Outcome {
+    scene.run(&format!("ebs -u -t page_fault -i 1 {heap} -o h.data -- {command}"))
+}
+
+/// What was made was delivered or lost; how much was lost.
+fn lost(scene: &Scene) -> u64 {
+    let accounts = Account::each_of_stream(&scene.path("h.data"));
+    assert_eq!(accounts.len(), 3, "the kernel's event, and two of the heap");
+    for account in &accounts {
+        assert_eq!(account.count("kernel"), account.count("delivered") + account.lost());
+    }
+    accounts.iter().map(Account::lost).sum()
+}
+
+/// Every fault is of its line: all of the touched blocks are told.
+fn compare(scene: &Scene, heap: &str, command: &str) {
+    let run = record(scene, heap, command).success();
+    let truth = told(&run);
+    assert!(truth.len() > 3, "{run}");
+    match lost(scene) {
+        0 => assert_eq!(found(scene), truth, "{run}"),
+        lost => println!("nothing to compare: {lost} records were lost: {run}"),
+    }
+}
+
+#[test]
+fn each_fault_is_of_the_line_that_asked_for_the_block() {
+    let test = "each_fault_is_of_the_line_that_asked_for_the_block";
+    let Some(scene) = scene(test, "gcc -O1 -pthread", "heap_pages.c") else { return };
+    compare(&scene, "--heap=1", "./heap_pages");
+    // Blocks of as many bytes, and more, are all told.
+    compare(&scene, "--heap=64k", "./heap_pages");
+    // A child that runs another program tells of its own.
+    scene.write("both", "#!/bin/sh\n./heap_pages\ntrue\n");
+    compare(&scene, "--heap=64k", "sh both");
+}
+
+#[test]
+fn what_is_in_no_sampled_block_is_given_to_no_other() {
+    let test = "what_is_in_no_sampled_block_is_given_to_no_other";
+    let Some(scene) = scene(test, "gcc -O1 -pthread", "heap_pages.c") else { return };
+    let run = record(&scene, "--heap=1m", "./heap_pages").success();
+    assert!(run.err.contains("sampled by bytes, one each 1048576"), "{run}");
+    let truth = told(&run);
+    if lost(&scene) > 0 {
+        println!("{test}: records were lost: {run}");
+        return;
+    }
+    let rows = found(&scene);
+    for (line, count) in rows.iter().filter(|(line, _)| !line.starts_with('[')) {
+        assert!(truth.get(line).is_some_and(|all| count <= all), "{rows:?}, {truth:?}");
+    }
+    assert_eq!(rows.values().sum::<u64>(), truth.values().sum::<u64>(), "{rows:?}");
+    let lacks: Vec<_> = rows.keys().filter(|line| line.starts_with('[')).collect();
+    assert!(lacks.iter().all(|lack| *lack == "[in no sampled block]"), "{rows:?}");
+}
+
+#[test]
+fn blocks_of_cpp_are_of_the_line_that_asked() {
+    let test = "blocks_of_cpp_are_of_the_line_that_asked";
+    let Some(scene) = scene(test, "g++ -O1 -std=c++17", "heap_pages.cc") else { return };
+    compare(&scene, "--heap=1", "./heap_pages");
+}
+
+#[test]
+fn blocks_of_rust_are_of_the_line_that_asked() {
+    let test = "blocks_of_rust_are_of_the_line_that_asked";
+    if !rights::program(test, "rustc") {
+        return;
+    }
+    // The scene's home has no toolchain.
+    let sysroot = Command::new("rustc").arg("--print=sysroot").output().unwrap().stdout;
+    let rustc = format!("{}/bin/rustc", String::from_utf8(sysroot).unwrap().trim());
+    let compiler = format!("{rustc} --edition 2024 -C opt-level=1");
+    let Some(scene) = scene(test, &compiler, "heap_pages.rs") else { return };
+    compare(&scene, "--heap=1", "./heap_pages");
+}
+
+/// It runs as without, and every record is accounted for.
+#[test]
+fn a_storm_of_threads_children_and_signals_is_not_disturbed() {
+    let test = "a_storm_of_threads_children_and_signals_is_not_disturbed";
+    let Some(scene) = bare_scene(test, "gcc") else { return };
+    let source = workload::sources().join("heap_storm.c").display().to_string();
+    scene.shell(&format!("gcc -O1 -g -pthread -o storm {source}")).success();
+    for heap in ["--heap=1", "--heap=4k", "--heap"] {
+        let run = record(&scene, heap, "./storm").success();
+        assert_eq!(run.out, "ok\n", "{run}");
+        lost(&scene);
+        let run = record(&scene, heap, "./storm kill");
+        assert_eq!(run.code(), 128 + 9, "{run}");
+        lost(&scene);
+    }
+    // Without anybody who listens, and with what is no log of ours.
+    let library = built::directory().join("libhardmeter_heap.so");
+    scene.write("other", vec![7; 100_000]);
+    for log in ["", "/dev/null", "/nowhere", "./other", "/proc/self/exe"] {
+        let mut command = scene.command(scene.path("storm"));
+        command.env("LD_PRELOAD", &library).env("HARDMETER_HEAP", log);
+        let run = Running::start(&mut command).finish().success();
+        assert_eq!(run.out, "ok\n", "{run}");
+    }
+}
+
+#[test]
+fn what_the_user_preloads_stays() {
+    let test = "what_the_user_preloads_stays";
+    let Some(scene) = scene(test, "gcc -O1 -pthread", "heap_pages.c") else { return };
+    let own = "#include <stdlib.h>\n#include <stdio.h>\n\
+               __attribute__((destructor)) static void end(void) { puts(getenv(\"LD_PRELOAD\")); }\n";
+    scene.write("own.c", own);
+    scene.shell("gcc -shared -fPIC -o own.so own.c").success();
+    let words = "-u -t page_fault -i 1 --heap=64k -o h.data -- ./heap_pages";
+    let mut command = scene.command(built::directory().join("ebs"));
+    command.args(words.split(' ')).env("LD_PRELOAD", scene.path("own.so"));
+    let run = Running::start(&mut command).finish().success();
+    assert!(run.out.contains(&format!(".so:{}\n", scene.path("own.so").display())), "{run}");
+    if lost(&scene) == 0 {
+        assert_eq!(found(&scene), told(&run));
+    }
+}
+
+#[test]
+fn who_tells_nothing_is_told_of() {
+    let test = "who_tells_nothing_is_told_of";
+    let Some(scene) = scene(test, "gcc -O1 -pthread -static", "heap_pages.c") else { return };
+    let run = record(&scene, "--heap", "./heap_pages").success();
+    lost(&scene);
+    assert!(run.err.contains("no program loaded libhardmeter_heap.so"), "{run}");
+    let rows = found(&scene);
+    assert_eq!(rows.keys().collect::<Vec<_>>(), ["[in no sampled block]"]);
+    // One that runs with another user's rights.
+    let Some(scene) = self::scene(test, "gcc -O1 -pthread", "heap_pages.c") else { return };
+    if rights::root(test) {
+        let program = scene.path("heap_pages");
+        std::os::unix::fs::chown(&program, Some(1), Some(1)).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o6755)).unwrap();
+        let run = record(&scene, "--heap", "./heap_pages").success();
+        assert!(run.err.contains("no program loaded libhardmeter_heap.so"), "{run}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_is_refused() {
+    let test = "what_cannot_be_told_is_refused";
+    let Some(scene) = bare_scene(test, "true") else { return };
+    let refused = |line: &str, words: &[&str]| {
+        scene.run(line).refused(2, words);
+    };
+    refused("ebs -u -t page_fault --heap -p 1", &["--heap", "start the program with ebs"]);
+    refused("ebs -u -t page_fault --heap=many true", &["--heap=many", "--heap=512k"]);
+    refused("ebs -u -t page_fault --heap=0 true", &["--heap=0", "--heap=512k"]);
+    refused("ebs stat --heap -- true", &["--heap", "ebs report --by alloc-line"]);
+    // Where the library is not beside it.
+    fs::create_dir(scene.path("bin")).unwrap();
+    let (from, to) = (built::directory().join("ebs"), scene.path("bin/ebs"));
+    if fs::hard_link(&from, &to).is_err() {
+        fs::copy(&from, &to).unwrap();
+    }
+    let run = scene.run("./bin/ebs -u -t page_fault --heap true");
+    run.refused(2, &["libhardmeter_heap.so is not there", "bin/", "lib/hardmeter"]);
+}
