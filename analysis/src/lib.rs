@@ -40,6 +40,7 @@
 //! - `name`: places, threads and objects become words.
 //! - `sieve`: which samples are meant.
 //! - `collect`: samples become rows of numbers, and are counted.
+//! - `reorder`: other orders of members, and the lines that they touch.
 //! - `report`: rows become words; [`annotate`]: the instructions of a routine;
 //!   [`diff`]: two reports side by side.
 //! - `print`: both as text.
@@ -63,6 +64,7 @@ mod pipeline;
 mod print;
 mod query;
 mod ratio;
+mod reorder;
 mod sieve;
 mod typed;
 

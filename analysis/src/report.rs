@@ -40,7 +40,10 @@ pub use shared_lines::{LineSite, LineThread, SharedLine, SharingReport, SiteWait
 pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;
 pub(crate) use type_uses::type_report;
-pub use type_uses::{MemberUse, PartUse, RowUse, SampledType, TypeReport, UseCount};
+pub use type_uses::{
+    MemberUse, NoOrder, OrderedMember, PartUse, RowUse, SampledType, SuggestedOrder, TypeReport,
+    UseCount,
+};
 
 use crate::collect::registers::Register;
 use crate::collect::row_count::Sum;

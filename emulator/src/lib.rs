@@ -28,6 +28,6 @@ pub use event::{Class, EmulatedEvent};
 pub use geometry::{CacheGeometry, Geometry, TlbGeometry};
 pub use settings::{
     Burst, EmulationSettings, EmulationTarget, EventSettings, LayoutChange, ObjectLayout,
-    ObjectLayoutError,
+    ObjectLayoutError, RowOrder,
 };
 pub use tracer::Emulation;

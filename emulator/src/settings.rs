@@ -5,7 +5,7 @@ mod object_layout;
 
 pub use burst::Burst;
 pub(crate) use object_layout::{BEYOND, LARGE_PAGE};
-pub use object_layout::{LayoutChange, ObjectLayout, ObjectLayoutError};
+pub use object_layout::{LayoutChange, ObjectLayout, ObjectLayoutError, RowOrder};
 
 use record::{Attr, Pid};
 

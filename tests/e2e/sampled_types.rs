@@ -137,3 +137,77 @@ fn threads_that_read_and_write_are_told_by_member() {
         scene.run(line).refused(code, &[why]);
     }
 }
+
+/// Members that are missed together are put into one line. What is expected of that is what
+/// the program misses that was edited so: within a tenth by visits, as a smaller
+/// part of memory also hits more; within a hundredth in the model's caches.
+#[test]
+fn an_order_spares_what_it_is_expected_to() {
+    let test = "an_order_spares_what_it_is_expected_to";
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, "members");
+    let source = workload::sources().join("members.c");
+    scene.shell(&format!("gcc -g -O2 -pthread -DNEAR -o near {}", source.display())).success();
+    scene
+        .run(&format!("ebs -u {CACHE} -t l1_cache_miss -i =1 -o far.data ./members far"))
+        .success();
+    scene.run(&format!("ebs -u {CACHE} -t l1_cache_miss -i =1 -o near.data ./near far")).success();
+    let of = |program: &str, data: &str| {
+        let line = format!("ebs layout -f object=*/{program} --json record {data}");
+        document(&scene, &line)["types"][0].clone()
+    };
+    let (far, near) = (of("members", "far.data"), of("near", "near.data"));
+    assert!(near["order"].is_null(), "{near}");
+    let order = &far["order"];
+    let members: Vec<(&str, u64)> = order["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["name"].as_str().unwrap(), it["offset"].as_u64().unwrap()))
+        .collect();
+    let expected = [("first", 0), ("second", 8), ("name", 16), ("comment", 136)];
+    assert_eq!(members, expected, "{order}");
+    assert_eq!(order["size"], serde_json::json!([192, 192]), "{order}");
+
+    let edited = samples(&near["use"]);
+    let told = order["misses"][1].as_f64().unwrap();
+    #[expect(clippy::cast_precision_loss, reason = "some ten thousand")]
+    let misses = edited as f64;
+    assert!((told - misses).abs() < misses / 10.0, "{told} expected, {misses} there are");
+    let change = order["change"].as_str().unwrap();
+    let line = format!("--cache l1d=32k,8 --json --try {change}@records -- ./members far");
+    let tried = document(&scene, &format!("ebs causes {line}"));
+    let rows = tried["events"][0]["rows"].as_array().unwrap();
+    let after = rows.iter().filter(|row| row["data"] == "records").map(|row| {
+        let after = row["after"].as_array().unwrap();
+        after.iter().filter_map(|it| it["events"].as_u64()).sum::<u64>()
+    });
+    let after: u64 = after.sum();
+    assert!(after.abs_diff(edited) * 100 < edited, "{after} tried, {edited} in the edited program");
+    let text = scene.run("ebs layout -f object=*/members record far.data").success().out;
+    assert!(text.contains("/*     8     8, was 128 */"), "{text}");
+    assert!(text.contains(&format!("--try '{change}@records'")), "{text}");
+}
+
+#[test]
+fn what_other_threads_write_is_put_apart() {
+    let test = "what_other_threads_write_is_put_apart";
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, "members");
+    scene
+        .run(&format!("ebs -u {CACHE} -t memory_moves -i =1 -o t.data ./members threads"))
+        .success();
+    let entry = document(&scene, "ebs layout -f object=*/members --json entry t.data");
+    let order = &entry["types"][0]["order"];
+    let counted = order["members"].as_array().unwrap().iter().find(|it| it["name"] == "counted");
+    assert_eq!(counted.unwrap()["offset"], 64, "{order}");
+    assert_eq!((&order["size"][1], &order["align"]), (&128.into(), &64.into()), "{order}");
+    assert_eq!(order["shared"], serde_json::json!([3200.0, 0.0]), "{order}");
+    assert!(order["misses"].is_null(), "no event is about misses: {order}");
+}

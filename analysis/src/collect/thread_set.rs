@@ -35,6 +35,11 @@ impl ThreadSet {
     pub(crate) fn len(&self) -> usize {
         self.known.len() + usize::from(self.is_cut)
     }
+
+    /// Whether one of these is none of the others.
+    pub(crate) fn has_another_than(&self, others: &ThreadSet) -> bool {
+        self.iter().any(|thread| others.known.binary_search_by_key(&thread.0, |it| it.0).is_err())
+    }
 }
 
 #[cfg(test)]
@@ -52,5 +57,12 @@ mod tests {
         assert_eq!(set(&[3, 1, 3, 2, 1]).iter().map(|it| it.0).collect::<Vec<_>>(), [1, 2, 3]);
         let many: Vec<i32> = (0..1000).collect();
         assert_eq!(set(&many).len(), MOST + 1);
+    }
+
+    #[test]
+    fn one_thread_alone_has_no_other() {
+        assert!(!set(&[1]).has_another_than(&set(&[1, 2])));
+        assert!(set(&[1, 3]).has_another_than(&set(&[1, 2])));
+        assert!(!set(&[]).has_another_than(&set(&[1])));
     }
 }

@@ -1,6 +1,7 @@
 //! Accesses by type and place in it: who reads, who writes, how long it takes.
 
 use crate::code::access_shape::{AccessShape, access_shape};
+use crate::collect::object_visits::{ObjectAccess, ObjectVisits};
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::collect::thread_set::ThreadSet;
@@ -12,11 +13,13 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use symbolizer::{ObjectId, Place, SampledAddress};
-use types::{ProgramTypes, TypeId};
+use types::{ProgramTypes, TypeId, TypeKind};
 
 /// Definitions, and places in all of them together, that are kept.
 const MOST_TYPES: usize = 1 << 16;
 const MOST_PLACES: usize = 1 << 20;
+/// Objects of structures, all types together.
+const MOST_OBJECTS: usize = 1 << 20;
 /// Instructions whose access is remembered.
 const MOST_SHAPES: usize = 1 << 19;
 /// Code that is looked at for an access, bytes.
@@ -31,7 +34,9 @@ pub(crate) struct TypeUses {
     shapes: FxHashMap<Place, Option<AccessShape>>,
     /// Samples without a type, by event.
     pub(crate) untyped: BTreeMap<usize, Sum>,
+    /// Places, and objects, that may be kept yet.
     places: usize,
+    objects: usize,
     /// Samples whose type, or place in it, there was no room for.
     pub(crate) left_out: u64,
 }
@@ -57,6 +62,8 @@ pub(crate) struct TypeUse {
     pub(crate) unplaced: PlaceAccesses,
     /// Variables, or memory, that objects lie in.
     pub(crate) variables: FxHashMap<Atom, u64>,
+    /// Which places are accessed together, of a structure.
+    pub(crate) visits: ObjectVisits,
 }
 
 /// Where in a type an access is.
@@ -92,6 +99,7 @@ impl Default for TypeUses {
             shapes: FxHashMap::default(),
             untyped: BTreeMap::new(),
             places: MOST_PLACES,
+            objects: MOST_OBJECTS,
             left_out: 0,
         }
     }
@@ -137,6 +145,14 @@ impl TypeUses {
             None => &mut of.unplaced,
         };
         place.add(event, sample, one, shape);
+        if let Some(at) = at
+            && matches!(of.program.types.get(of.of).kind, TypeKind::Composite(_))
+        {
+            let held = sample.held;
+            let start = sample.address().ok().map(|address| address.wrapping_sub(at.offset));
+            let access = ObjectAccess { at, start, pid: held.pid(), tid: held.tid() };
+            of.visits.add(access, &mut self.objects);
+        }
         if let Some(variable) = variable {
             *of.variables.entry(variable).or_default() += 1;
         }
@@ -167,6 +183,7 @@ impl TypeUses {
             places: BTreeMap::new(),
             unplaced: PlaceAccesses::default(),
             variables: FxHashMap::default(),
+            visits: ObjectVisits::default(),
         });
         Some(number)
     }

@@ -1,9 +1,13 @@
 //! Types that samples are on, and what was sampled of each member.
 
+mod order;
 mod rows;
 
+pub use crate::reorder::movable_part::NoOrder;
+pub use order::{OrderedMember, SuggestedOrder};
 pub use rows::{PartUse, RowUse};
 
+use crate::causes::cache_shape::MissedLevel;
 use crate::collect::row_count::Sum;
 use crate::collect::type_uses::{PlaceAccesses, PlaceInType, TypeUse, TypeUses};
 use crate::name::lookup::Lookup;
@@ -92,6 +96,8 @@ pub(crate) struct EventShares {
     leader: usize,
     weighting: Weighting,
     whole: Sum,
+    /// Whether its samples are misses of lines.
+    is_of_misses: bool,
 }
 
 /// What was counted, in words.
@@ -105,6 +111,10 @@ pub(crate) fn type_report(
         leader: *leader,
         weighting: event.weighting,
         whole: Sum::of(event.totals.counted, event.totals.period),
+        is_of_misses: matches!(
+            MissedLevel::of_event(&event.name),
+            Some(MissedLevel::L1d | MissedLevel::L2 | MissedLevel::L3)
+        ),
     });
     let events: Arc<[EventShares]> = of_event.collect();
     let notes = uses.note().into_iter().collect();
@@ -140,7 +150,8 @@ fn in_words(of: &PlaceAccesses, events: &[EventShares]) -> MemberUse {
 }
 
 impl SampledType {
-    fn new(uses: TypeUse, events: &Arc<[EventShares]>, lookup: &mut Lookup) -> SampledType {
+    fn new(mut uses: TypeUse, events: &Arc<[EventShares]>, lookup: &mut Lookup) -> SampledType {
+        uses.visits.finish();
         let mut whole = uses.unplaced.clone();
         uses.places.values().for_each(|place| whole.join(place));
         let mut variables: Vec<(String, u64)> = uses
@@ -164,6 +175,13 @@ impl SampledType {
             uses,
             events: Arc::clone(events),
         }
+    }
+
+    /// Samples of misses of lines.
+    pub(crate) fn misses(&self) -> u64 {
+        let counted = self.events.iter().zip(&self.whole.counts);
+        let of_misses = counted.filter(|(event, _)| event.is_of_misses);
+        of_misses.fold(0, |all, (_, count)| all.saturating_add(count.count))
     }
 
     /// Places with what was sampled there.

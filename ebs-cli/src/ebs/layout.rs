@@ -5,6 +5,7 @@ mod list;
 mod recorded;
 mod sampled_json;
 mod sampled_text;
+mod suggested;
 mod text;
 
 use crate::ebs::arguments::LayoutArguments;

@@ -1,8 +1,10 @@
 //! What the model is to see otherwise than the program has it.
 
 mod parse;
+mod row_order;
 
 pub use parse::ObjectLayoutError;
+pub use row_order::RowOrder;
 use std::fmt;
 
 /// Size of a large page.
@@ -24,6 +26,7 @@ pub struct ObjectLayout {
 
 /// One way to lay an object out anew. Sizes are in bytes, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a run has eight of them at most")]
 pub enum LayoutChange {
     /// Each row is longer.
     Rows {
@@ -54,6 +57,8 @@ pub enum LayoutChange {
     LargePages,
     /// Parts of so many bytes have lines of their own.
     Apart(u64),
+    /// The bytes of each row are in another order.
+    Order(RowOrder),
 }
 
 impl ObjectLayout {
@@ -88,6 +93,7 @@ impl fmt::Display for LayoutChange {
             LayoutChange::Split { stride, from, to } => write!(f, "split={stride}:{from}..{to}"),
             LayoutChange::LargePages => f.write_str("pages=2m"),
             LayoutChange::Apart(bytes) => write!(f, "apart={bytes}"),
+            LayoutChange::Order(order) => write!(f, "order={order}"),
         }
     }
 }

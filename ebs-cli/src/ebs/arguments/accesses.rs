@@ -56,8 +56,8 @@ pub struct CausesArguments {
     pub cache: Vec<String>,
     /// Of a command: runs it as it is, and once more with an object in another layout, in the caches of
     /// the emulated PMU alone, and shows the misses of both: pad=BYTES, rows=STRIDE+BYTES, align=BYTES,
-    /// colour, split=FROM..TO, pages=2m or apart, of the object that is missed most or of @NAME or
-    /// @START+SIZE, as in pad=64@grid. Changes with commas between them are made at once; --try may be
+    /// colour, split=FROM..TO, order=STRIDE:FROM..TO/..., pages=2m or apart, of the object that is missed
+    /// most or of @NAME or @START+SIZE, as in pad=64@grid. Changes with commas between them are made at once; --try may be
     /// repeated, and has a run each.
     #[arg(long = "try", value_name = "CHANGE[@OBJECT],...", requires = "command")]
     #[arg(conflicts_with_all = ["file", "standing"])]

@@ -36,9 +36,9 @@ pub struct EmulationArguments {
     #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub heap: Option<String>,
     /// Has the modelled caches see an object of the program in another layout, while the program runs as
-    /// it is: CHANGE is rows=STRIDE+BYTES, align=BYTES, colour=STRIDE, split=STRIDE:FROM..TO, pages=2m or
-    /// apart=BYTES; the object is START+SIZE, as in rows=2048+64@0x4bb000+512k (setarch -R keeps addresses
-    /// what they are). May be repeated; `ebs causes --try` finds objects by their names.
+    /// it is: CHANGE is rows=STRIDE+BYTES, align=BYTES, colour=STRIDE, split=STRIDE:FROM..TO,
+    /// order=STRIDE:FROM..TO/..., pages=2m or apart=BYTES; the object is START+SIZE, as in
+    /// rows=2048+64@0x4bb000+512k (setarch -R keeps addresses what they are). May be repeated; `ebs causes --try` finds objects by their names.
     #[arg(long = "layout", value_name = "CHANGE@OBJECT", help_heading = EMULATED)]
     pub layouts: Vec<ObjectLayout>,
 }

@@ -37,6 +37,7 @@ enum TriedObject {
 
 /// A change some numbers of which the misses tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there are as many as were typed")]
 enum WantedLayout {
     /// It has them all.
     Whole(LayoutChange),
@@ -54,7 +55,7 @@ pub enum TryError {
     /// No such change.
     #[error(
         "{0:?} is no change; write pad=BYTES, rows=STRIDE+BYTES, align=BYTES, colour, split=FROM..TO, \
-         pages=2m or apart, with @OBJECT behind it, as in pad=64@grid"
+         order=STRIDE:FROM..TO/..., pages=2m or apart, with @OBJECT behind it, as in pad=64@grid"
     )]
     Change(String),
     /// Nothing was missed on it.

@@ -2,6 +2,7 @@
 
 use super::FoundType;
 use super::json::{ShownType, shown};
+use super::suggested::ShownOrder;
 use crate::ebs::arguments::LayoutArguments;
 use analysis::Report;
 use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
@@ -34,6 +35,8 @@ struct SampledShown<'a> {
     sampled: &'a MemberUse,
     unplaced: &'a MemberUse,
     beyond: Vec<&'a MemberUse>,
+    /// Null: none is better.
+    order: Option<ShownOrder>,
     #[serde(flatten)]
     of: ShownType,
 }
@@ -67,6 +70,7 @@ pub(super) fn print(
             sampled: &of.whole,
             unplaced: &of.unplaced,
             beyond: beyond.collect(),
+            order: ShownOrder::new(of, arguments.line),
             of: shown(&of.program.types, &found, arguments.line, rows),
         }
     });

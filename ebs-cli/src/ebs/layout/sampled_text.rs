@@ -1,5 +1,6 @@
 //! A type with what was sampled of its members beside it.
 
+use super::suggested;
 use super::text::Printer;
 use crate::ebs::arguments::LayoutArguments;
 use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
@@ -117,6 +118,7 @@ pub(super) fn print(
             writeln!(out)?;
         }
         one(of, &columns, arguments, out)?;
+        suggested::print(answer, of, arguments.line, out)?;
     }
     Ok(())
 }

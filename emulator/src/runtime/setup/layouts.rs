@@ -8,8 +8,8 @@ use super::{Setup, put};
 use crate::geometry::Geometry;
 use crate::model::{LARGE, LINE, Shape};
 use crate::runtime::target::header::Header;
-use crate::runtime::target::moved_object::{self, MovedObject};
-use crate::settings::{BEYOND, LARGE_PAGE, LayoutChange, ObjectLayout};
+use crate::runtime::target::moved_object::{self, MovedObject, MovedPiece};
+use crate::settings::{BEYOND, LARGE_PAGE, LayoutChange, ObjectLayout, RowOrder};
 
 /// Log2 of the size of a large page.
 const LARGE_SHIFT: u64 = LARGE_PAGE.trailing_zeros() as u64;
@@ -18,6 +18,7 @@ const ROOM: u64 = 1 << 43;
 /// Bits of an address that every level's sets, and large pages, go by.
 const KEPT: u64 = (1 << 30) - 1;
 const _: () = assert!(ObjectLayout::MOST == moved_object::MOST);
+const _: () = assert!(RowOrder::MOST == moved_object::PIECES);
 
 /// An object, and its pages.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,16 @@ fn moved(layout: &ObjectLayout, number: u64, geometry: &Geometry) -> MovedObject
         }
         LayoutChange::LargePages => {
             MovedObject { base: base.next_multiple_of(LARGE_PAGE), ..whole }
+        }
+        LayoutChange::Order(order) => {
+            let RowOrder { stride, pitch, .. } = order;
+            let mut pieces = MovedObject::NONE.pieces;
+            for (piece, told) in pieces.iter_mut().zip(order.told()) {
+                *piece = MovedPiece { from: told.from, to: told.to, at: told.at };
+            }
+            let rows = layout.size.div_ceil(stride);
+            let hot_base = (base + rows * pitch).next_multiple_of(LINE);
+            MovedObject { stride, pitch, hot_base, in_pieces: 1, pieces, ..whole }
         }
         LayoutChange::Apart(stride) => {
             let base = base.next_multiple_of(LINE);

@@ -2,10 +2,29 @@
 
 /// Objects that can be so in one run.
 pub const MOST: usize = 8;
+/// Pieces that a row of one can be in.
+pub const PIECES: usize = 16;
+
+/// Bytes of a row that are elsewhere in the row.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovedPiece {
+    /// The first of them.
+    pub from: u64,
+    /// Behind the last.
+    pub to: u64,
+    /// Where the first is in a row of the model.
+    pub at: u64,
+}
+
+impl MovedPiece {
+    /// None.
+    pub const NONE: MovedPiece = MovedPiece { from: 0, to: 0, at: 0 };
+}
 
 /// Where each byte of an object is for the model: in rows of another pitch,
-/// some of which are shifted, and with a part of each row elsewhere. Words,
-/// as the tracer writes them.
+/// some of which are shifted, and with a part of each row elsewhere, or all of each row
+/// in pieces. Words, as the tracer writes them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MovedObject {
@@ -29,6 +48,10 @@ pub struct MovedObject {
     pub cold: u64,
     /// Where the first row's part is; the others' follow.
     pub hot_base: u64,
+    /// Not 0: rows are in pieces, and what is in none of them is where the part is.
+    pub in_pieces: u64,
+    /// Those.
+    pub pieces: [MovedPiece; PIECES],
 }
 
 impl MovedObject {
@@ -44,6 +67,8 @@ impl MovedObject {
         hot: 0,
         cold: 0,
         hot_base: 0,
+        in_pieces: 0,
+        pieces: [MovedPiece::NONE; PIECES],
     };
 
     /// Where the model has a byte of the program's; None: it is none of the
@@ -56,6 +81,9 @@ impl MovedObject {
         }
         let at = address.wrapping_sub(self.start);
         let (row, rest) = (at.checked_div(self.stride)?, at.checked_rem(self.stride)?);
+        if self.in_pieces != 0 {
+            return Some(self.in_row(row, rest));
+        }
         let apart = self.cold.wrapping_sub(self.hot);
         if rest >= self.hot && rest < self.cold {
             let of_row = self.hot_base.wrapping_add(row.wrapping_mul(apart));
@@ -67,9 +95,19 @@ impl MovedObject {
         Some(of_row.wrapping_add(rest).wrapping_sub(closed))
     }
 
+    fn in_row(&self, row: u64, rest: u64) -> u64 {
+        for piece in &self.pieces {
+            if rest >= piece.from && rest < piece.to {
+                let of_row = self.base.wrapping_add(row.wrapping_mul(self.pitch));
+                return of_row.wrapping_add(piece.at).wrapping_add(rest.wrapping_sub(piece.from));
+            }
+        }
+        self.hot_base.wrapping_add(row.wrapping_mul(self.stride)).wrapping_add(rest)
+    }
+
     /// As it lies in memory.
     pub fn words(&self) -> [u64; WORDS] {
-        [
+        let first = [
             self.start,
             self.end,
             self.stride,
@@ -80,7 +118,14 @@ impl MovedObject {
             self.hot,
             self.cold,
             self.hot_base,
-        ]
+            self.in_pieces,
+        ];
+        let pieces = self.pieces.iter().flat_map(|piece| [piece.from, piece.to, piece.at]);
+        let mut words = [0; WORDS];
+        for (word, value) in words.iter_mut().zip(first.into_iter().chain(pieces)) {
+            *word = value;
+        }
+        words
     }
 }
 

@@ -1,6 +1,6 @@
 //! Layouts as text: `rows=2048+64@0x4bb000+512k`.
 
-use super::{LARGE_PAGE, LayoutChange, ObjectLayout};
+use super::{LARGE_PAGE, LayoutChange, ObjectLayout, RowOrder};
 use crate::geometry::bytes;
 use std::str::FromStr;
 
@@ -16,7 +16,7 @@ pub enum ObjectLayoutError {
     /// No such change.
     #[error(
         "{0:?} is no change of an object's layout; write rows=STRIDE+BYTES, align=BYTES, \
-         colour=STRIDE, split=STRIDE:FROM..TO, pages=2m or apart=BYTES"
+         colour=STRIDE, split=STRIDE:FROM..TO, pages=2m, apart=BYTES or order=STRIDE:FROM..TO/..."
     )]
     Change(String),
     /// No such object.
@@ -56,13 +56,15 @@ impl FromStr for LayoutChange {
             }
             "pages" => (bytes(value)? == LARGE_PAGE).then_some(LayoutChange::LargePages),
             "apart" => Some(LayoutChange::Apart(size(value)?)),
+            "order" => Some(LayoutChange::Order(RowOrder::parse(value)?)),
             _ => None,
         });
         change.ok_or_else(|| ObjectLayoutError::Change(text.to_owned()))
     }
 }
 
-fn size(text: &str) -> Option<u64> {
+/// A size within bounds.
+pub(super) fn size(text: &str) -> Option<u64> {
     bytes(text).filter(|size| (1..=LARGEST).contains(size))
 }
 
@@ -98,7 +100,8 @@ impl ObjectLayout {
             LayoutChange::Rows { stride, .. }
             | LayoutChange::Colour { stride }
             | LayoutChange::Split { stride, .. }
-            | LayoutChange::Apart(stride) => stride,
+            | LayoutChange::Apart(stride)
+            | LayoutChange::Order(RowOrder { stride, .. }) => stride,
             LayoutChange::Align(to) => {
                 let none = !to.is_power_of_two();
                 return none.then(|| format!("{to} is no power of two"));
@@ -115,6 +118,11 @@ impl ObjectLayout {
             LayoutChange::Split { from, to, .. } if to - from == stride => {
                 return Some(format!("{from}..{to} is all of it: nothing would be left"));
             }
+            LayoutChange::Order(order) => match order.objection() {
+                Some(what) => return Some(what),
+                // Bytes of no piece are behind all rows.
+                None => order.pitch,
+            },
             LayoutChange::Rows { more, .. } => more,
             // Of any cache's way.
             LayoutChange::Colour { .. } => 1 << 24,

@@ -13,6 +13,7 @@ fn what_is_shown_is_what_is_read() {
         ("split=64:0..8@0x40+640", "split=64:0..8@0x40+640"),
         ("pages=2M@0x7f0000000000+1g", "pages=2m@0x7f0000000000+1073741824"),
         ("apart=8@0x40+16", "apart=8@0x40+16"),
+        ("order=24:16..24/4/0..8/12@0x40+48", "order=24:16..24/4/0..8/12@0x40+48"),
     ] {
         let read = layout(text).unwrap();
         assert_eq!(read.to_string(), shown);
@@ -36,6 +37,12 @@ fn what_cannot_be_laid_out_is_refused() {
         ("split=64:8..8@0x0+64", "no part"),
         ("split=64:8..72@0x0+64", "no part"),
         ("split=64:0..64@0x0+64", "nothing would be left"),
+        ("order=24:16..25@0x0+48", "no part"),
+        ("order=24:16..16@0x0+48", "is no change"),
+        ("order=24:8@0x0+48", "is no change"),
+        ("order=24@0x0+48", "is no change"),
+        ("order=24:0..8/4..12@0x0+48", "bytes in common"),
+        ("order=24:0..24@0x0+8", "more than its 8"),
         ("rows=8+1g@0x0+1g", "beyond the model's room"),
         ("align=8@0x7fffffffffff+2", "no memory"),
         ("align=8@0xffffffffffffffff+2", "no memory"),

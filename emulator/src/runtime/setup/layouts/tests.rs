@@ -26,6 +26,11 @@ fn bytes_are_where_the_changed_program_would_have_them() {
     let split = offsets("split=64:8..16@0x40000000+6400", &[0, 7, 16, 64, 8, 15, 64 + 8]);
     assert_eq!(split, [0, 7, 8, 56, 5632, 5632 + 7, 5632 + 8]);
     assert_eq!(offsets("apart=8@0x40000010+16", &[0, 7, 8, 15]), [0, 7, 64, 71]);
+    // Rows of 24 bytes, of which 8..16 are in no piece, behind two of 28.
+    let order = offsets("order=24:16..24/4/0..8/8@0x40000000+48", &[16, 0, 7, 24 + 16, 8, 24 + 15]);
+    let first = order[0];
+    let from_row: Vec<i64> = order.iter().map(|at| at - first).collect();
+    assert_eq!(from_row, [0, 12, 19, 28, 64 + 8, 64 + 24 + 15]);
     let begins = |text: &str| {
         let layout = layout(text);
         moved(&layout, 3, &Geometry::default()).place(layout.start).unwrap()
@@ -51,7 +56,15 @@ fn change() -> impl Strategy<Value = LayoutChange> {
             LayoutChange::Split { stride, from, to }
         }),
         Just(LayoutChange::LargePages),
-        stride.prop_map(LayoutChange::Apart),
+        stride.clone().prop_map(LayoutChange::Apart),
+        (stride, 1_u64..70, 1_u64..70).prop_map(|(stride, cut, more)| {
+            let cut = cut.min(stride - 1);
+            let text = match cut {
+                0 => format!("order={stride}:0..{stride}/{more}"),
+                _ => format!("order={stride}:{cut}..{stride}/{more}/0..{cut}"),
+            };
+            text.parse().unwrap()
+        }),
     ]
 }
 
