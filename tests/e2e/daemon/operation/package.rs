@@ -144,7 +144,7 @@ fn the_example_configuration_is_good() {
 }
 
 /// Beside pages and documents.
-const FILES: [&str; 27] = [
+const FILES: [&str; 28] = [
     "./etc/ebsd.toml",
     "./usr/bin/ebs",
     "./usr/bin/ebs-walk",
@@ -154,6 +154,7 @@ const FILES: [&str; 27] = [
     "./usr/include/hardmeter/likwid-marker.h",
     "./usr/include/hardmeter/likwid.h",
     "./usr/lib/hardmeter/libhardmeter.so",
+    "./usr/lib/hardmeter/libhardmeter_heap.so",
     "./usr/lib/systemd/system/ebsd.service",
     "./usr/lib/systemd/system/ebsd.socket",
     "./usr/lib/sysusers.d/ebsd.conf",
@@ -287,6 +288,7 @@ fn the_package_installs_these_files_and_takes_them_away() {
         "usr/bin/ebs-walk",
         "usr/sbin/ebsd",
         "usr/lib/hardmeter/libhardmeter.so",
+        "usr/lib/hardmeter/libhardmeter_heap.so",
     ];
     for program in programs {
         assert_eq!(debug_sections(&scene, &format!("root/{program}")), "", "{program}");
