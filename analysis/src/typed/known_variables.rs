@@ -19,7 +19,7 @@ impl Transfer<'_> {
     }
 
     /// Into a variable that lies in memory.
-    fn into_variable(&self, of: TypeId, offset: i64) -> TypedPointer {
+    fn of_variable(&self, of: TypeId, offset: i64) -> TypedPointer {
         TypedPointer { is_alone: true, ..self.pointer(of, offset) }
     }
 
@@ -67,7 +67,7 @@ impl Transfer<'_> {
                 // Of one in pieces the next lies elsewhere.
                 PlaceUse::Memory if value.frame.is_none() && variable.bytes.is_none() => {
                     let first = i64::try_from(variable.first).unwrap_or(0);
-                    Some(self.into_variable(variable.of, first.wrapping_sub(offset)))
+                    Some(self.of_variable(variable.of, first.wrapping_sub(offset)))
                 }
                 PlaceUse::Memory | PlaceUse::Reference => None,
             };
@@ -135,7 +135,7 @@ impl Transfer<'_> {
             let within = at.wrapping_sub(start);
             let first = i64::try_from(variable.first).ok()?;
             let is_there = (0..bytes).contains(&within);
-            is_there.then(|| self.into_variable(variable.of, first.wrapping_add(within)))
+            is_there.then(|| self.of_variable(variable.of, first.wrapping_add(within)))
         })
     }
 
@@ -163,7 +163,7 @@ impl Transfer<'_> {
         let within = address.wrapping_sub(variable.start);
         match i64::try_from(within) {
             Ok(offset) if within < size => {
-                FlowValue::pointing(self.into_variable(variable.of, offset))
+                FlowValue::pointing(self.of_variable(variable.of, offset))
             }
             _ => FlowValue::UNKNOWN,
         }

@@ -201,11 +201,12 @@ fn copy_stack(words: &[AtomicU64], number: u64, sp: u64, bytes: usize) -> usize 
     let address = |word: usize| words.as_ptr().wrapping_add(word).addr() as u64;
     let local =
         [iovec(address(first), room as u64), iovec(address(slot(0)), (bytes - room) as u64)];
+    // SAFETY: takes nothing and cannot fail.
+    let pid = unsafe { libc::getpid() };
     // SAFETY: writes the slots that `number` gave to this call; reads what is there, and gives less
     // where nothing is.
-    let copied = unsafe {
-        libc::process_vm_readv(libc::getpid(), local.as_ptr(), 2, remote.as_ptr(), parts, 0)
-    };
+    let copied =
+        unsafe { libc::process_vm_readv(pid, local.as_ptr(), 2, remote.as_ptr(), parts, 0) };
     usize::try_from(copied).unwrap_or(0).min(bytes) & !7
 }
 

@@ -54,8 +54,10 @@ impl HeapSampler {
         }
         let HeapLogRecord { size, old, began, .. } = *told;
         let change = HeapChange { call: Some(told.call), size, old, began: began.0 };
-        out.extend((HeapChange::SIZE as u32).to_ne_bytes());
-        out.extend(change.encode());
+        let raw = change.encode();
+        // A length that does not fit is refused with the record's, below.
+        out.extend(u32::try_from(raw.len()).unwrap_or(u32::MAX).to_ne_bytes());
+        out.extend(raw);
         let mut words =
             |words: &[u64]| words.iter().for_each(|word| out.extend(word.to_ne_bytes()));
         if has(SampleType::REGS_USER) {
