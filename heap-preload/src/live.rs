@@ -66,7 +66,7 @@ impl LiveBlocks {
         taken
     }
 
-    /// From now on [`may_hold`](LiveBlocks::may_hold) says yes of the block, for good.
+    /// From now on the filter says of the block that it may be in it, for good.
     pub(crate) fn mark(&self, block: u64) {
         if let Some(part) = self.filter.get(part(block)) {
             part.store(u8::MAX, Ordering::Relaxed);

@@ -111,7 +111,7 @@ impl HeapLog {
 
     /// Gives the records that are there, each with the words of its stack, in the order in which
     /// they were begun. One that its thread has begun and not finished holds up those behind it:
-    /// until [`PATIENCE`] is over this returns false, and what comes later may be older than what
+    /// until 0.2 s are over this returns false, and what comes later may be older than what
     /// was given.
     pub fn drain(&mut self, now: Instant, mut take: impl FnMut(&HeapLogRecord, &[u64])) -> bool {
         let mut is_behind = false;
