@@ -59,6 +59,8 @@ pub(crate) struct FieldReader {
     zero_is_address: bool,
     /// Registers are those where a timer interrupted the program.
     is_interrupted: bool,
+    /// No hardware made them: registers are those that the instruction found.
+    is_emulated: bool,
     /// Registers to keep, ascending.
     kept: Vec<u32>,
     /// Whether the data source, and the weight, wait with each sample.
@@ -117,6 +119,7 @@ impl FieldReader {
             layout: event.layout.clone(),
             has,
             zero_is_address: attr.means_address_zero(),
+            is_emulated: says("source") == Some("emulated"),
             is_interrupted: attr.software().is_some_and(SoftwareEvent::is_clock),
             kept,
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
@@ -188,6 +191,11 @@ impl FieldReader {
     /// Whether registers are those of a place that a timer interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.is_interrupted
+    }
+
+    /// Whether registers are for certain those before the instruction.
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.is_emulated
     }
 
     /// What is kept of a sample's callers, if the rest may be told later.

@@ -29,6 +29,11 @@ impl FlowState {
         FlowState { registers: [FlowValue::UNKNOWN; 16], slots: BTreeMap::new() }
     }
 
+    /// All registers that are followed.
+    pub(crate) fn registers() -> impl Iterator<Item = Register> {
+        ORDER.into_iter()
+    }
+
     /// A register by its full width; what is none of the sixteen is unknown.
     pub(crate) fn get(&self, register: Register) -> FlowValue {
         index(register).map_or(FlowValue::UNKNOWN, |index| self.registers[index])
@@ -82,25 +87,27 @@ fn index(register: Register) -> Option<usize> {
     register_number(full).map(|_| full.number())
 }
 
-/// The register that DWARF gives a number (psABI x86-64, figure 3.36).
+/// The sixteen, as DWARF numbers them (psABI x86-64, figure 3.36).
+const ORDER: [Register; 16] = [
+    Register::RAX,
+    Register::RDX,
+    Register::RCX,
+    Register::RBX,
+    Register::RSI,
+    Register::RDI,
+    Register::RBP,
+    Register::RSP,
+    Register::R8,
+    Register::R9,
+    Register::R10,
+    Register::R11,
+    Register::R12,
+    Register::R13,
+    Register::R14,
+    Register::R15,
+];
+
+/// The register that DWARF gives a number.
 pub(crate) fn of_dwarf(number: u16) -> Register {
-    const ORDER: [Register; 16] = [
-        Register::RAX,
-        Register::RDX,
-        Register::RCX,
-        Register::RBX,
-        Register::RSI,
-        Register::RDI,
-        Register::RBP,
-        Register::RSP,
-        Register::R8,
-        Register::R9,
-        Register::R10,
-        Register::R11,
-        Register::R12,
-        Register::R13,
-        Register::R14,
-        Register::R15,
-    ];
     ORDER.get(usize::from(number)).copied().unwrap_or(Register::None)
 }

@@ -14,6 +14,8 @@ pub(crate) struct TypedPointer {
     pub(crate) offset: i64,
     /// 0: exactly there. Else any multiple of this may be added.
     pub(crate) step: u64,
+    /// It points either exactly there or to this offset, and nowhere between.
+    pub(crate) or: Option<i64>,
     /// That is a variable: no others of its type lie beside it.
     pub(crate) is_alone: bool,
 }
@@ -22,14 +24,31 @@ impl TypedPointer {
     /// Some bytes further, and any multiple of a step.
     pub(crate) fn moved(self, bytes: i64, step: u64) -> TypedPointer {
         let offset = self.offset.wrapping_add(bytes);
-        TypedPointer { offset, step: gcd(self.step, step), ..self }
+        let or = self.or.filter(|_| step == 0).map(|or| or.wrapping_add(bytes));
+        TypedPointer { offset, step: gcd(self.step, step), or, ..self }
     }
 
     /// What both of two paths know.
     fn joined(self, other: TypedPointer) -> TypedPointer {
         let apart = self.offset.abs_diff(other.offset);
         let step = gcd(gcd(self.step, other.step), apart);
-        TypedPointer { step, is_alone: self.is_alone || other.is_alone, ..self }
+        let or = self.one_of_two(other);
+        TypedPointer { step, or, is_alone: self.is_alone || other.is_alone, ..self }
+    }
+}
+
+impl TypedPointer {
+    /// The second of the two places that both pointers together can mean; None: they mean one,
+    /// or more.
+    fn one_of_two(self, other: TypedPointer) -> Option<i64> {
+        let is_known = |it: TypedPointer| it.step == 0 || it.or.is_some();
+        if !is_known(self) || !is_known(other) {
+            return None;
+        }
+        let all = [self.or, Some(other.offset), other.or];
+        let mut others = all.into_iter().flatten().filter(|at| *at != self.offset);
+        let second = others.next()?;
+        others.all(|at| at == second).then_some(second)
     }
 }
 
@@ -175,20 +194,52 @@ mod tests {
 
     #[test]
     fn a_walk_over_an_array_is_known_up_to_its_step() {
-        let start =
-            FlowValue::pointing(TypedPointer { to: NODE, offset: 8, step: 0, is_alone: false });
+        let start = FlowValue::pointing(TypedPointer {
+            to: NODE,
+            offset: 8,
+            step: 0,
+            or: None,
+            is_alone: false,
+        });
         let next = start.with(&start.plus(24));
         let pointer = next.pointers().next().unwrap();
         assert_eq!((pointer.offset, pointer.step), (8, 24));
+        let next = next.with(&next.plus(24));
         assert_eq!(next.with(&next.plus(24)), next, "it stays so");
         let any = next.with(&next.plus(9)).pointers().next().unwrap();
         assert_eq!((any.offset, any.step), (8, 3));
     }
 
     #[test]
+    fn of_two_places_both_are_known_and_of_more_none() {
+        let at = |offset| {
+            let pointer = TypedPointer { to: NODE, offset, step: 0, or: None, is_alone: false };
+            FlowValue::pointing(pointer)
+        };
+        let places = |value: FlowValue| {
+            let pointer = value.pointers().next().unwrap();
+            (pointer.offset, pointer.or)
+        };
+        let two = at(0).with(&at(8));
+        assert_eq!(places(two), (0, Some(8)));
+        assert_eq!(places(two.plus(16)), (16, Some(24)));
+        for again in [at(0), at(8), two] {
+            assert_eq!(two.with(&again), two, "no way tells more than one did");
+            assert!(places(again.with(&two)).1.is_some());
+        }
+        assert_eq!(places(two.with(&at(16))), (0, None));
+        assert_eq!(places(two.plus_multiple(8)), (0, None));
+    }
+
+    #[test]
     fn nothing_joins_with_a_pointer() {
-        let pointer =
-            FlowValue::pointing(TypedPointer { to: NODE, offset: 0, step: 0, is_alone: false });
+        let pointer = FlowValue::pointing(TypedPointer {
+            to: NODE,
+            offset: 0,
+            step: 0,
+            or: None,
+            is_alone: false,
+        });
         assert_eq!(pointer.with(&FlowValue::ZERO), pointer);
         assert_eq!(FlowValue::ZERO.with(&pointer), pointer);
         assert!(!pointer.with(&FlowValue::UNKNOWN).is_pointer());
@@ -198,8 +249,13 @@ mod tests {
     fn multiples_are_kept() {
         let index = FlowValue::UNKNOWN.times(3).times(8);
         assert_eq!(index.multiple, 24);
-        let base =
-            FlowValue::pointing(TypedPointer { to: NODE, offset: 16, step: 0, is_alone: false });
+        let base = FlowValue::pointing(TypedPointer {
+            to: NODE,
+            offset: 16,
+            step: 0,
+            or: None,
+            is_alone: false,
+        });
         let sum = base.plus_multiple(index.multiple).pointers().next().unwrap();
         assert_eq!((sum.offset, sum.step), (16, 24));
         assert_eq!(FlowValue::UNKNOWN.plus(8).multiple, 1);

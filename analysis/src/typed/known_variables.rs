@@ -15,7 +15,8 @@ impl Transfer<'_> {
     /// To something by the type that stands behind names and qualifiers, so that
     /// `const T *` and `T *` are one.
     pub(super) fn pointer(&self, to: TypeId, offset: i64) -> TypedPointer {
-        TypedPointer { to: self.program.types.resolved(to), offset, step: 0, is_alone: false }
+        let to = self.program.types.resolved(to);
+        TypedPointer { to, offset, step: 0, or: None, is_alone: false }
     }
 
     /// Into a variable that lies in memory.

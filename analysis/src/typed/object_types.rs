@@ -2,7 +2,7 @@
 
 use super::access_type::{AccessType, NoType, TypedBy, by_code, by_object};
 use super::routine_flow::RoutineFlow;
-use super::typed_operand::{TypedOperand, TypedPlace};
+use super::typed_operand::{CountedFrom, TypedPlace};
 use crate::code::register_number::register_number;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -36,8 +36,10 @@ pub(crate) struct SampledAccess<'s> {
     pub(crate) address: Option<u64>,
     /// Where that lies.
     pub(crate) data: Option<Place>,
-    /// Registers as the instruction found them, by the kernel's number.
+    /// Registers, by the kernel's number.
     pub(crate) register: &'s dyn Fn(u32) -> Option<u64>,
+    /// Whether these are certain to be what the instruction found, not what it left.
+    pub(crate) is_before: bool,
 }
 
 /// Why an access has no type.
@@ -155,10 +157,12 @@ impl ObjectTypes {
         let flow = flow.as_ref().map_err(|why| Untyped::Code(why.clone()))?;
         let operands = flow.operands(place.address);
         let operands = operands.ok_or(Untyped::Operand(NoType::Unfollowed))?;
-        let distance = |operand: &TypedOperand| {
-            let register = register_number(operand.from.as_ref()?.register)?;
-            let from = (access.register)(register)?;
-            Some(access.address?.wrapping_sub(from).cast_signed())
+        let distance = |from: &CountedFrom| {
+            if from.is_written && !access.is_before {
+                return None;
+            }
+            let value = (access.register)(register_number(from.register)?)?;
+            Some(access.address?.wrapping_sub(value).cast_signed())
         };
         let found = by_code(&program.types, operands, distance).map_err(Untyped::Operand)?;
         let bytes = operands.first().map_or(0, |operand| operand.bytes);

@@ -219,7 +219,7 @@ impl Walk<'_> {
                 let instruction = &self.instructions[number];
                 self.transfer.learn(instruction.ip(), &mut state);
                 let mut operands = self.transfer.operands(instruction, &state, &mut self.factory);
-                if operands.iter().any(|it| it.place(&types.types, None).is_none()) {
+                if operands.iter().any(|it| it.place(&types.types, |_| None).is_none()) {
                     // What a variable is often told some instructions late.
                     let rest = &self.instructions[number + 1..block.end];
                     let mut later = state.clone();

@@ -3,6 +3,7 @@
 use super::flow_state::FlowState;
 use super::flow_value::{FlowValue, TypedPointer};
 use super::live_variables::LiveVariables;
+use super::member_name::is_alike;
 use super::typed_operand::{CountedFrom, TypedOperand, is_one_array};
 use crate::code::instruction_class::{reads, writes};
 use crate::code::written_registers::written;
@@ -123,10 +124,11 @@ impl<'p> Transfer<'p> {
                 accessed.iter().map(operand).collect()
             }
         };
-        // Registers may be sampled when the instruction has retired.
         let written = written(info);
         for operand in &mut operands {
-            operand.from.take_if(|from| written.contains(&from.register));
+            for from in operand.from.iter_mut().chain(&mut operand.beside) {
+                from.is_written = written.contains(&from.register);
+            }
         }
         operands
     }
@@ -141,10 +143,37 @@ impl<'p> Transfer<'p> {
         let exact: Vec<TypedPointer> =
             state.get(base).pointers().filter(|pointer| pointer.step == 0).collect();
         let is_exact = address.pointers().all(|pointer| pointer.step == 0);
-        let from = (!is_exact && !exact.is_empty())
-            .then_some(CountedFrom { register: base, pointers: exact });
+        let from = (!is_exact && !exact.is_empty()).then_some(CountedFrom {
+            register: base,
+            pointers: exact,
+            is_written: false,
+        });
+        let beside = match is_exact {
+            true => Vec::new(),
+            false => self.beside(&pointers, base, state),
+        };
         let is_in_frame = state.get(base).frame.is_some();
-        TypedOperand { bytes, pointers, from, is_in_frame }
+        TypedOperand { bytes, pointers, from, beside, is_in_frame }
+    }
+
+    /// Registers but one that point exactly to what some pointers point into.
+    fn beside(
+        &self,
+        pointers: &[TypedPointer],
+        base: Register,
+        state: &FlowState,
+    ) -> Vec<CountedFrom> {
+        let types = &self.program.types;
+        let others = FlowState::registers().filter(|register| *register != base);
+        let counted = others.map(|register| {
+            let is_same = |it: &TypedPointer| {
+                let mut chosen = pointers.iter().filter(|other| other.or.is_some());
+                it.step == 0 && chosen.any(|other| is_alike(types, other.to, it.to))
+            };
+            let pointers = state.get(register).pointers().filter(is_same).collect();
+            CountedFrom { register, pointers, is_written: false }
+        });
+        counted.filter(|from| !from.pointers.is_empty()).collect()
     }
 
     /// What is loaded from an address, eight bytes.
@@ -173,9 +202,8 @@ impl<'p> Transfer<'p> {
 
     /// What the pointer that lies where another one points leads to.
     fn followed(&self, pointer: TypedPointer) -> Option<TypedPointer> {
-        let operand =
-            TypedOperand { bytes: 8, pointers: vec![pointer], from: None, is_in_frame: false };
-        let place = operand.place(&self.program.types, None)?;
+        let operand = TypedOperand { bytes: 8, pointers: vec![pointer], ..TypedOperand::default() };
+        let place = operand.place(&self.program.types, |_| None)?;
         let to = match place.offset {
             Some(offset) => self.pointee(place.of, offset)?,
             None => self.any_pointee(place.of, pointer)?,

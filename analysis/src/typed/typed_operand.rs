@@ -1,11 +1,12 @@
 //! What an operand in memory is, as far as a routine's code tells.
 
 use super::flow_value::TypedPointer;
+use super::member_name::is_alike;
 use iced_x86::Register;
 use types::{PathStep, TypeId, TypeKind, TypeTable};
 
 /// An operand in memory, and what it may point into.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TypedOperand {
     /// Bytes that are accessed, of several numbers at once those of one; 0: not known.
     pub(crate) bytes: u64,
@@ -14,6 +15,8 @@ pub(crate) struct TypedOperand {
     /// The register that its address is counted from by an amount which only
     /// a sample tells, and what that points into.
     pub(crate) from: Option<CountedFrom>,
+    /// Other registers that point, exactly, to what it points into somewhere.
+    pub(crate) beside: Vec<CountedFrom>,
     /// Whether it lies in the routine's frame.
     pub(crate) is_in_frame: bool,
 }
@@ -25,6 +28,8 @@ pub(crate) struct CountedFrom {
     pub(crate) register: Register,
     /// What its value points into.
     pub(crate) pointers: Vec<TypedPointer>,
+    /// The instruction gives it another value: a sample from behind it has that.
+    pub(crate) is_written: bool,
 }
 
 /// A type, and a place in it.
@@ -53,10 +58,13 @@ impl TypedPlace {
 }
 
 impl TypedOperand {
-    /// What is accessed. `distance`: bytes from the register that it counts
-    /// from to the data address of a sample.
-    pub(crate) fn place(&self, types: &TypeTable, distance: Option<i64>) -> Option<TypedPlace> {
-        let counted = self.from.as_ref().zip(distance);
+    /// What is accessed. `distance`: bytes from a register to the data address of a sample.
+    pub(crate) fn place(
+        &self,
+        types: &TypeTable,
+        distance: impl Fn(&CountedFrom) -> Option<i64>,
+    ) -> Option<TypedPlace> {
+        let counted = self.from.as_ref().and_then(|from| Some((from, distance(from)?)));
         let counted = counted.into_iter().flat_map(|(from, distance)| {
             let moved = from.pointers.iter().map(move |pointer| pointer.moved(distance, 0));
             moved.filter(|pointer| self.is_index(types, *pointer))
@@ -68,7 +76,30 @@ impl TypedOperand {
                 best = Some(found);
             }
         }
-        best.map(|(_, place)| place)
+        let (_, place) = best?;
+        let is_open = place.offset.is_none() && !place.is_bytes(types);
+        let beside = is_open.then(|| self.place_beside(types, place.of, distance)).flatten();
+        Some(beside.unwrap_or(place))
+    }
+
+    /// Where it points to one of two places, that which another register of
+    /// the same type tells: objects do not overlap, so what lies within that
+    /// one is of it.
+    fn place_beside(
+        &self,
+        types: &TypeTable,
+        of: TypeId,
+        distance: impl Fn(&CountedFrom) -> Option<i64>,
+    ) -> Option<TypedPlace> {
+        let chosen = self.pointers.iter().find(|it| is_alike(types, it.to, of))?;
+        let places = [chosen.offset, chosen.or?];
+        self.beside.iter().find_map(|from| {
+            let distance = distance(from)?;
+            let mut same = from.pointers.iter().filter(|it| is_alike(types, it.to, of));
+            let offset = same.next()?.offset.checked_add(distance)?;
+            let offset = u64::try_from(offset).ok().filter(|_| places.contains(&offset));
+            offset.map(|offset| TypedPlace { of, offset: Some(offset) })
+        })
     }
 
     /// Whether what is added to a register can be the index of an array that
