@@ -14,3 +14,4 @@ pub(crate) mod heap_blocks;
 pub(crate) mod lookup;
 pub(crate) mod names;
 pub(crate) mod regions;
+pub(crate) mod undecided_types;

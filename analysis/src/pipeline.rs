@@ -232,6 +232,7 @@ impl Pipeline {
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {
         let mut losses = std::mem::take(&mut self.losses);
         losses.counted_early = self.waiting.early().saturating_add(self.aggregates.early());
+        self.lookup.decide_types();
         let (torn, why_torn) = self.aggregates.torn();
         losses.torn = torn;
         let told = [why_torn, self.aggregates.overlaps()].into_iter().chain(self.lookup.notes());

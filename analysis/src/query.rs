@@ -119,9 +119,9 @@ impl Query {
             || self.filters.iter().any(of_filter)
     }
 
-    /// Whether it asks for blocks of the heap.
+    /// Whether it asks for blocks of the heap, or for types, of which blocks tell, too.
     pub(crate) fn needs_heap(&self) -> bool {
-        self.keys.iter().any(Key::is_of_heap)
+        self.keys.iter().any(|key| key.is_of_heap() || key.is_of_types())
     }
 
     /// Whether it asks for regions.

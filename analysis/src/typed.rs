@@ -10,6 +10,7 @@
 //! code.
 
 pub(crate) mod access_type;
+pub(crate) mod block_votes;
 pub(crate) mod flow_state;
 pub(crate) mod flow_value;
 pub(crate) mod known_variables;

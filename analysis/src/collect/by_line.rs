@@ -1,4 +1,5 @@
-//! Rows by source line.
+//! Rows by what is known only when all is counted: source lines, and types of
+//! heap blocks.
 //!
 //! While samples are counted, a row of source lines or inlined calls is one of
 //! places. When all places are known, debug info is asked for them together,
@@ -14,14 +15,14 @@ use crate::query::key::Key;
 use record::aggregate::Chance;
 use symbolizer::Place;
 
-/// Rows of the columns, with lines for places.
+/// Rows of the columns, with lines for places, and types that are decided now.
 pub(crate) fn by_line(
     rows: CountedRows,
     columns: &[KeyColumn],
     lookup: &mut Lookup,
     chance: &mut Chance,
 ) -> Result<CountedRows, Error> {
-    if !columns.iter().any(|column| column.key.is_of_lines()) {
+    if !columns.iter().any(|column| column.key.is_of_lines() || column.key.is_of_types()) {
         return Ok(rows);
     }
     let of_lines = |(column, atom): (&KeyColumn, &Atom)| {
@@ -33,6 +34,10 @@ pub(crate) fn by_line(
     lookup.learn_lines(places);
     let rename = |_, atoms: &mut [Atom], _: &Sum| {
         for (column, atom) in columns.iter().zip(atoms) {
+            if let Some(typed) = lookup.decided_type(*atom) {
+                *atom = if column.key == Key::Type { typed.of } else { typed.member };
+                continue;
+            }
             let place = of_lines((column, atom));
             let Some(lines) = place.and_then(|place| lookup.lines(place)) else { continue };
             match column.key {

@@ -206,6 +206,10 @@ impl Counters {
         }
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
+            if lookup.heap.is_told && lookup.types.is_told {
+                // It tells of blocks that others are on.
+                sample.vote(lookup);
+            }
             return Ok(());
         }
         let period = event.fixed_period.unwrap_or(held.period);

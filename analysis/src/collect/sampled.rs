@@ -8,12 +8,13 @@ use crate::name::access_types::TypedAtoms;
 use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
 use crate::name::chain_parts::SampledChain;
-use crate::name::heap_blocks::{HeapBlock, ToldChange};
+use crate::name::heap_blocks::{BlockAsker, HeapBlock, ToldChange};
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::name::regions::RegionPath;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
+use crate::typed::block_votes::BlockPlace;
 use crate::typed::object_types::{SampledAccess, TypedAccess};
 use record::{CpuMode, SampleType, Tid, Time};
 use rustc_hash::FxHashMap;
@@ -131,11 +132,9 @@ impl CountedSample<'_> {
         let Some(told) = self.heap_change() else { return };
         match event {
             HeapEvent::Allocation => {
-                let site = match self.chain(lookup).whole {
-                    Ok(_) => lookup.allocation_site(),
-                    Err(lack) => Err(lack),
-                };
-                lookup.heap.allocated(told, site);
+                let chain = self.chain(lookup).whole;
+                let site = chain.and_then(|_| lookup.allocation_site());
+                lookup.heap.allocated(told, BlockAsker { site, chain: chain.ok() });
             }
             HeapEvent::Release => lookup.heap.released(told),
         }
@@ -146,29 +145,57 @@ impl CountedSample<'_> {
         if let Some(typed) = self.typed {
             return typed;
         }
-        let typed = match self.typed_access(lookup) {
-            Ok(typed) => lookup.typed_atoms(&typed),
-            Err(lack) => lack,
+        let place = self.place_in_block(lookup);
+        let typed = match (self.typed_access(lookup), place) {
+            (found, Some(place)) => lookup.typed_in_block(found, place),
+            (Ok(typed), None) => lookup.typed_atoms(&typed),
+            (Err(lack), None) => lack,
         };
         self.typed = Some(typed);
         typed
     }
 
+    /// Where in a block of the heap it accesses.
+    fn place_in_block(&self, lookup: &Lookup) -> Option<BlockPlace> {
+        self.block(lookup).ok()?.place(self.address().ok()?)
+    }
+
+    /// Tells what a block of the heap holds, if it is on one and its code says.
+    pub(crate) fn vote(&mut self, lookup: &mut Lookup) {
+        if let Some(at) = self.place_in_block(lookup) {
+            // Without a place nothing is told.
+            let _ = self.ask(lookup, |lookup, access| lookup.vote(access, at));
+        }
+    }
+
     /// On whose data the instruction works; not to be asked twice of a sample.
     pub(crate) fn typed_access(&mut self, lookup: &mut Lookup) -> Result<TypedAccess, TypedAtoms> {
-        let place = self.place(lookup);
-        let place =
-            place.map_err(|lack| TypedAtoms { of: Atom::lack(lack), member: Atom::lack(lack) })?;
+        let found = self.ask(lookup, |lookup, access| lookup.typed_access(access));
+        found.map_err(|lack| TypedAtoms::from(Atom::lack(lack)))?
+    }
+
+    /// Asks something about the access.
+    fn ask<T>(
+        &mut self,
+        lookup: &mut Lookup,
+        question: impl FnOnce(&mut Lookup, SampledAccess<'_>) -> T,
+    ) -> Result<T, Lack> {
+        let place = self.place(lookup)?;
         let has_registers = !self.fields.registers_of_user();
         let (fields, registers) = (self.fields, self.words.registers);
         let register = |number: u32| {
             let index = fields.registers().iter().position(|bit| *bit == number)?;
             registers.get(index).copied().filter(|_| has_registers)
         };
-        let address = self.address().ok();
-        let data = self.data(lookup).ok();
-        let at = self.held.at();
-        lookup.typed_access(SampledAccess { at, place, address, data, register: &register })
+        let access = SampledAccess {
+            at: self.held.at(),
+            place,
+            address: self.address().ok(),
+            data: self.data(lookup).ok(),
+            register: &register,
+            is_before: fields.is_emulated(),
+        };
+        Ok(question(lookup, access))
     }
 
     /// The thread, where samples say.
@@ -276,7 +303,7 @@ impl CountedSample<'_> {
             },
             // The line is not known until all places are: by_line().
             Key::Alloc | Key::AllocLine => match self.block(lookup) {
-                Ok(block) => block.site.map_or_else(Atom::lack, Atom::place),
+                Ok(block) => block.asker.site.map_or_else(Atom::lack, Atom::place),
                 Err(lack) => Atom::lack(lack),
             },
             Key::Block => match self.block(lookup) {

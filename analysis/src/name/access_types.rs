@@ -16,7 +16,7 @@ pub(crate) const WHOLE: &str = "-";
 /// Types that were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct AccessTypes {
-    objects: ObjectTypes,
+    pub(crate) objects: ObjectTypes,
     /// Whether members stand beside their types.
     pub(crate) shows_types: bool,
     /// Whether of how many samples types are known is told.
@@ -44,6 +44,13 @@ pub(crate) struct TypedAtoms {
     pub(crate) member: Atom,
 }
 
+/// An atom that stands for both.
+impl From<Atom> for TypedAtoms {
+    fn from(atom: Atom) -> TypedAtoms {
+        TypedAtoms { of: atom, member: atom }
+    }
+}
+
 impl Lookup {
     /// On whose data a sampled instruction works, or what says why that is not
     /// known. Each sample is asked of once.
@@ -63,7 +70,7 @@ impl Lookup {
                     Some(known) => *known,
                     None => self.lack_of_type(access.place, &why),
                 };
-                Err(TypedAtoms { of: lack, member: lack })
+                Err(lack.into())
             }
         }
     }
@@ -71,7 +78,8 @@ impl Lookup {
     /// What the code alone tells of an instruction; None: nothing.
     pub(crate) fn operand_type(&mut self, at: SampledAddress, place: Place) -> Option<TypedAtoms> {
         let register = |_| None;
-        let access = SampledAccess { at, place, address: None, data: None, register: &register };
+        let (address, data, is_before) = (None, None, false);
+        let access = SampledAccess { at, place, address, data, register: &register, is_before };
         let typed = self.types.objects.of(access, &mut self.symbolizer).ok()?;
         Some(self.typed_atoms(&typed))
     }
@@ -115,34 +123,43 @@ impl Lookup {
     }
 }
 
-impl AccessTypes {
+impl Lookup {
     /// Of how many samples the type is known, by which road, and of the others
     /// why not. None: nobody asked.
-    pub(crate) fn note(&self) -> Option<String> {
-        let typed: u64 = self.by.values().sum();
-        let without: u64 = self.without.values().sum();
-        if !self.is_told || typed + without == 0 {
+    pub(crate) fn note_of_types(&self) -> Option<String> {
+        let AccessTypes { is_told, by, without, .. } = &self.types;
+        let helped = &self.undecided.helped;
+        let by_block: u64 = helped.values().sum();
+        let typed = by.values().sum::<u64>() + by_block;
+        let mut without: Vec<(&'static str, u64)> = without
+            .iter()
+            .map(|(tag, count)| (*tag, count - helped.get(tag).copied().unwrap_or(0).min(*count)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        without.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let all = typed + without.iter().map(|(_, count)| count).sum::<u64>();
+        if !is_told || all == 0 {
             return None;
         }
-        let by = |by| self.by.get(&by).copied().unwrap_or(0);
+        let by = |road| by.get(&road).copied().unwrap_or(0);
         let mut text = format!(
-            "types of {typed} of {} samples are known: {} by code, {} by the variable, {} by both",
-            typed + without,
+            "types of {typed} of {all} samples are known: {} by code, {} by the variable, {} by both",
             by(TypedBy::Code),
             by(TypedBy::Object),
             by(TypedBy::Both),
         );
+        if by_block > 0 {
+            text.push_str(&format!(", {by_block} by what their block of the heap holds"));
+        }
         match by(TypedBy::Disagreement) {
             0 => {}
             apart => text.push_str(&format!(
                 ", {apart} where code and variable differ (the variable's is shown)"
             )),
         }
-        if without > 0 {
-            let mut reasons: Vec<_> = self.without.iter().collect();
-            reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        if !without.is_empty() {
             let reasons: Vec<String> =
-                reasons.into_iter().map(|(tag, count)| format!("{count} {tag}")).collect();
+                without.into_iter().map(|(tag, count)| format!("{count} {tag}")).collect();
             text.push_str(&format!("; of the others none: {}", reasons.join(", ")));
         }
         Some(text)

@@ -15,6 +15,8 @@ pub(crate) struct Atom {
 
 /// Set in the tag of atoms that say why there is no value.
 const LACK: u32 = 1 << 31;
+/// The tag of types that wait until all samples are counted.
+const UNDECIDED: u32 = LACK | 0x7fff;
 
 /// Why a sample has no value for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +62,16 @@ pub(crate) enum Lack {
 }
 
 impl Atom {
+    /// Until all samples are counted: a type that is decided on then, by number.
+    pub(crate) fn undecided(number: u32) -> Atom {
+        Atom { tag: UNDECIDED, value: u64::from(number) }
+    }
+
+    /// The number of one that is not decided yet.
+    pub(crate) fn as_undecided(self) -> Option<u32> {
+        (self.tag == UNDECIDED).then(|| u32::try_from(self.value).unwrap_or(u32::MAX))
+    }
+
     /// In every column of the row of what was not kept.
     pub(crate) const NOT_KEPT: Atom = Atom { tag: LACK | 11, value: 0 };
 
@@ -168,6 +180,15 @@ pub(crate) const TIMELESS: Time = Time(u64::MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_undecided_is_neither_a_name_nor_another_lack() {
+        assert_eq!(Atom::undecided(7).as_undecided(), Some(7));
+        for other in [Atom::number(7), Atom::lack(Lack::Name(7)), Atom::NOT_KEPT] {
+            assert_eq!(other.as_undecided(), None);
+            assert_ne!(other, Atom::undecided(7));
+        }
+    }
 
     #[test]
     fn atoms_give_back_what_went_in() {

@@ -1,6 +1,7 @@
 //! Blocks of the heap as they live, in the order of samples.
 
 use crate::name::atom::Lack;
+use crate::typed::block_votes::{BlockOrigin, BlockPlace};
 use record::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -40,9 +41,18 @@ pub(crate) struct HeapBlock {
     pub(crate) size: u64,
     /// Its number among all blocks, from 1 on.
     pub(crate) number: u64,
+    /// Who asked for it.
+    pub(crate) asker: BlockAsker,
+    born: Time,
+}
+
+/// Who asked for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockAsker {
     /// Where the program asked for it.
     pub(crate) site: Result<Place, Lack>,
-    born: Time,
+    /// The calls that led there, by number.
+    pub(crate) chain: Option<u32>,
 }
 
 /// What happens to the heap of a process as a whole.
@@ -112,8 +122,8 @@ impl HeapBlocks {
         }
     }
 
-    /// A block is allocated at a site.
-    pub(crate) fn allocated(&mut self, told: ToldChange, site: Result<Place, Lack>) {
+    /// A block is allocated.
+    pub(crate) fn allocated(&mut self, told: ToldChange, asker: BlockAsker) {
         let ToldChange { pid, time, address, change } = told;
         let HeapChange { size, old, began, .. } = change;
         if old != 0 && old != address {
@@ -124,7 +134,7 @@ impl HeapBlocks {
         }
         self.made += 1;
         let blocks = self.processes.entry(pid).or_default();
-        let block = HeapBlock { start: address, size, number: self.made, site, born: time };
+        let block = HeapBlock { start: address, size, number: self.made, asker, born: time };
         // What the new block lies over was given back unseen.
         let end = address.saturating_add(size.max(1));
         let before = blocks.range(..address).next_back();
@@ -172,6 +182,12 @@ impl HeapBlocks {
 }
 
 impl HeapBlock {
+    /// Where in blocks like this one an address is; None: it is not known who asked for it.
+    pub(crate) fn place(&self, address: u64) -> Option<BlockPlace> {
+        let origin = BlockOrigin { chain: self.asker.chain?, size: self.size };
+        Some(BlockPlace { origin, offset: address.checked_sub(self.start)? })
+    }
+
     fn end(&self) -> u64 {
         self.start.saturating_add(self.size.max(1))
     }

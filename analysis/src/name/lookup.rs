@@ -11,6 +11,7 @@ use crate::name::comms::Comms;
 use crate::name::heap_blocks::HeapBlocks;
 use crate::name::names::NumberedNames;
 use crate::name::regions::{RegionPath, Regions};
+use crate::name::undecided_types::UndecidedTypes;
 use crate::query::glob::Glob;
 use crate::query::site::SiteName;
 use iced_x86::Instruction;
@@ -30,6 +31,7 @@ pub(crate) struct Lookup {
     pub(crate) regions: Regions,
     pub(crate) heap: HeapBlocks,
     pub(crate) types: AccessTypes,
+    pub(crate) undecided: UndecidedTypes,
     pub(crate) names: NumberedNames,
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
@@ -115,6 +117,7 @@ impl Lookup {
             regions: Regions::default(),
             heap: HeapBlocks::default(),
             types: AccessTypes::default(),
+            undecided: UndecidedTypes::default(),
             names: NumberedNames::default(),
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
@@ -404,8 +407,9 @@ impl Lookup {
     /// What a reader must know of what there was no room to remember.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {
         let of_chains = self.chains.notes();
-        let of_threads =
-            [self.comms.note(), self.symbolizer.left_out(), self.heap.note(), self.types.note()];
+        let of_threads = [self.comms.note(), self.symbolizer.left_out(), self.heap.note()];
+        let of_types = [self.note_of_types(), self.undecided.note()];
+        let of_threads = of_threads.into_iter().chain(of_types);
         of_threads.into_iter().chain(self.regions.notes()).chain(of_chains)
     }
 

@@ -1,7 +1,7 @@
 //! The type of one sampled access, by code and by object.
 
 use super::nested::within;
-use super::typed_operand::{TypedOperand, TypedPlace, element};
+use super::typed_operand::{CountedFrom, TypedOperand, TypedPlace, element};
 use types::{ProgramTypes, TypeTable};
 
 /// Why there is no type.
@@ -66,17 +66,19 @@ pub(crate) enum TypedBy {
     Both,
     /// Both, which say different things: the object's is shown.
     Disagreement,
+    /// What the code of other accesses says of the block of the heap.
+    Block,
 }
 
 /// By code: of the operands of an instruction, the one that a sample is of.
 pub(crate) fn by_code(
     types: &TypeTable,
     operands: &[TypedOperand],
-    distance: impl Fn(&TypedOperand) -> Option<i64>,
+    distance: impl Fn(&CountedFrom) -> Option<i64>,
 ) -> Result<TypedPlace, NoType> {
     let mut lack = NoType::Memory;
     for operand in operands {
-        if let Some(place) = operand.place(types, distance(operand)) {
+        if let Some(place) = operand.place(types, &distance) {
             return Ok(place);
         }
         lack = match operand.is_in_frame {

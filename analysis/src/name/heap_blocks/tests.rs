@@ -2,6 +2,7 @@ use super::*;
 use record::{AllocatorCall, Task, Tid};
 
 const PID: Pid = Pid(7);
+const NOBODY: BlockAsker = BlockAsker { site: Err(Lack::Ip), chain: None };
 
 fn told(time: u64, address: u64, size: u64, old: u64, began: u64) -> ToldChange {
     let change = HeapChange { call: Some(AllocatorCall::Allocate), size, old, began };
@@ -10,7 +11,7 @@ fn told(time: u64, address: u64, size: u64, old: u64, began: u64) -> ToldChange 
 
 fn allocate(heap: &mut HeapBlocks, time: u64, address: u64, size: u64) {
     heap.go_on(Time(time));
-    heap.allocated(told(time, address, size, 0, 0), Err(Lack::Ip));
+    heap.allocated(told(time, address, size, 0, 0), NOBODY);
 }
 
 fn number(heap: &HeapBlocks, pid: Pid, address: u64) -> Option<u64> {
@@ -38,16 +39,16 @@ fn a_block_that_grows_leaves_its_place() {
     let mut heap = HeapBlocks::default();
     allocate(&mut heap, 1, 0x1000, 16);
     heap.go_on(Time(5));
-    heap.allocated(told(5, 0x2000, 32, 0x1000, 4), Err(Lack::Ip));
+    heap.allocated(told(5, 0x2000, 32, 0x1000, 4), NOBODY);
     assert_eq!(number(&heap, PID, 0x1000), None);
     assert_eq!(number(&heap, PID, 0x201f), Some(2));
     heap.go_on(Time(6));
-    heap.allocated(told(6, 0x2000, 64, 0x2000, 5), Err(Lack::Ip));
+    heap.allocated(told(6, 0x2000, 64, 0x2000, 5), NOBODY);
     assert_eq!(number(&heap, PID, 0x203f), Some(3), "at the same place");
     // Another thread was given the old place while this one was still in realloc.
     allocate(&mut heap, 9, 0x3000, 16);
     heap.go_on(Time(10));
-    heap.allocated(told(10, 0x4000, 64, 0x3000, 8), Err(Lack::Ip));
+    heap.allocated(told(10, 0x4000, 64, 0x3000, 8), NOBODY);
     assert_eq!(number(&heap, PID, 0x3000), Some(4));
 }
 

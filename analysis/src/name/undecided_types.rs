@@ -1,0 +1,170 @@
+//! Types of accesses to heap blocks that wait until all samples are counted.
+
+use super::access_types::TypedAtoms;
+use super::atom::{Atom, Lack};
+use super::lookup::Lookup;
+use crate::typed::access_type::{AccessType, TypedBy};
+use crate::typed::block_votes::{BlockPlace, BlockType, BlockVotes, CodeVote};
+use crate::typed::object_types::{SampledAccess, TypedAccess};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use symbolizer::ObjectId;
+use types::TypeId;
+
+/// Different accesses that wait.
+const MOST_UNDECIDED: usize = 1 << 18;
+
+/// Accesses whose type other accesses to such blocks may tell.
+#[derive(Debug, Default)]
+pub(crate) struct UndecidedTypes {
+    votes: BlockVotes,
+    numbers: FxHashMap<UndecidedAccess, u32>,
+    waiting: Vec<WaitingType>,
+    /// Samples that there was no room for.
+    left_out: u64,
+    /// Samples without a type by code that have one now, by why they had none.
+    pub(crate) helped: BTreeMap<&'static str, u64>,
+}
+
+/// Accesses that are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct UndecidedAccess {
+    place: BlockPlace,
+    /// Bytes that are accessed; 0: not known.
+    bytes: u64,
+    /// The type that code tells, where it does not tell the place in it.
+    known: Option<KnownType>,
+    /// What is shown where nothing is decided.
+    otherwise: TypedAtoms,
+}
+
+/// A type of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct KnownType {
+    object: ObjectId,
+    of: TypeId,
+}
+
+#[derive(Debug)]
+struct WaitingType {
+    access: UndecidedAccess,
+    samples: u64,
+    decided: TypedAtoms,
+}
+
+impl Lookup {
+    /// Type and member of an access to a heap block, in words: what code says of it, or what
+    /// it is when all samples are counted.
+    pub(crate) fn typed_in_block(
+        &mut self,
+        found: Result<TypedAccess, TypedAtoms>,
+        place: BlockPlace,
+    ) -> TypedAtoms {
+        let typed = match found {
+            Err(otherwise) => {
+                return self.undecided(UndecidedAccess { place, bytes: 0, known: None, otherwise });
+            }
+            Ok(typed) => typed,
+        };
+        self.undecided.take_vote(&typed, place);
+        let otherwise = self.typed_atoms(&typed);
+        let TypedAccess { object, found, bytes, program } = typed;
+        if found.by != TypedBy::Code || found.place.offset.is_some() {
+            return otherwise;
+        }
+        let is_bytes = found.place.is_bytes(&program.types);
+        let known = (!is_bytes).then_some(KnownType { object, of: found.place.of });
+        self.undecided(UndecidedAccess { place, bytes, known, otherwise })
+    }
+
+    /// Lets an access to a heap block tell what such blocks hold, if its code says.
+    pub(crate) fn vote(&mut self, access: SampledAccess<'_>, place: BlockPlace) {
+        if let Ok(typed) = self.types.objects.of(access, &mut self.symbolizer) {
+            self.undecided.take_vote(&typed, place);
+        }
+    }
+
+    fn undecided(&mut self, access: UndecidedAccess) -> TypedAtoms {
+        let UndecidedTypes { numbers, waiting, left_out, .. } = &mut self.undecided;
+        let number = match numbers.get(&access) {
+            Some(number) => *number,
+            None if waiting.len() < MOST_UNDECIDED => {
+                let number = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
+                numbers.insert(access, number);
+                waiting.push(WaitingType { access, samples: 0, decided: access.otherwise });
+                number
+            }
+            None => {
+                *left_out = left_out.saturating_add(1);
+                return access.otherwise;
+            }
+        };
+        if let Some(waiting) = usize::try_from(number).ok().and_then(|at| waiting.get_mut(at)) {
+            waiting.samples = waiting.samples.saturating_add(1);
+        }
+        Atom::undecided(number).into()
+    }
+
+    /// Decides by what was counted so far.
+    pub(crate) fn decide_types(&mut self) {
+        let mut of_blocks = FxHashMap::default();
+        let mut helped: BTreeMap<&'static str, u64> = BTreeMap::new();
+        let mut all = std::mem::take(&mut self.undecided.waiting);
+        for WaitingType { access, samples, decided } in &mut all {
+            let votes = &self.undecided.votes;
+            let origin = access.place.origin;
+            let block = of_blocks.entry(origin).or_insert_with(|| votes.decide(origin));
+            let typed = block.as_ref().and_then(|block| access.typed(block));
+            *decided = typed.map_or(access.otherwise, |typed| self.typed_atoms(&typed));
+            if *decided != access.otherwise
+                && let Err(Lack::Name(reason)) = access.otherwise.of.as_name()
+            {
+                let count = helped.entry(self.unresolved(reason).tag).or_default();
+                *count = count.saturating_add(*samples);
+            }
+        }
+        self.undecided.waiting = all;
+        self.undecided.helped = helped;
+    }
+
+    /// What was decided of an access that waited; None: it did not wait.
+    pub(crate) fn decided_type(&self, atom: Atom) -> Option<TypedAtoms> {
+        let at = usize::try_from(atom.as_undecided()?).ok()?;
+        self.undecided.waiting.get(at).map(|waiting| waiting.decided)
+    }
+}
+
+impl UndecidedAccess {
+    /// What it is, where blocks like this one hold a type.
+    fn typed(&self, block: &BlockType) -> Option<TypedAccess> {
+        let at = self.place.offset;
+        let place = match self.known {
+            Some(known) if known.object == block.object => block.place_in(known.of, at)?,
+            Some(_) => return None,
+            None => block.place(at)?,
+        };
+        let found = AccessType { place, by: TypedBy::Block };
+        let (program, object) = (block.program.clone(), block.object);
+        Some(TypedAccess { program, object, found, bytes: self.bytes })
+    }
+}
+
+impl UndecidedTypes {
+    fn take_vote(&mut self, typed: &TypedAccess, at: BlockPlace) {
+        let TypedAccess { object, found, ref program, .. } = *typed;
+        if let (TypedBy::Code, Some(offset)) = (found.by, found.place.offset) {
+            self.votes.add(at, CodeVote { object, of: found.place.of, offset }, program);
+        }
+    }
+
+    /// What users should know.
+    pub(crate) fn note(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "{} samples were not asked for what their block of the heap holds: \
+                 {MOST_UNDECIDED} different accesses may wait for that",
+                self.left_out
+            )
+        })
+    }
+}
