@@ -6,29 +6,32 @@
 //! | 0 | [`MAGIC`] |
 //! | 1 | [`RATE`]: a sample each so many bytes on average; 1: every block |
 //! | 2 | [`STACK`]: bytes of the stack that are copied at most |
+//! | 3 | [`ROOM`]: slots that are used |
 //! | 8 | [`STOPPED`]: 1: nothing is told any more |
 //! | 16 | [`BEGUN`]: slots that were taken |
 //! | 24 | [`READ`]: slots that may be taken again |
 //! | 32 | [`MADE`]: allocations that were sampled, with or without room; 33: releases |
 //! | 40 | [`ATTACHED`]: programs that the library was loaded into |
-//! | 64 on | [`SLOTS`] slots of [`SLOT`] words |
+//! | 64 on | [`SLOTS`] slots of [`SLOT`] words, of which the first [`ROOM`] are used |
 //!
-//! Allocations leave the last eighth of the slots to releases: what is not known to be gone would
+//! Allocations leave an eighth of the slots to releases: what is not known to be gone would
 //! be taken for what comes to its place.
 //!
-//! A record is one slot, and as many behind it as its copy of the stack takes; past the last slot
+//! A record is one slot, and as many behind it as its copy of the stack takes; past the last slot that is used
 //! comes the first. Everything in it is the program's to scribble over: nobody may believe it.
 
 use crate::{AllocatorCall, Cpu, Pid, Task, Tid, Time};
 
 /// The variable of the environment that names the memory: a path.
 pub const VARIABLE: &str = "HARDMETER_HEAP";
-/// "HMHEAP1\0".
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HMHEAP1\0");
+/// "HMHEAP2\0".
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HMHEAP2\0");
 /// Bytes for each sample.
 pub const RATE: usize = 1;
 /// Bytes of the stack.
 pub const STACK: usize = 2;
+/// Slots that are used, from the first on.
+pub const ROOM: usize = 3;
 /// Whether it is over.
 pub const STOPPED: usize = 8;
 /// Slots taken.
@@ -45,8 +48,8 @@ pub const FRONT: usize = 64;
 pub const SLOT: usize = 16;
 /// Slots: 64 MiB of them; a power of two.
 pub const SLOTS: usize = 1 << 19;
-/// Slots that allocations leave free.
-pub const KEPT_FREE: usize = SLOTS / 8;
+/// Slots that are used where some blocks alone are told: 8 MiB, that they lie in a cache.
+pub const FEW_SLOTS: usize = 1 << 16;
 /// All words.
 pub const WORDS: usize = FRONT + SLOTS * SLOT;
 /// Slots of the longest record.
@@ -145,9 +148,15 @@ impl HeapLogRecord {
     }
 }
 
-/// Where a slot begins, by its number from 0 on.
-pub fn slot(number: u64) -> usize {
-    let index = usize::try_from(number % SLOTS as u64).unwrap_or(0);
+/// How many slots are used where each `rate` bytes, on average, one is told.
+pub fn room(rate: u64) -> usize {
+    if rate < 1 << 14 { SLOTS } else { FEW_SLOTS }
+}
+
+/// Where a slot begins, by its number from 0 on, of so many that are used.
+pub fn slot(number: u64, room: usize) -> usize {
+    let room = room.clamp(1, SLOTS);
+    let index = usize::try_from(number % room as u64).unwrap_or(0);
     FRONT + index * SLOT
 }
 

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use record::heap_log::{
-    ATTACHED, BEGUN, KEPT_FREE, LONGEST, MADE, NUMBER, RATE, READ, SLOT, SLOTS, STACK, STOPPED,
+    ATTACHED, BEGUN, FRONT, LONGEST, MADE, NUMBER, RATE, READ, ROOM, SLOT, SLOTS, STACK, STOPPED,
     WORDS, slot,
 };
 use record::{AllocatorCall, Cpu, HeapLogRecord, Pid, Task, Tid, Time};
@@ -16,6 +16,8 @@ use super::entry::Entry;
 static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 /// 1: it was looked for.
 static LOOKED: AtomicU32 = AtomicU32::new(0);
+/// 1: its pages were asked for.
+static ASKED: AtomicU32 = AtomicU32::new(0);
 /// 1: whoever reads has not come for long, and nobody waits any more.
 static UNREAD: AtomicU32 = AtomicU32::new(0);
 
@@ -45,6 +47,24 @@ fn words() -> Option<&'static [AtomicU64]> {
     // SAFETY: mapped by `take` for good, as many words; those who write there store words whole,
     // but for copies of stacks, which nobody here reads.
     (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, WORDS) })
+}
+
+/// Slots that are used: whoever scribbles there, no more than there are.
+fn room(words: &[AtomicU64]) -> usize {
+    let room = word(words, ROOM).load(Ordering::Relaxed);
+    usize::try_from(room).unwrap_or(SLOTS).clamp(1, SLOTS)
+}
+
+/// Has the kernel find all pages that are used, at the first sample: a fault each costs more, and
+/// would be the program's. Kernels before 5.14 do not know how.
+fn ask_for_pages(words: &[AtomicU64]) {
+    if ASKED.load(Ordering::Relaxed) != 0 || ASKED.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
+    let start = words.as_ptr().cast_mut().cast::<c_void>();
+    let bytes = (FRONT + room(words) * SLOT) * size_of::<u64>();
+    // SAFETY: a part of the mapping; it changes nothing of what is there.
+    let _faults_then = unsafe { libc::madvise(start, bytes, libc::MADV_POPULATE_WRITE) };
 }
 
 /// Bytes for each sample; None: nothing is sampled.
@@ -101,6 +121,7 @@ pub(super) fn keeping_errno(act: impl FnOnce()) {
 /// alone.
 pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
     let Some(words) = words() else { return };
+    ask_for_pages(words);
     let is_release = told.call == AllocatorCall::Release;
     word(words, MADE + usize::from(is_release)).fetch_add(1, Ordering::Relaxed);
     let bytes = match is_release {
@@ -136,7 +157,7 @@ pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
         began: Time(told.began.unwrap_or(time)),
         registers: entry.registers,
     };
-    let at = slot(number);
+    let at = slot(number, room(words));
     for (index, value) in record.encode().into_iter().enumerate().skip(NUMBER + 1) {
         word(words, at + index).store(value, Ordering::Relaxed);
     }
@@ -146,7 +167,8 @@ pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
 /// The number of the first of so many slots that nobody else writes: allocations leave the last
 /// ones to releases. Where every block is told a call waits for room, as long as somebody reads.
 fn take_slots(words: &[AtomicU64], slots: u64, is_release: bool) -> Option<u64> {
-    let most = if is_release { SLOTS } else { SLOTS - KEPT_FREE } as u64;
+    let room = room(words);
+    let most = if is_release { room } else { room - room / 8 } as u64;
     let has_room = |begun: u64| {
         let read = word(words, READ).load(Ordering::Acquire);
         let used = begun.wrapping_sub(read).checked_add(slots)?;
@@ -196,11 +218,13 @@ fn copy_stack(words: &[AtomicU64], number: u64, sp: u64, bytes: usize) -> usize 
         return 0;
     }
     // Behind the first slot, and where the last one ends at the first.
-    let first = slot(number.wrapping_add(1));
-    let room = ((WORDS - first) * size_of::<u64>()).min(bytes);
+    let room = room(words);
+    let first = slot(number.wrapping_add(1), room);
+    let end = slot(0, room) + room * SLOT;
+    let before = (end.saturating_sub(first) * size_of::<u64>()).min(bytes);
     let address = |word: usize| words.as_ptr().wrapping_add(word).addr() as u64;
     let local =
-        [iovec(address(first), room as u64), iovec(address(slot(0)), (bytes - room) as u64)];
+        [iovec(address(first), before as u64), iovec(address(FRONT), (bytes - before) as u64)];
     // SAFETY: takes nothing and cannot fail.
     let pid = unsafe { libc::getpid() };
     // SAFETY: writes the slots that `number` gave to this call; reads what is there, and gives less

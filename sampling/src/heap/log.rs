@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use record::HeapLogRecord;
 use record::heap_log::{
-    ATTACHED, BEGUN, MADE, MAGIC, NUMBER, RATE, READ, SLOT, SLOTS, STACK, STOPPED, VARIABLE, WORDS,
-    slot,
+    ATTACHED, BEGUN, FRONT, MADE, MAGIC, NUMBER, RATE, READ, ROOM, SLOT, STACK, STOPPED, VARIABLE,
+    WORDS, room, slot,
 };
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
+};
 
 use super::HeapSettings;
 use crate::sys::shared_words::SharedWords;
@@ -45,6 +47,8 @@ pub struct HeapLog {
     file: OwnedFd,
     words: SharedWords,
     settings: HeapSettings,
+    /// Slots that are used.
+    room: usize,
     /// Slots that were read or given up: what the memory says of it is told to programs, and not
     /// believed.
     next: u64,
@@ -66,8 +70,14 @@ impl HeapLog {
         // Who maps it cannot be cut off by somebody who makes it smaller.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let words = SharedWords::map(file.as_fd(), WORDS)?;
+        // Pages that are there cost a program nothing but to find them. Where there are none to be
+        // had, they are made when they are written.
+        let room = room(settings.rate);
+        let used = (FRONT + room * SLOT) * size_of::<u64>();
+        let _later = fallocate(&file, FallocateFlags::empty(), 0, used as u64);
         let (next, stalled, read, stack) = (0, None, [0; 2], Vec::new());
-        let log = HeapLog { file, words, settings, next, stalled, read, stack };
+        let log = HeapLog { file, words, settings, room, next, stalled, read, stack };
+        log.word(ROOM).store(room as u64, Ordering::Relaxed);
         log.word(RATE).store(log.settings.rate.max(1), Ordering::Relaxed);
         log.word(STACK).store(log.settings.stack.get().into(), Ordering::Relaxed);
         log.word(0).store(MAGIC, Ordering::Release);
@@ -117,7 +127,7 @@ impl HeapLog {
         let mut is_behind = false;
         let begun = self.word(BEGUN).load(Ordering::Acquire);
         // Others may write anything: no more than there can be is looked at.
-        let begun = begun.min(self.next.saturating_add(SLOTS as u64));
+        let begun = begun.min(self.next.saturating_add(self.room as u64));
         while self.next < begun {
             let number = self.next;
             let mut front = [0; SLOT];
@@ -152,7 +162,7 @@ impl HeapLog {
 
     /// A slot, and what it says is its number.
     fn copy(&self, number: u64, front: &mut [u64; SLOT]) -> u64 {
-        let at = slot(number);
+        let at = slot(number, self.room);
         let words = &self.words.words()[at..at + SLOT];
         let said = words[NUMBER].load(Ordering::Acquire);
         front.iter_mut().zip(words).for_each(|(to, from)| *to = from.load(Ordering::Relaxed));
@@ -167,7 +177,7 @@ impl HeapLog {
         let words = self.words.words();
         let first = self.next + 1;
         for number in first..first + count.div_ceil(SLOT) as u64 {
-            let at = slot(number);
+            let at = slot(number, self.room);
             let left = (count - self.stack.len()).min(SLOT);
             let part = words[at..at + left].iter().map(|word| word.load(Ordering::Relaxed));
             self.stack.extend(part);

@@ -7,6 +7,7 @@ use super::*;
 use crate::heap::{HeapSample, HeapSampler};
 use crate::request::StackBytes;
 use crate::sys::event::NATIVE_ORDER;
+use record::heap_log::{FEW_SLOTS, SLOTS};
 
 fn settings() -> HeapSettings {
     HeapSettings { rate: 1000, stack: StackBytes::new(160).unwrap(), libraries: Vec::new() }
@@ -31,6 +32,8 @@ fn told(call: AllocatorCall, stack: usize) -> HeapLogRecord {
 /// As a program writes it; the stack's words are their numbers.
 fn write(words: &SharedWords, number: u64, record: &HeapLogRecord) {
     let words = words.words();
+    let room = usize::try_from(words[ROOM].load(Ordering::Relaxed)).unwrap();
+    let slot = |number| slot(number, room);
     for (index, value) in record.encode().into_iter().enumerate() {
         words[slot(number) + index].store(value, Ordering::Relaxed);
     }
@@ -51,11 +54,19 @@ fn drained(log: &mut HeapLog) -> Vec<(HeapLogRecord, Vec<u64>)> {
 
 #[test]
 fn what_programs_write_is_read_in_order_round_the_end() {
-    let mut log = HeapLog::create(settings()).unwrap();
+    for rate in [1, 1 << 16] {
+        is_read_in_order(HeapSettings { rate, ..settings() });
+    }
+}
+
+fn is_read_in_order(settings: HeapSettings) {
+    let rate = settings.rate;
+    let mut log = HeapLog::create(settings).unwrap();
+    assert_eq!(log.room, if rate == 1 { SLOTS } else { FEW_SLOTS });
     let mut number = 0;
     let (block, end) = (told(AllocatorCall::Allocate, 20), told(AllocatorCall::Release, 0));
     let mut read = 0;
-    while number < SLOTS as u64 + 100 {
+    while number < log.room as u64 + 100 {
         write(&log.words, number, &block);
         write(&log.words, number + 3, &end);
         number += 4;
@@ -76,7 +87,7 @@ fn what_was_begun_and_not_finished_is_given_up() {
     let block = told(AllocatorCall::Allocate, 20);
     write(&log.words, 0, &block);
     write(&log.words, 3, &block);
-    log.words.words()[slot(0) + NUMBER].store(0, Ordering::Relaxed);
+    log.words.words()[slot(0, log.room) + NUMBER].store(0, Ordering::Relaxed);
     let mut behind = 0;
     let start = Instant::now();
     for later in [0, 100, 199] {
@@ -99,7 +110,7 @@ fn whatever_a_program_scribbles_ends() {
         let words = log.words.words();
         let next = log.next;
         for number in (next..next + 2000).step_by(3) {
-            words[slot(number) + NUMBER].store(number + 1, Ordering::Relaxed);
+            words[slot(number, log.room) + NUMBER].store(number + 1, Ordering::Relaxed);
         }
         let account = log.account();
         assert!(account.made[0] >= account.read[0]);
