@@ -67,6 +67,14 @@ pub enum Error {
         /// What to do to have it.
         instead: &'static str,
     },
+    /// Whoever takes samples one by one could not.
+    #[error("{why}")]
+    Sink {
+        /// What kind of error it was: a closed pipe, no room.
+        kind: std::io::ErrorKind,
+        /// In words.
+        why: String,
+    },
     /// The query has no routine as its target.
     #[error("no routine was named whose instructions could be shown")]
     Untargeted,

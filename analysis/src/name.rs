@@ -14,4 +14,5 @@ pub(crate) mod heap_blocks;
 pub(crate) mod lookup;
 pub(crate) mod names;
 pub(crate) mod regions;
+pub(crate) mod sampled_stacks;
 pub(crate) mod undecided_types;

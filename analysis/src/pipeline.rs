@@ -7,6 +7,8 @@ use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::members::{Growth, Members, SampleShare};
+use crate::collect::named_sample::SampleSink;
+use crate::collect::single_samples::SingleSamples;
 use crate::collect::time_order::{self, TimeOrder};
 use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
@@ -57,9 +59,10 @@ impl Pipeline {
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
         let mut lookup = Lookup::new(symbolizer);
-        let shows_types = query.target.is_some() || query.types;
+        let shows_types = query.target.is_some() || query.types || query.samples;
         lookup.types.shows_types = shows_types || query.keys.contains(&Key::Type);
-        lookup.types.is_told = query.types || query.keys.iter().any(Key::is_of_types);
+        lookup.types.is_told =
+            query.types || query.samples || query.keys.iter().any(Key::is_of_types);
         lookup.chains.parts.cut = query.frames.clone();
         Ok(Pipeline {
             lookup,
@@ -74,11 +77,19 @@ impl Pipeline {
         })
     }
 
+    /// Hands each counted sample to `sink` besides, of a query that asks for
+    /// [`Query::samples`]; the last ones when the stream has ended.
+    #[must_use]
+    pub fn hand_to(mut self, sink: Box<dyn SampleSink>) -> Pipeline {
+        self.counters.singles = Some(SingleSamples::new(sink));
+        self
+    }
+
     /// Takes in the record that `decoder` just gave.
     ///
     /// # Errors
     /// At the first sample, a register that the recorded machine has not; at
-    /// any, more rows than there are numbers.
+    /// any, more rows than there are numbers; those of a sink.
     #[inline]
     pub fn record(
         &mut self,
@@ -148,7 +159,7 @@ impl Pipeline {
             self.end_round(Patience::Over)?;
         }
         self.aggregates.finish();
-        Ok(())
+        self.counters.end(&mut self.lookup)
     }
 
     /// Answers the query for what was counted since the last answer, and
@@ -401,7 +412,7 @@ impl Pipeline {
                 continue;
             }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
-            self.counters.make_room()?;
+            self.counters.make_room(&mut self.lookup)?;
         }
         ready.clear();
         self.waiting.give_back(ready);
@@ -417,7 +428,7 @@ impl Pipeline {
                 continue;
             }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
-            self.counters.make_room()?;
+            self.counters.make_room(&mut self.lookup)?;
         }
         ready.clear();
         self.waiting.give_back(ready);

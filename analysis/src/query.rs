@@ -69,6 +69,9 @@ pub struct Query {
     pub shared_lines: Option<u64>,
     /// Types that samples are on are asked for, by [`crate::Pipeline::types`].
     pub types: bool,
+    /// Samples are asked for one by one, with all that is known of each: for
+    /// [`crate::Pipeline::hand_to`].
+    pub samples: bool,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -95,7 +98,7 @@ impl Query {
         let of_filter = |filter: &Filter| {
             matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
-        let all = self.accesses || self.target.is_some() || self.is_about_data();
+        let all = self.accesses || self.target.is_some() || self.is_about_data() || self.samples;
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
@@ -107,21 +110,23 @@ impl Query {
     /// Whether it asks why misses are some.
     pub(crate) fn needs_class(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
-        let all = self.keys.contains(&Key::Miss) || self.causes.is_some();
+        let all = self.keys.contains(&Key::Miss) || self.causes.is_some() || self.samples;
         all || self.filters.iter().any(of_filter)
     }
 
     /// Whether samples must be read with their callers.
     pub(crate) fn needs_callers(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Frame(_));
-        !self.frames.is_none()
+        self.samples
+            || !self.frames.is_none()
             || self.keys.iter().any(Key::is_of_callers)
             || self.filters.iter().any(of_filter)
     }
 
     /// Whether it asks for blocks of the heap, or for types, of which blocks tell, too.
     pub(crate) fn needs_heap(&self) -> bool {
-        self.keys.iter().any(|key| key.is_of_heap() || key.is_of_types())
+        let of_key = |key: &Key| key.is_of_heap() || key.is_of_types();
+        self.samples || self.keys.iter().any(of_key)
     }
 
     /// Whether it asks for regions.
@@ -208,6 +213,7 @@ impl Default for Query {
             causes: None,
             shared_lines: None,
             types: false,
+            samples: false,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,

@@ -12,6 +12,7 @@ use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
 use crate::collect::shared_lines::SharedLines;
+use crate::collect::single_samples::SingleSamples;
 use crate::collect::spots::Spots;
 use crate::collect::type_uses::TypeUses;
 use crate::error::Error;
@@ -38,6 +39,8 @@ pub(crate) struct Counters {
     pub(crate) shared: Option<SharedLines>,
     /// Accesses by type and member, where types were asked for.
     pub(crate) types: Option<TypeUses>,
+    /// Samples by themselves, where somebody takes them.
+    pub(crate) singles: Option<SingleSamples>,
 }
 
 /// A sample as the stream gives it.
@@ -60,6 +63,7 @@ impl Counters {
             hindered: query.causes.is_some().then(HinderedAccesses::default),
             shared: query.shared_lines.map(SharedLines::new),
             types: query.types.then(TypeUses::default),
+            singles: None,
         }
     }
 
@@ -86,7 +90,8 @@ impl Counters {
         let callers = query.needs_callers();
         let (access, class) = (query.needs_access(), query.needs_class());
         let mut wanted = WantedFields { registers: 0, access, class, heap: false, callers };
-        let of_registers = query.registers.is_some() || query.target.is_some() || query.types;
+        let of_registers =
+            query.registers.is_some() || query.target.is_some() || query.types || query.samples;
         let of_operands = |key: &Key| *key == Key::AddrBefore || key.is_of_types();
         if of_registers || query.keys.iter().any(of_operands) {
             wanted.registers = u64::MAX;
@@ -234,6 +239,9 @@ impl Counters {
         if let Some(types) = &mut self.types {
             types.count(leader, &mut sample, one, lookup);
         }
+        if let Some(singles) = &mut self.singles {
+            singles.count(leader, &mut sample, one, lookup);
+        }
         if let Some(spots) = &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);
         }
@@ -262,12 +270,34 @@ impl Counters {
         Ok(())
     }
 
-    /// Joins rows where there are more than are kept.
+    /// Joins rows where there are more than are kept, and hands samples out
+    /// where enough wait for that.
     #[inline]
-    pub(crate) fn make_room(&mut self) -> Result<(), Error> {
+    pub(crate) fn make_room(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
+        if self.singles.as_ref().is_some_and(SingleSamples::is_full) {
+            self.hand_out(lookup)?;
+        }
         match self.rows.is_full() {
             true => self.rows.make_room(&self.events),
             false => Ok(()),
+        }
+    }
+}
+
+impl Counters {
+    /// Hands out the samples that wait for it, if somebody takes them.
+    pub(crate) fn hand_out(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
+        match &mut self.singles {
+            Some(singles) => singles.hand_out(&self.events, lookup),
+            None => Ok(()),
+        }
+    }
+
+    /// The same where nothing follows.
+    pub(crate) fn end(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
+        match &mut self.singles {
+            Some(singles) => singles.end(&self.events, lookup),
+            None => Ok(()),
         }
     }
 }

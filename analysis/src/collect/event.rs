@@ -29,6 +29,8 @@ pub(crate) struct Event {
     /// What its weights count.
     pub(crate) weighing: Weighing,
     pub(crate) sampling: SamplingMode,
+    /// `perf_event_attr.config`: events of one PMU may share a name.
+    pub(crate) config: u64,
     pub(crate) unit: PeriodUnit,
     pub(crate) weighting: Weighting,
     /// Every sample's period, where samples have none of their own.
@@ -154,6 +156,7 @@ impl Event {
             name,
             fields,
             sampling,
+            config: attr.config,
             histogram,
             samples: 0,
             malformed: 0,
@@ -274,6 +277,16 @@ pub(crate) fn request(name: &str) -> &str {
         Some((pmu, Some((request, _)))) if !pmu.is_empty() && !request.is_empty() => request,
         _ => name,
     }
+}
+
+/// What events of one request are called: as recorded, or the request where
+/// they differ.
+pub(crate) fn title<'e>(mut together: impl Iterator<Item = &'e Event>) -> &'e str {
+    let Some(first) = together.next() else { return "" };
+    let is_same = |event: &Event| {
+        (&event.name, event.config, event.sampling) == (&first.name, first.config, first.sampling)
+    };
+    if together.all(is_same) { &first.name } else { first.request() }
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ impl CountedSample<'_> {
     }
 
     /// The block of the heap that holds the data address.
-    fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+    pub(crate) fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
         let address = self.address()?;
         if !self.fields.has(SampleType::TID) {
             return Err(Lack::Tid);

@@ -46,7 +46,7 @@ impl Counters {
         for site in &aggregate.sites {
             let place = place(site, &alive, lookup);
             self.count_site(PlacedSite { event: *index, site, place }, lookup, query)?;
-            self.make_room()?;
+            self.make_room(lookup)?;
         }
         Ok(())
     }
@@ -96,6 +96,9 @@ impl Counters {
         }
         let event_of_row = event.leader;
         count(event, site, sum);
+        if let Some(singles) = &mut self.singles {
+            singles.count(event_of_row, &mut sample, sum, lookup);
+        }
         if let (Some(spots), Ok(place)) = (&mut self.spots, place)
             && let Some(candidate) = spots.of(place, &witness(site, &held), site.count, lookup)
         {

@@ -148,7 +148,7 @@ impl Lookup {
 
     #[cold]
     fn new_frame(&mut self, place: Place) -> u32 {
-        let (name, object) = (self.frame_name(place), self.object(place.object));
+        let (name, object) = (self.routine_or_mark(place), self.object(place.object));
         let frame = self.chains.tree.frame(ChainFrame { name, object });
         if self.chains.frames.len() >= MOST_PLACES {
             self.chains.frames.clear();
@@ -158,7 +158,7 @@ impl Lookup {
     }
 
     /// The routine of a frame, or why it has no name, by its number.
-    fn frame_name(&mut self, place: Place) -> u32 {
+    pub(crate) fn routine_or_mark(&mut self, place: Place) -> u32 {
         match self.routine(place).as_name() {
             Ok(name) => name,
             Err(Lack::Name(reason)) => {

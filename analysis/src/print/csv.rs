@@ -36,7 +36,8 @@ pub enum CsvNames {
 }
 
 impl CsvNames {
-    pub(super) fn shown(self, name: &str) -> Cow<'_, str> {
+    /// A name as it is written.
+    pub fn shown(self, name: &str) -> Cow<'_, str> {
         if self == CsvNames::Exact {
             return Cow::Borrowed(name);
         }

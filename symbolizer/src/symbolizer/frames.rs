@@ -3,6 +3,7 @@
 use crate::answer::{Frames, NoDebug};
 use crate::dwarf::lazy_debug_file::LazyDebugFile;
 use crate::dwarf::object_debug::ObjectDebug;
+use crate::elf::build_id::{hex, unpadded};
 use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
 use crate::{DebugSections, NoSections, ObjectId, Place, Reason, Resolution, Symbolizer};
@@ -40,6 +41,23 @@ impl Symbolizer {
                 }
             }),
             _ => Err(NoDebug::Never { object: shown.into() }),
+        }
+    }
+
+    /// The build id of an object, hex: as the recording tells it, or that of the
+    /// file that is found. Nothing is remembered.
+    pub fn build_id(&self, object: ObjectId) -> Option<String> {
+        let of = |id: &[u8]| hex(unpadded(id));
+        match self.objects.kind(object) {
+            ObjectKind::File(file) => {
+                let mapped = self.objects.file(*file);
+                let recorded = mapped.identity.build_id.as_deref().map(of);
+                recorded.or_else(|| {
+                    locate(mapped, &self.options).ok()?.head.build_id.as_deref().map(of)
+                })
+            }
+            ObjectKind::Vdso(vdso) => vdso.build_id.as_deref().map(of),
+            _ => None,
         }
     }
 

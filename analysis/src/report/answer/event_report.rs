@@ -2,7 +2,7 @@
 
 use super::sieved::sieved;
 use super::{DescribedEvent, facts};
-use crate::collect::event::Event;
+use crate::collect::event::{Event, title};
 use crate::collect::row_count::Sum;
 use crate::collect::weight::Weighing;
 use crate::query::{Query, Weighting};
@@ -42,7 +42,7 @@ pub(super) fn without_rows(
     let same = together.iter().all(|of| of.event.sampling == first.sampling);
     let top_values = query.registers.as_ref().map_or(0, |registers| registers.top_values);
     EventReport {
-        name: if several { first.request().to_owned() } else { first.name.clone() },
+        name: title(together.iter().map(|of| of.event)).to_owned(),
         sampling: first.sampling,
         unit: first.unit,
         // Samples that stand for different numbers of events.

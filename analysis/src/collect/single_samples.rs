@@ -1,0 +1,223 @@
+//! Counted samples are named and handed out, some at a time: debug info is
+//! asked for many places at once.
+
+use crate::collect::event::{Event, title};
+use crate::collect::named_sample::{
+    NamedAccess, NamedSample, SampleNames, SampleSink, SampledEvent,
+};
+use crate::collect::row_count::Sum;
+use crate::collect::sampled::CountedSample;
+use crate::collect::weight::Weighing;
+use crate::error::Error;
+use crate::name::access_types::TypedAtoms;
+use crate::name::atom::{Atom, TIMELESS};
+use crate::name::comms::Comm;
+use crate::name::lookup::{Lookup, PlaceKind};
+use crate::name::sampled_stacks::{FrameOf, NameId, SampledStacks, StackId};
+use crate::query::Weighting;
+use record::SampleType;
+use record::data_src::Aspect;
+use rustc_hash::FxHashMap;
+use symbolizer::Place;
+
+/// Samples that are named at once, some 300 bytes each.
+const BATCH: usize = 1 << 14;
+
+/// Samples on their way to a sink.
+#[derive(Debug)]
+pub(crate) struct SingleSamples {
+    sink: Box<dyn SampleSink>,
+    waiting: Vec<NamedSample>,
+    /// Types of those, which blocks of the heap may have yet to tell, by their
+    /// place among them.
+    undecided: Vec<(usize, TypedAtoms)>,
+    stacks: SampledStacks,
+    comms: FxHashMap<Comm, NameId>,
+    allocations: FxHashMap<Place, NameId>,
+    /// By number.
+    events: Vec<Option<SampledEvent>>,
+    frames: Vec<FrameOf>,
+}
+
+impl SingleSamples {
+    pub(crate) fn new(sink: Box<dyn SampleSink>) -> SingleSamples {
+        SingleSamples {
+            sink,
+            waiting: Vec::with_capacity(BATCH),
+            undecided: Vec::new(),
+            stacks: SampledStacks::default(),
+            comms: FxHashMap::default(),
+            allocations: FxHashMap::default(),
+            events: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Takes a sample of an event, which stands for `sum`.
+    pub(crate) fn count(
+        &mut self,
+        event: usize,
+        sample: &mut CountedSample<'_>,
+        sum: Sum,
+        lookup: &mut Lookup,
+    ) {
+        let (held, fields) = (sample.held, sample.fields);
+        let has = |field| fields.has(field);
+        let place = sample.place(lookup);
+        let routine = match place {
+            Ok(place) => {
+                let name = NameId(lookup.routine_or_mark(place));
+                lookup.routine(place).as_name().map(|_| name).map_err(|_| name)
+            }
+            Err(lack) => Err(NameId(lookup.names.number(&lookup.name_or_lack(Atom::lack(lack))))),
+        };
+        let object = place.ok().map(|place| NameId(lookup.object(place.object)));
+        let stack = self.stack(sample, routine, lookup);
+        let comm = has(SampleType::TID).then(|| lookup.comms.at(held.tid(), held.time));
+        let typed = sample.typed(lookup);
+        let name = |atom: Atom| atom.as_name().ok().map(NameId);
+        let variable = sample.data(lookup).ok().and_then(|place| name(lookup.variable(place)));
+        let allocation = sample.block(lookup).ok().and_then(|block| block.asker.site.ok());
+        let source = sample.words.data_src;
+        let mut answer = |aspect| source.and_then(|source| name(lookup.access(aspect, source)));
+        let access = NamedAccess {
+            operation: answer(Aspect::Operation),
+            level: answer(Aspect::Level),
+            snoop: answer(Aspect::Snoop),
+            tlb: answer(Aspect::Tlb),
+            lock: answer(Aspect::Lock),
+            blocked: answer(Aspect::Blocked),
+        };
+        let is_one = sum.count == 1;
+        let named = NamedSample {
+            event,
+            samples: sum.count,
+            period: sum.period,
+            is_exact: sum.exact > 0,
+            mode: held.mode(),
+            time: (is_one && held.time != TIMELESS).then_some(held.time),
+            task: has(SampleType::TID).then_some(held.task),
+            comm: comm.map(|comm| self.comm(comm, lookup)),
+            cpu: has(SampleType::CPU).then_some(held.cpu),
+            ip: has(SampleType::IP).then_some(held.ip),
+            routine,
+            object,
+            stack,
+            address: sample.address().ok(),
+            variable,
+            of_type: name(typed.of),
+            member: name(typed.member),
+            allocation: allocation.map(|place| self.allocation(place, lookup)),
+            access,
+            data_src: source,
+            weight: sample.words.weight.map(|word| fields.whole_weight(word)),
+            latency: sample.latency,
+            miss: sample.words.class,
+        };
+        if typed.of.as_undecided().is_some() {
+            self.undecided.push((self.waiting.len(), typed));
+        }
+        self.waiting.push(named);
+    }
+
+    /// The frames of a sample: those of its call chain, the first of which is
+    /// the sampled instruction's; or that alone.
+    fn stack(
+        &mut self,
+        sample: &mut CountedSample<'_>,
+        routine: Result<NameId, NameId>,
+        lookup: &mut Lookup,
+    ) -> StackId {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        let chain = sample.chain(lookup).whole;
+        let cut_off = chain.ok().and_then(|chain| lookup.chains.tree.top(chain).cut_off());
+        frames.extend(cut_off.map(|why| FrameOf::Mark(lookup.names.number(why))));
+        let callers = lookup.chains.places.iter().skip(1).rev();
+        frames.extend(callers.map(|place| FrameOf::Place(*place)));
+        let (Ok(name) | Err(name)) = routine;
+        frames.push(sample.place(lookup).map_or(FrameOf::Mark(name.0), FrameOf::Place));
+        let stack = self.stacks.stack(frames.iter().copied());
+        self.frames = frames;
+        stack.unwrap_or_else(|| self.stacks.not_kept(lookup))
+    }
+
+    fn comm(&mut self, comm: Comm, lookup: &mut Lookup) -> NameId {
+        let number = || NameId(lookup.names.number(&lookup.comms.text(comm)));
+        *self.comms.entry(comm).or_insert_with(number)
+    }
+
+    fn allocation(&mut self, place: Place, lookup: &mut Lookup) -> NameId {
+        let number = || {
+            let text = lookup.site_cell(PlaceKind::Code, place).to_string();
+            NameId(lookup.names.number(&text))
+        };
+        *self.allocations.entry(place).or_insert_with(number)
+    }
+
+    /// Whether as many wait as are named at once.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() >= BATCH
+    }
+
+    /// Names what waits, and hands it out.
+    #[inline(never)]
+    pub(crate) fn hand_out(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
+        self.stacks.learn(lookup);
+        self.decide_types(lookup);
+        for sample in &self.waiting {
+            if self.events.len() <= sample.event {
+                self.events.resize(sample.event.saturating_add(1), None);
+            }
+            if let Some(event) = self.events.get_mut(sample.event)
+                && event.is_none()
+            {
+                *event = sampled_event(sample.event, events);
+            }
+        }
+        let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+        let mut waiting = self.waiting.drain(..);
+        waiting.try_for_each(|sample| self.sink.take(&sample, &names)).map_err(refused)
+    }
+
+    /// Types that blocks of the heap tell, as far as samples up to here say what
+    /// they hold.
+    fn decide_types(&mut self, lookup: &mut Lookup) {
+        if self.undecided.is_empty() {
+            return;
+        }
+        lookup.decide_types();
+        for (at, typed) in self.undecided.drain(..) {
+            let decided = lookup.decided_type(typed.of);
+            if let (Some(sample), Some(decided)) = (self.waiting.get_mut(at), decided) {
+                sample.of_type = decided.of.as_name().ok().map(NameId);
+                sample.member = decided.member.as_name().ok().map(NameId);
+            }
+        }
+    }
+
+    /// Hands out what waits: nothing follows.
+    pub(crate) fn end(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
+        self.hand_out(events, lookup)?;
+        let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+        self.sink.end(&names).map_err(refused)
+    }
+}
+
+fn refused(error: std::io::Error) -> Error {
+    Error::Sink { kind: error.kind(), why: error.to_string() }
+}
+
+/// The events of one request as a report has them.
+fn sampled_event(leader: usize, events: &[Event]) -> Option<SampledEvent> {
+    let together = || events.iter().filter(|event| event.leader == leader);
+    let first = together().next()?;
+    let same = together().all(|event| event.sampling == first.sampling);
+    Some(SampledEvent {
+        name: title(together()).to_owned(),
+        unit: first.unit,
+        weighting: if same { first.weighting } else { Weighting::Period },
+        has_latency: together().any(|event| matches!(event.weighing, Weighing::Latency(_))),
+    })
+}
