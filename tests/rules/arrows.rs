@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-types"]),
     ("hardmeter-types", &["hardmeter-symbolizer"]),
+    ("hardmeter-export", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-analysis"]),
     (
         "hardmeter",
         &[
@@ -36,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-analysis",
             "hardmeter-latency",
             "hardmeter-types",
+            "hardmeter-export",
         ],
     ),
     (

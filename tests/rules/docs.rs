@@ -12,6 +12,7 @@ const TOP: &[&str] = &[
     "symbolizer",
     "types",
     "analysis",
+    "export",
     "sampling",
     "ebs-cli",
     "docs",

@@ -1,0 +1,149 @@
+//! JSON of the Firefox Profiler, in its processed form.
+//! https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
+
+mod access_marker;
+mod profile_threads;
+
+use crate::export::{Export, ExportedRecording};
+use analysis::{NamedSample, SampleNames, SampleSink};
+use fxprof_processed_profile::{
+    CpuDelta, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StackHandle,
+    ThreadHandle, Timestamp,
+};
+use profile_threads::ProfileThreads;
+use record::Time;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Samples that are kept in order, some 40 bytes each; of more, one a stack.
+const MOST_SAMPLES: usize = 1 << 22;
+/// Samples that have a marker with what is known of their access, some 150
+/// bytes each.
+const MOST_MARKERS: usize = 1 << 19;
+/// Pieces of a weight that is larger than the form's 32 bits.
+const MOST_PIECES: usize = 64;
+
+/// What is added up of samples beyond [`MOST_SAMPLES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct StackOfThread {
+    thread: ThreadHandle,
+    stack: Option<StackHandle>,
+}
+
+/// Keeps a profile until it is whole: the form is written as one.
+pub(crate) struct FirefoxExport {
+    out: Box<dyn Write + Send>,
+    profile: Profile,
+    threads: ProfileThreads,
+    samples: usize,
+    markers: usize,
+    /// Samples without a marker for want of room.
+    unmarked: u64,
+    others: FxHashMap<StackOfThread, u64>,
+    /// The first sample's time: the form's begin at 0.
+    begin: Option<Time>,
+    last: Timestamp,
+}
+
+impl FirefoxExport {
+    pub(crate) fn new(out: Box<dyn Write + Send>) -> FirefoxExport {
+        let begin = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
+        let interval = SamplingInterval::from_millis(1);
+        let mut profile = Profile::new("hardmeter", begin, interval);
+        profile.set_symbolicated(true);
+        FirefoxExport {
+            out,
+            threads: ProfileThreads::new(&mut profile),
+            profile,
+            samples: 0,
+            markers: 0,
+            unmarked: 0,
+            others: FxHashMap::default(),
+            begin: None,
+            last: Timestamp::from_nanos_since_reference(0),
+        }
+    }
+
+    /// Nanoseconds from the first sample on; that of one without a time is the
+    /// one before.
+    fn time(&mut self, time: Option<Time>) -> Timestamp {
+        if let Some(time) = time {
+            let begin = *self.begin.get_or_insert(time);
+            // Samples of other CPUs may be older than the first that came.
+            let since = time.0.saturating_sub(begin.0);
+            self.last = Timestamp::from_nanos_since_reference(since);
+        }
+        self.last
+    }
+
+    /// Adds samples of a stack that weigh so much in all.
+    fn add(&mut self, of: StackOfThread, at: Timestamp, weight: u64) {
+        let mut left = weight;
+        for _ in 0..MOST_PIECES {
+            let piece = i32::try_from(left).unwrap_or(i32::MAX);
+            self.profile.add_sample(of.thread, at, of.stack, CpuDelta::ZERO, piece);
+            left = left.saturating_sub(u64::from(piece.unsigned_abs()));
+            if left == 0 {
+                break;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for FirefoxExport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirefoxExport").field("samples", &self.samples).finish_non_exhaustive()
+    }
+}
+
+impl SampleSink for FirefoxExport {
+    fn take(&mut self, sample: &NamedSample, names: &SampleNames<'_>) -> io::Result<()> {
+        let at = self.time(sample.time);
+        let thread = self.threads.thread(sample, names, &mut self.profile);
+        let stack = self.threads.stack(thread, sample.stack, names, &mut self.profile);
+        let of = StackOfThread { thread, stack };
+        if self.samples < MOST_SAMPLES {
+            self.samples += 1;
+            self.add(of, at, sample.period);
+        } else {
+            let sum = self.others.entry(of).or_default();
+            *sum = sum.saturating_add(sample.period);
+        }
+        if sample.address.is_some() || sample.data_src.is_some() {
+            if self.markers < MOST_MARKERS {
+                self.markers += 1;
+                let marker = self.threads.marker(sample, names, &mut self.profile);
+                let handle = self.profile.add_marker(thread, MarkerTiming::Instant(at), marker);
+                self.profile.set_marker_stack(thread, handle, stack);
+            } else {
+                self.unmarked = self.unmarked.saturating_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _names: &SampleNames<'_>) -> io::Result<()> {
+        let mut others: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
+        others.sort_unstable_by_key(|(of, _)| (of.thread, of.stack));
+        for (of, weight) in others {
+            self.add(of, self.last, weight);
+        }
+        Ok(())
+    }
+}
+
+impl Export for FirefoxExport {
+    fn finish(&mut self, recording: &ExportedRecording<'_>) -> io::Result<()> {
+        let machine = &recording.report.machine;
+        if let Some(command) = &machine.command_line {
+            self.profile.set_product(&crate::formats::escaped(command));
+        }
+        if let Some(release) = &machine.os_release {
+            self.profile.set_os_name(&crate::formats::escaped(&format!("Linux {release}")));
+        }
+        serde_json::to_writer(&mut self.out, &self.profile).map_err(io::Error::from)?;
+        self.out.flush()
+    }
+}
