@@ -4,7 +4,7 @@
 //! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
 //! session of the sampling library; [`input`] reads what was recorded for
 //! [`report`] and [`script`], [`annotate`] shows a routine, [`diff`] compares recordings, [`compare`] commands, [`convert`]
-//! writes it anew, and [`archive`] with what its names come from; [`layout`] shows types, [`plan`] what would be opened; [`stat`] counts without samples; [`sessions`] and
+//! writes it anew, [`export`] in the form of another tool, and [`archive`] with what its names come from; [`layout`] shows types, [`plan`] what would be opened; [`stat`] counts without samples; [`sessions`] and
 //! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
 //! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
 //! [`completions`] are the helps.
@@ -20,6 +20,7 @@ pub mod completions;
 pub mod convert;
 pub mod diff;
 pub mod exit_status;
+pub mod export;
 pub mod input;
 pub mod invocation;
 pub mod layout;

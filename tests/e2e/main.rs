@@ -44,6 +44,8 @@ mod diff;
 mod diff_builds;
 /// Who called what was emulated, counted.
 mod exact_callers;
+/// Recordings in the forms of other tools.
+mod export;
 /// What is written into files, read by other tools.
 mod file_form;
 /// Programs that attack who emulates them.

@@ -54,6 +54,18 @@ pub fn program(test: &str, name: &str) -> bool {
     found
 }
 
+/// A Python that has these modules: HARDMETER_PYTHON, else `python3`.
+pub fn python(test: &str, modules: &[&str]) -> Option<String> {
+    let python = std::env::var("HARDMETER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let import = format!("import {}", modules.join(", "));
+    let found = Command::new(&python).args(["-c", &import]).output();
+    if found.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    eprintln!("skipped {test}: {python} has no {}", modules.join(", "));
+    None
+}
+
 /// Whether `perf` is installed and runs on this kernel.
 pub fn perf(test: &str) -> bool {
     let runs = Command::new("perf").args(["stat", "-e", "page-faults", "true"]).output();

@@ -12,6 +12,7 @@ mod comparing;
 mod converting;
 mod counting;
 mod emulation;
+mod exporting;
 mod in_kernel;
 mod laying_out;
 mod planning;
@@ -29,6 +30,7 @@ pub use comparing::{CompareArguments, ComparingArguments, DiffArguments};
 pub use converting::ConvertArguments;
 pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
+pub use exporting::{ExportArguments, ExportForm};
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use laying_out::LayoutArguments;
 pub use planning::{EventArguments, PlanArguments};
@@ -51,6 +53,7 @@ const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE | ebs script [OPTIONS] FILE
        ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
+       ebs export --to FORM [-o OUT] [OPTIONS] FILE
        ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
@@ -71,6 +74,7 @@ Examples:
   ebs diff old.data new.data                   what changed, and whether that is chance
   ebs compare -n 10 -u -t page_fault -- ./old --- ./new    both in turn, and their diff
   ebs script fault.data | less                 its records, as `perf script` prints them
+  ebs export --to pprof fault.data -o fault.pb.gz    for go tool pprof, and other forms
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs -u -t page_fault -D 5000 ./server        without its first five seconds
   ebs -u -t page_fault -D -1 --control fifo:ctl ./server &   from `echo enable >ctl` on
@@ -151,6 +155,8 @@ pub enum Other {
     Script(ScriptArguments),
     /// Writes a recording in another form.
     Convert(ConvertArguments),
+    /// Writes a recording in the form of another tool: pprof, speedscope, CSV, folded stacks.
+    Export(ExportArguments),
     /// Puts the files that a recording's names come from into it, for other machines and times.
     Archive(ArchiveArguments),
     /// Shows types of a program: members with their places, holes, lines.

@@ -9,8 +9,8 @@ mod conversion;
 mod file_sink;
 mod left_out;
 mod pipe_sink;
-mod place;
-mod removal;
+pub(in crate::ebs) mod place;
+pub(in crate::ebs) mod removal;
 mod sink;
 
 use crate::ebs::arguments::ConvertArguments;

@@ -47,8 +47,12 @@ pub(crate) fn status_of(result: anyhow::Result<u8>) -> u8 {
 /// Whether a reader went away: nobody wants to know more.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        let io = cause.downcast_ref::<std::io::Error>();
-        io.is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+        let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let of_sink = match cause.downcast_ref() {
+            Some(analysis::Error::Sink { kind, .. }) => Some(*kind),
+            _ => None,
+        };
+        io.or(of_sink) == Some(ErrorKind::BrokenPipe)
     })
 }
 

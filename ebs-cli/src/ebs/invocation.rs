@@ -25,9 +25,9 @@ pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
-    CompareArguments, ConvertArguments, DiffArguments, EventArguments, Format, LayoutArguments,
-    ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments,
-    SessionsArguments, TableArguments, Typed, WatchArguments,
+    CompareArguments, ConvertArguments, DiffArguments, EventArguments, ExportArguments, Format,
+    LayoutArguments, ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments,
+    ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
 };
 use ring_size::{nearest, ring};
 use sampling::in_kernel::InKernel;
@@ -66,6 +66,8 @@ pub enum Invocation {
     Script(ScriptArguments),
     /// A recording in another form.
     Convert(ConvertArguments),
+    /// A recording in the form of another tool.
+    Export(ExportArguments),
     /// A recording with the files that its names come from.
     Archive(ArchiveArguments),
     /// Layouts of types.
@@ -198,6 +200,12 @@ pub enum Misuse {
     /// `ebs convert` onto a terminal.
     #[error("a recording is not for a terminal: name a file, or send stdout to one or to a pipe")]
     Terminal,
+    /// `ebs export` of bytes onto a terminal.
+    #[error(
+        "what --to names is not for a terminal: name a file with -o, or send stdout to one or to a \
+         pipe"
+    )]
+    BinaryExport,
     /// `--kernel` is no version.
     #[error("kernel version {0:?} is no X.Y, such as 6.12")]
     Version(String),
@@ -291,6 +299,7 @@ impl Invocation {
             Typed::Other(Other::Compare(arguments)) => Invocation::Compare(Box::new(arguments)),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
+            Typed::Other(Other::Export(arguments)) => Invocation::Export(arguments),
             Typed::Other(Other::Archive(arguments)) => Invocation::Archive(arguments),
             Typed::Other(Other::Layout(arguments)) => Invocation::Layout(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(PlanJob::new(&arguments)?),

@@ -209,8 +209,16 @@ impl CountedRecording {
         query: Query,
         symbolizer: Symbolizer,
     ) -> Result<CountedRecording> {
+        CountedRecording::of(input, Pipeline::new(query, symbolizer)?)
+    }
+
+    /// The same with a pipeline that is there.
+    ///
+    /// # Errors
+    ///
+    /// As of [`CountedRecording::read`].
+    pub fn of(input: &mut Input, mut pipeline: Pipeline) -> Result<CountedRecording> {
         let mut decoder = input.decoder();
-        let mut pipeline = Pipeline::new(query, symbolizer)?;
         let end = input.read(&mut decoder, |decoder, record| {
             pipeline.record(decoder, record)?;
             Ok(())
@@ -279,7 +287,7 @@ fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<
 ///
 /// A question without meaning, damage of the recording, those of `out`.
 pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
-    let query = in_time(query(arguments)?, arguments)?;
+    let query = in_time(query(arguments)?, arguments.time.as_deref(), arguments.file.as_deref())?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
     let options = symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
@@ -311,13 +319,18 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The query with the times of the run that it is about, where it is about any.
-fn in_time(mut query: Query, arguments: &ReportArguments) -> Result<Query> {
+///
+/// # Errors
+///
+/// Words that are no part of a run; a recording that can be read but once, or
+/// whose samples have no times.
+pub fn in_time(mut query: Query, time: Option<&str>, file: Option<&Path>) -> Result<Query> {
     let is_key = query.keys.iter().any(|key| matches!(key, Key::Time(_)));
-    if arguments.time.is_none() && !is_key {
+    if time.is_none() && !is_key {
         return Ok(query);
     }
-    let part: Option<RunPart> = arguments.time.as_deref().map(str::parse).transpose()?;
-    let run = run_times::of(arguments.file.as_deref())?;
+    let part: Option<RunPart> = time.map(str::parse).transpose()?;
+    let run = run_times::of(file)?;
     query.run = Some(run);
     if let Some(part) = part {
         let condition = FilterCondition::Time(part.within(run)?);

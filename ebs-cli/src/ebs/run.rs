@@ -9,8 +9,8 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, c2c, causes, compare, convert, diff, layout, list, memlat, pages, plan,
-    report, sample, selftest, sessions, stat, types, watch,
+    annotate, archive, c2c, causes, compare, convert, diff, export, layout, list, memlat, pages,
+    plan, report, sample, selftest, sessions, stat, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -73,6 +73,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Diff(arguments) => status = diff::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
+        Invocation::Export(arguments) => export::run(&arguments)?,
         Invocation::Archive(arguments) => archive::run(&arguments)?,
         Invocation::Layout(arguments) => layout::run(&arguments, &mut out)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,

@@ -1,4 +1,4 @@
-//! Where a conversion goes: a file that is there only when it is whole, or
+//! Where a conversion, or an export, goes: a file that is there only when it is whole, or
 //! stdout.
 
 use super::removal::remove_when_ended;
@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 /// What is written to.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(in crate::ebs) enum Place {
     Stdout,
     /// A pipe or device.
     Special(File, PathBuf),
@@ -28,7 +28,7 @@ impl Place {
     ///
     /// A directory, a terminal, no right to write there; the file that is
     /// read.
-    pub(super) fn open(path: &Path, input: &Path) -> Result<Place> {
+    pub(in crate::ebs) fn open(path: &Path, input: &Path) -> Result<Place> {
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(|there| is_input(there, input)) {
             return Err(Misuse::SameFile(path.to_owned()).into());
@@ -41,7 +41,7 @@ impl Place {
     /// # Errors
     ///
     /// As of [`Place::open`].
-    pub(super) fn over(path: &Path, input: &Path) -> Result<Place> {
+    pub(in crate::ebs) fn over(path: &Path, input: &Path) -> Result<Place> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
                 return Err(Misuse::Terminal.into());
@@ -65,7 +65,7 @@ impl Place {
                     _ => Path::new("."),
                 };
                 let file = tempfile::Builder::new()
-                    .prefix(".ebs-convert-")
+                    .prefix(".ebs-")
                     .permissions(Permissions::from_mode(readers(there.as_ref(), input)))
                     .tempfile_in(folder)
                     .with_context(|| format!("cannot write to {}", folder.display()))?;
@@ -76,12 +76,12 @@ impl Place {
     }
 
     /// Whether what was written can be changed later.
-    pub(super) fn is_seekable(&self) -> bool {
+    pub(in crate::ebs) fn is_seekable(&self) -> bool {
         matches!(self, Place::File(..))
     }
 
     /// What to write to.
-    pub(super) fn file(&self) -> Result<File> {
+    pub(in crate::ebs) fn file(&self) -> Result<File> {
         let file = match self {
             Place::Stdout => io::stdout().as_fd().try_clone_to_owned().map(File::from),
             Place::Special(file, _) => file.try_clone(),
@@ -91,7 +91,7 @@ impl Place {
     }
 
     /// Everything is written: gives the file its name, and tells it.
-    pub(super) fn keep(self) -> Result<String> {
+    pub(in crate::ebs) fn keep(self) -> Result<String> {
         match self {
             Place::Stdout => Ok("stdout".to_owned()),
             Place::Special(_, path) => Ok(path.display().to_string()),

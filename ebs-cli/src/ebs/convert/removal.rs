@@ -15,7 +15,7 @@ use std::thread;
 /// # Errors
 ///
 /// When there is no pipe or no thread to be had.
-pub(super) fn remove_when_ended(path: PathBuf) -> Result<()> {
+pub(in crate::ebs) fn remove_when_ended(path: PathBuf) -> Result<()> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored(&status);
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();
