@@ -23,7 +23,7 @@
 //! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`SiteName`]: what is
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
-//! - [`SampleSink`]: takes each counted sample, a [`NamedSample`].
+//! - [`SampleSink`]: takes each counted sample, a [`SingleSample`].
 //! - [`annotate`]: the instructions of a routine with their samples.
 //! - [`report::TypeReport`]: types, and what was sampled of each member.
 //! - [`diff`]: two recordings, or two sets, side by side.
@@ -72,12 +72,12 @@ mod typed;
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;
 pub use collect::members::{Growth, Members, SampleShare};
-pub use collect::named_sample::{NamedAccess, NamedSample, SampleNames, SampleSink, SampledEvent};
 pub use collect::registers;
+pub use collect::single_sample::{NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent};
 pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
-pub use name::sampled_stacks::{FrameId, FrameRoutine, NameId, NamedFrame, StackId};
+pub use name::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
 pub use pipeline::Pipeline;
 pub use print::{annotation, causes as cause_cards, csv, diff_csv, folded, json, sharing, table};
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};

@@ -7,7 +7,7 @@ use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::members::{Growth, Members, SampleShare};
-use crate::collect::named_sample::SampleSink;
+use crate::collect::single_sample::SampleSink;
 use crate::collect::single_samples::SingleSamples;
 use crate::collect::time_order::{self, TimeOrder};
 use crate::collect::two_rounds::TwoRounds;

@@ -1,12 +1,12 @@
 //! A sample as a flat row: the columns of CSV and Parquet, in their order.
 
-use analysis::{FrameRoutine, NameId, NamedSample, SampleNames};
+use analysis::{FrameRoutine, NameNumber, SampleNames, SingleSample};
 use record::{CpuMode, DataSrc};
 use std::borrow::Cow;
 
 /// A column. What each is for is in docs/parquet.md.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
+pub(crate) struct FlatColumn {
     pub(crate) name: &'static str,
     pub(crate) kind: ColumnKind,
     /// Its value in a row.
@@ -44,13 +44,13 @@ pub(crate) enum FlatValue<'r> {
 /// A sample, what its names mean, and its stack in words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlatRow<'r> {
-    pub(crate) sample: &'r NamedSample,
+    pub(crate) sample: &'r SingleSample,
     pub(crate) names: &'r SampleNames<'r>,
     pub(crate) stack: &'r str,
 }
 
 impl<'r> FlatRow<'r> {
-    fn text(&self, name: Option<NameId>) -> FlatValue<'r> {
+    fn text(&self, name: Option<NameNumber>) -> FlatValue<'r> {
         name.map_or(FlatValue::Absent, |name| FlatValue::Text(self.names.name(name).into()))
     }
 
@@ -106,7 +106,7 @@ impl<'r, V: Into<FlatValue<'r>>> OptionalValue<'r> for Option<V> {
 
 /// Appends the routines of a stack, outermost first, with `;` between them;
 /// one in a name becomes `:`.
-pub(crate) fn push_stack(sample: &NamedSample, names: &SampleNames<'_>, into: &mut String) {
+pub(crate) fn push_stack(sample: &SingleSample, names: &SampleNames<'_>, into: &mut String) {
     let frames: Vec<_> = names.frames(sample.stack).collect();
     let routines = frames.iter().rev().filter_map(|frame| names.frame(*frame));
     let routines = routines.flat_map(|frame| frame.routines.iter().rev());
@@ -130,14 +130,14 @@ fn mode(mode: CpuMode) -> &'static str {
     }
 }
 
-const fn column(name: &'static str, kind: ColumnKind, value: ColumnValue) -> Column {
-    Column { name, kind, value }
+const fn column(name: &'static str, kind: ColumnKind, value: ColumnValue) -> FlatColumn {
+    FlatColumn { name, kind, value }
 }
 
 use ColumnKind::{Address, Flag, Signed, Text, Unsigned};
 
 /// All columns.
-pub(crate) const COLUMNS: [Column; 37] = [
+pub(crate) const COLUMNS: [FlatColumn; 37] = [
     column("event", Text, |row| {
         let event = row.names.event(row.sample.event);
         event.map_or(FlatValue::Absent, |event| FlatValue::Text(event.name.as_str().into()))

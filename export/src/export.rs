@@ -1,6 +1,6 @@
 //! What a form is.
 
-use analysis::{NamedSample, Report, SampleNames, SampleSink};
+use analysis::{Report, SampleNames, SampleSink, SingleSample};
 use record::stream::Features;
 use std::fmt::Debug;
 use std::io;
@@ -50,7 +50,7 @@ impl SharedExport {
 }
 
 impl SampleSink for SharedExport {
-    fn take(&mut self, sample: &NamedSample, names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, sample: &SingleSample, names: &SampleNames<'_>) -> io::Result<()> {
         self.with(|export| export.take(sample, names))
     }
 

@@ -13,8 +13,8 @@ use serde_json::Value;
 type Sums = BTreeMap<String, [u64; 2]>;
 
 fn fixture(name: &str) -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    root.join("../record/tests/fixtures").join(format!("{name}.data"))
+    let fixtures = workload::sources().join("../../record/tests/fixtures");
+    fixtures.join(format!("{name}.data"))
 }
 
 /// Recordings of perf and other machines.

@@ -2,18 +2,18 @@
 //! asked for many places at once.
 
 use crate::collect::event::{Event, title};
-use crate::collect::named_sample::{
-    NamedAccess, NamedSample, SampleNames, SampleSink, SampledEvent,
-};
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::collect::single_sample::{
+    NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent,
+};
 use crate::collect::weight::Weighing;
 use crate::error::Error;
 use crate::name::access_types::TypedAtoms;
 use crate::name::atom::{Atom, TIMELESS};
 use crate::name::comms::Comm;
 use crate::name::lookup::{Lookup, PlaceKind};
-use crate::name::sampled_stacks::{FrameOf, NameId, SampledStacks, StackId};
+use crate::name::sampled_stacks::{FrameOf, NameNumber, SampledStacks, StackId};
 use crate::query::Weighting;
 use record::SampleType;
 use record::data_src::Aspect;
@@ -27,15 +27,15 @@ const BATCH: usize = 1 << 14;
 #[derive(Debug)]
 pub(crate) struct SingleSamples {
     sink: Box<dyn SampleSink>,
-    waiting: Vec<NamedSample>,
+    waiting: Vec<SingleSample>,
     /// Types of those, which blocks of the heap may have yet to tell, by their
     /// place among them.
     undecided: Vec<(usize, TypedAtoms)>,
     stacks: SampledStacks,
-    comms: FxHashMap<Comm, NameId>,
-    allocations: FxHashMap<Place, NameId>,
+    comms: FxHashMap<Comm, NameNumber>,
+    allocations: FxHashMap<Place, NameNumber>,
     /// By number.
-    events: Vec<Option<SampledEvent>>,
+    events: Vec<Option<TakenEvent>>,
     frames: Vec<FrameOf>,
 }
 
@@ -66,16 +66,18 @@ impl SingleSamples {
         let place = sample.place(lookup);
         let routine = match place {
             Ok(place) => {
-                let name = NameId(lookup.routine_or_mark(place));
+                let name = NameNumber(lookup.routine_or_mark(place));
                 lookup.routine(place).as_name().map(|_| name).map_err(|_| name)
             }
-            Err(lack) => Err(NameId(lookup.names.number(&lookup.name_or_lack(Atom::lack(lack))))),
+            Err(lack) => {
+                Err(NameNumber(lookup.names.number(&lookup.name_or_lack(Atom::lack(lack)))))
+            }
         };
-        let object = place.ok().map(|place| NameId(lookup.object(place.object)));
+        let object = place.ok().map(|place| NameNumber(lookup.object(place.object)));
         let stack = self.stack(sample, routine, lookup);
         let comm = has(SampleType::TID).then(|| lookup.comms.at(held.tid(), held.time));
         let typed = sample.typed(lookup);
-        let name = |atom: Atom| atom.as_name().ok().map(NameId);
+        let name = |atom: Atom| atom.as_name().ok().map(NameNumber);
         let variable = sample.data(lookup).ok().and_then(|place| name(lookup.variable(place)));
         let allocation = sample.block(lookup).ok().and_then(|block| block.asker.site.ok());
         let source = sample.words.data_src;
@@ -89,7 +91,7 @@ impl SingleSamples {
             blocked: answer(Aspect::Blocked),
         };
         let is_one = sum.count == 1;
-        let named = NamedSample {
+        let named = SingleSample {
             event,
             samples: sum.count,
             period: sum.period,
@@ -125,7 +127,7 @@ impl SingleSamples {
     fn stack(
         &mut self,
         sample: &mut CountedSample<'_>,
-        routine: Result<NameId, NameId>,
+        routine: Result<NameNumber, NameNumber>,
         lookup: &mut Lookup,
     ) -> StackId {
         let mut frames = std::mem::take(&mut self.frames);
@@ -142,15 +144,15 @@ impl SingleSamples {
         stack.unwrap_or_else(|| self.stacks.not_kept(lookup))
     }
 
-    fn comm(&mut self, comm: Comm, lookup: &mut Lookup) -> NameId {
-        let number = || NameId(lookup.names.number(&lookup.comms.text(comm)));
+    fn comm(&mut self, comm: Comm, lookup: &mut Lookup) -> NameNumber {
+        let number = || NameNumber(lookup.names.number(&lookup.comms.text(comm)));
         *self.comms.entry(comm).or_insert_with(number)
     }
 
-    fn allocation(&mut self, place: Place, lookup: &mut Lookup) -> NameId {
+    fn allocation(&mut self, place: Place, lookup: &mut Lookup) -> NameNumber {
         let number = || {
             let text = lookup.site_cell(PlaceKind::Code, place).to_string();
-            NameId(lookup.names.number(&text))
+            NameNumber(lookup.names.number(&text))
         };
         *self.allocations.entry(place).or_insert_with(number)
     }
@@ -191,8 +193,8 @@ impl SingleSamples {
         for (at, typed) in self.undecided.drain(..) {
             let decided = lookup.decided_type(typed.of);
             if let (Some(sample), Some(decided)) = (self.waiting.get_mut(at), decided) {
-                sample.of_type = decided.of.as_name().ok().map(NameId);
-                sample.member = decided.member.as_name().ok().map(NameId);
+                sample.of_type = decided.of.as_name().ok().map(NameNumber);
+                sample.member = decided.member.as_name().ok().map(NameNumber);
             }
         }
     }
@@ -210,11 +212,11 @@ fn refused(error: std::io::Error) -> Error {
 }
 
 /// The events of one request as a report has them.
-fn sampled_event(leader: usize, events: &[Event]) -> Option<SampledEvent> {
+fn sampled_event(leader: usize, events: &[Event]) -> Option<TakenEvent> {
     let together = || events.iter().filter(|event| event.leader == leader);
     let first = together().next()?;
     let same = together().all(|event| event.sampling == first.sampling);
-    Some(SampledEvent {
+    Some(TakenEvent {
         name: title(together()).to_owned(),
         unit: first.unit,
         weighting: if same { first.weighting } else { Weighting::Period },

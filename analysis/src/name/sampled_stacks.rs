@@ -13,7 +13,7 @@ const NOT_KEPT: &str = "[stacks not kept]";
 
 /// A name by its number; see [`SampleNames`](crate::SampleNames).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NameId(pub u32);
+pub struct NameNumber(pub u32);
 
 /// A frame by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,9 +31,9 @@ pub struct NamedFrame {
     pub routines: Vec<FrameRoutine>,
     /// What holds the instruction; None: the frame only says why the stack ends
     /// here, or why no place is known.
-    pub object: Option<NameId>,
+    pub object: Option<NameNumber>,
     /// Build id of that, hex; None: not known.
-    pub build_id: Option<NameId>,
+    pub build_id: Option<NameNumber>,
     /// Address in the object, as objdump shows it.
     pub address: Option<u64>,
 }
@@ -42,9 +42,9 @@ pub struct NamedFrame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRoutine {
     /// Its name, or in brackets why it has none.
-    pub name: NameId,
+    pub name: NameNumber,
     /// Source file, as debug info has it.
-    pub file: Option<NameId>,
+    pub file: Option<NameNumber>,
     /// Line in that, from 1; 0: not known.
     pub line: u32,
 }
@@ -73,7 +73,7 @@ pub(crate) struct SampledStacks {
     of: Vec<FrameOf>,
     /// In words, as many as were learnt of.
     frames: Vec<NamedFrame>,
-    build_ids: FxHashMap<ObjectId, Option<NameId>>,
+    build_ids: FxHashMap<ObjectId, Option<NameNumber>>,
 }
 
 impl SampledStacks {
@@ -169,7 +169,7 @@ impl SampledStacks {
                     None => NamedFrame::default(),
                 },
                 FrameOf::Mark(name) => {
-                    let only = FrameRoutine { name: NameId(*name), file: None, line: 0 };
+                    let only = FrameRoutine { name: NameNumber(*name), file: None, line: 0 };
                     NamedFrame { routines: vec![only], ..NamedFrame::default() }
                 }
             };
@@ -187,15 +187,15 @@ impl Lookup {
         found: Result<symbolizer::Frames, Reason>,
     ) -> NamedFrame {
         let object = self.object(place.object);
-        let outermost = NameId(self.routine_or_mark(place));
+        let outermost = NameNumber(self.routine_or_mark(place));
         let found = found.ok().map(|frames| frames.frames);
         let mut routines: Vec<FrameRoutine> = Vec::new();
         for frame in found.iter().flat_map(|frames| frames.iter()) {
             let name = frame.name.as_ref().filter(|_| frame.inlined);
             let source = frame.source.as_ref().filter(|source| source.line > 0);
             routines.push(FrameRoutine {
-                name: name.map_or(outermost, |name| NameId(self.names.number(name))),
-                file: source.map(|source| NameId(self.names.number(&source.file))),
+                name: name.map_or(outermost, |name| NameNumber(self.names.number(name))),
+                file: source.map(|source| NameNumber(self.names.number(&source.file))),
                 line: source.map_or(0, |source| source.line),
             });
         }
@@ -204,19 +204,19 @@ impl Lookup {
         }
         NamedFrame {
             routines,
-            object: Some(NameId(object)),
+            object: Some(NameNumber(object)),
             build_id: None,
             address: Some(place.address),
         }
     }
 
-    fn build_id(&mut self, object: ObjectId) -> Option<NameId> {
+    fn build_id(&mut self, object: ObjectId) -> Option<NameNumber> {
         let id = self.symbolizer.build_id(object)?;
-        Some(NameId(self.names.number(&id)))
+        Some(NameNumber(self.names.number(&id)))
     }
 
     /// A name by its number.
-    pub(crate) fn lent_name(&self, name: NameId) -> &str {
+    pub(crate) fn lent_name(&self, name: NameNumber) -> &str {
         self.names.get(name.0).map_or("", |name: &Arc<str>| name)
     }
 }

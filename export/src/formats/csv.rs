@@ -3,7 +3,7 @@
 use crate::columns::{COLUMNS, ColumnKind, FlatRow, FlatValue, push_stack};
 use crate::export::{Export, ExportedRecording};
 use analysis::csv::CsvNames;
-use analysis::{NamedSample, SampleNames, SampleSink};
+use analysis::{SampleNames, SampleSink, SingleSample};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -45,7 +45,7 @@ impl fmt::Debug for CsvExport {
 }
 
 impl SampleSink for CsvExport {
-    fn take(&mut self, sample: &NamedSample, names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, sample: &SingleSample, names: &SampleNames<'_>) -> io::Result<()> {
         self.begin()?;
         self.stack.clear();
         push_stack(sample, names, &mut self.stack);

@@ -5,7 +5,7 @@ mod access_marker;
 mod profile_threads;
 
 use crate::export::{Export, ExportedRecording};
-use analysis::{NamedSample, SampleNames, SampleSink};
+use analysis::{SampleNames, SampleSink, SingleSample};
 use fxprof_processed_profile::{
     CpuDelta, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StackHandle,
     ThreadHandle, Timestamp,
@@ -99,7 +99,7 @@ impl fmt::Debug for FirefoxExport {
 }
 
 impl SampleSink for FirefoxExport {
-    fn take(&mut self, sample: &NamedSample, names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, sample: &SingleSample, names: &SampleNames<'_>) -> io::Result<()> {
         let at = self.time(sample.time);
         let thread = self.threads.thread(sample, names, &mut self.profile);
         let stack = self.threads.stack(thread, sample.stack, names, &mut self.profile);

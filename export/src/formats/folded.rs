@@ -1,7 +1,7 @@
 //! Stacks with their counts, a line each: what `ebs report --folded` prints.
 
 use crate::export::{Export, ExportedRecording};
-use analysis::{NamedSample, SampleNames, SampleSink, folded};
+use analysis::{SampleNames, SampleSink, SingleSample, folded};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ impl fmt::Debug for FoldedExport {
 }
 
 impl SampleSink for FoldedExport {
-    fn take(&mut self, _sample: &NamedSample, _names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, _sample: &SingleSample, _names: &SampleNames<'_>) -> io::Result<()> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ mod exposure;
 
 use crate::columns::{COLUMNS, ColumnKind, FlatRow, push_stack};
 use crate::export::{Export, ExportedRecording};
-use analysis::{NamedSample, SampleNames, SampleSink};
+use analysis::{SampleNames, SampleSink, SingleSample};
 use column_values::ColumnValues;
 use exposure::exposure;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
@@ -123,7 +123,7 @@ impl fmt::Debug for ParquetExport {
 }
 
 impl SampleSink for ParquetExport {
-    fn take(&mut self, sample: &NamedSample, names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, sample: &SingleSample, names: &SampleNames<'_>) -> io::Result<()> {
         if let Some(time) = sample.time {
             let (first, last) = self.span.unwrap_or((time, time));
             self.span = Some((first.min(time), last.max(time)));

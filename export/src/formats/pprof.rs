@@ -7,7 +7,7 @@ mod tables;
 use crate::export::{Export, ExportedRecording};
 use crate::formats::protobuf::ProtoMessage;
 use analysis::report::{PeriodUnit, SamplingMode};
-use analysis::{NamedSample, SampleNames, SampleSink, StackId};
+use analysis::{SampleNames, SampleSink, SingleSample, StackId};
 use flate2::{Compression, write::GzEncoder};
 use labels::{Detail, SampleLabels};
 use rustc_hash::FxHashMap;
@@ -153,7 +153,7 @@ impl fmt::Debug for PprofExport {
 }
 
 impl SampleSink for PprofExport {
-    fn take(&mut self, sample: &NamedSample, _names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, sample: &SingleSample, _names: &SampleNames<'_>) -> io::Result<()> {
         let labels = SampleLabels::of(sample).at(self.detail);
         let key = SampleKey { event: sample.event, stack: sample.stack, labels };
         let (samples, events) = (sample.samples, sample.period);

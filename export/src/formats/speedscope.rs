@@ -5,7 +5,7 @@ mod sampled_profile;
 
 use crate::export::{Export, ExportedRecording};
 use analysis::report::PeriodUnit;
-use analysis::{NamedSample, SampleNames, SampleSink, StackId};
+use analysis::{SampleNames, SampleSink, SingleSample, StackId};
 use record::printable::printable;
 use rustc_hash::FxHashMap;
 use sampled_profile::SampledProfile;
@@ -105,7 +105,7 @@ impl fmt::Debug for SpeedscopeExport {
 }
 
 impl SampleSink for SpeedscopeExport {
-    fn take(&mut self, sample: &NamedSample, _names: &SampleNames<'_>) -> io::Result<()> {
+    fn take(&mut self, sample: &SingleSample, _names: &SampleNames<'_>) -> io::Result<()> {
         self.profiles.entry(sample.event).or_default().add(sample.stack, sample.period);
         Ok(())
     }

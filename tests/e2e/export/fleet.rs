@@ -9,7 +9,7 @@ use super::{json, number};
 
 /// The questions as the page has them.
 fn questions() -> Vec<String> {
-    let page = format!("{}/../docs/parquet.md", env!("CARGO_MANIFEST_DIR"));
+    let page = workload::sources().join("../../docs/parquet.md");
     let page = fs::read_to_string(page).unwrap();
     let blocks = page.split("```sql\n").skip(1);
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
@@ -34,7 +34,7 @@ print(json.dumps([dict(zip(answer.columns, row)) for row in answer.fetchall()], 
 /// Another host, of whose accesses every third is remote.
 const FAR: &str = r#"
 import glob, os, duckdb
-of = "select * replace (addr % 3 = 0 as remote) from '%s'" % glob.glob("fleet/*/*/part-0.parquet")[0]
+of = "select * replace (addr %% 3 = 0 as remote) from '%s'" % glob.glob("fleet/*/*/part-0.parquet")[0]
 os.makedirs("fleet/host=far/day=2026-11-28")
 duckdb.sql(of).write_parquet("fleet/host=far/day=2026-11-28/part-0.parquet")
 "#;

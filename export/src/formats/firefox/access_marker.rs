@@ -26,15 +26,16 @@ impl StaticSchemaMarker for AccessMarker {
     const UNIQUE_MARKER_TYPE_NAME: &'static str = "access";
     const DESCRIPTION: Option<&'static str> = Some("A sampled access to memory");
     const TOOLTIP_LABEL: Option<&'static str> = Some("{marker.name}: {marker.data.level}");
-    const TABLE_LABEL: Option<&'static str> =
-        Some("{marker.data.address} {marker.data.level} {marker.data.type}.{marker.data.member}");
+    const TABLE_LABEL: Option<&'static str> = Some(
+        "{marker.data.address} {marker.data.level} {marker.data.dataType}.{marker.data.member}",
+    );
     const FIELDS: &'static [StaticSchemaMarkerField] = &[
         text("address", "Address"),
         text("level", "Level"),
         text("op", "Operation"),
         text("tlb", "TLB"),
         text("snoop", "Snoop"),
-        text("type", "Type"),
+        text("dataType", "Type"),
         text("member", "Member"),
         text("data", "Data"),
         StaticSchemaMarkerField {

@@ -2,7 +2,7 @@
 
 use super::access_marker::AccessMarker;
 use crate::formats::escaped;
-use analysis::{FrameId, NameId, NamedSample, SampleNames, StackId};
+use analysis::{FrameId, NameNumber, SampleNames, SingleSample, StackId};
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, Frame, FrameFlags, FrameHandle, FrameInfo, ProcessHandle,
     Profile, StackHandle, StringHandle, ThreadHandle, Timestamp,
@@ -31,7 +31,7 @@ pub(super) struct ProfileThreads {
     processes: FxHashMap<ProcessOfEvent, ProcessHandle>,
     threads: FxHashMap<ThreadOfEvent, ThreadHandle>,
     stacks: FxHashMap<(ThreadHandle, StackId), StackHandle>,
-    strings: FxHashMap<NameId, StringHandle>,
+    strings: FxHashMap<NameNumber, StringHandle>,
 }
 
 fn number(id: i32) -> u32 {
@@ -53,7 +53,7 @@ impl ProfileThreads {
     /// The thread of a sample; of those without one there is one an event.
     pub(super) fn thread(
         &mut self,
-        sample: &NamedSample,
+        sample: &SingleSample,
         names: &SampleNames<'_>,
         profile: &mut Profile,
     ) -> ThreadHandle {
@@ -116,7 +116,7 @@ impl ProfileThreads {
     /// What is known of an access.
     pub(super) fn marker(
         &mut self,
-        sample: &NamedSample,
+        sample: &SingleSample,
         names: &SampleNames<'_>,
         profile: &mut Profile,
     ) -> AccessMarker {
@@ -144,7 +144,7 @@ impl ProfileThreads {
 
     fn string(
         &mut self,
-        name: NameId,
+        name: NameNumber,
         names: &SampleNames<'_>,
         profile: &mut Profile,
     ) -> StringHandle {

@@ -2,7 +2,7 @@
 
 use super::tables::ProfileTables;
 use crate::formats::protobuf::ProtoMessage;
-use analysis::{NameId, NamedSample, SampleNames};
+use analysis::{NameNumber, SampleNames, SingleSample};
 
 /// Addresses are told by the 4 KiB they lie in.
 const BUCKET: u64 = 4096;
@@ -42,19 +42,19 @@ impl Detail {
 /// Labels of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SampleLabels {
-    comm: Option<NameId>,
+    comm: Option<NameNumber>,
     tid: Option<i32>,
-    level: Option<NameId>,
-    tlb: Option<NameId>,
-    snoop: Option<NameId>,
-    of_type: Option<NameId>,
-    member: Option<NameId>,
-    variable: Option<NameId>,
+    level: Option<NameNumber>,
+    tlb: Option<NameNumber>,
+    snoop: Option<NameNumber>,
+    of_type: Option<NameNumber>,
+    member: Option<NameNumber>,
+    variable: Option<NameNumber>,
     bucket: Option<u64>,
 }
 
 impl SampleLabels {
-    pub(super) fn of(sample: &NamedSample) -> SampleLabels {
+    pub(super) fn of(sample: &SingleSample) -> SampleLabels {
         SampleLabels {
             comm: sample.comm,
             tid: sample.task.map(|task| task.tid.0),
@@ -84,7 +84,7 @@ impl SampleLabels {
         tables: &mut ProfileTables,
         sample: &mut ProtoMessage,
     ) {
-        let name = |name: Option<NameId>| name.map(|name| names.name(name).to_owned());
+        let name = |name: Option<NameNumber>| name.map(|name| names.name(name).to_owned());
         let thread = name(self.comm).map(|comm| match self.tid {
             Some(tid) => format!("{comm}/{tid}"),
             None => comm,

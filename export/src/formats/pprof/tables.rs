@@ -2,7 +2,7 @@
 //! it is first named, and has its number from then on.
 
 use crate::formats::protobuf::ProtoMessage;
-use analysis::{FrameId, FrameRoutine, NameId, NamedFrame, SampleNames};
+use analysis::{FrameId, FrameRoutine, NameNumber, NamedFrame, SampleNames};
 use record::printable::printable;
 use rustc_hash::FxHashMap;
 
@@ -17,15 +17,15 @@ mod field {
 /// A routine of a file or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Function {
-    name: NameId,
-    file: Option<NameId>,
+    name: NameNumber,
+    file: Option<NameNumber>,
 }
 
 /// A build of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct MappedObject {
-    object: NameId,
-    build_id: Option<NameId>,
+    object: NameNumber,
+    build_id: Option<NameNumber>,
 }
 
 /// A profile that grows, and what is in it by number.

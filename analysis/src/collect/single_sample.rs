@@ -2,7 +2,7 @@
 
 use crate::collect::sampling::PeriodUnit;
 use crate::name::lookup::Lookup;
-use crate::name::sampled_stacks::{FrameId, NameId, NamedFrame, SampledStacks, StackId};
+use crate::name::sampled_stacks::{FrameId, NameNumber, NamedFrame, SampledStacks, StackId};
 use crate::query::Weighting;
 use record::{Cpu, CpuMode, DataSrc, MissClass, Task, Time};
 use std::fmt;
@@ -11,15 +11,15 @@ use std::io;
 /// Takes the counted samples of a recording, one after the other.
 ///
 /// What is taken is what a report of the same [`Query`](crate::Query) counts:
-/// of each event the sum of [`NamedSample::samples`] is its
-/// [`Totals::counted`](crate::report::Totals), that of [`NamedSample::period`]
+/// of each event the sum of [`SingleSample::samples`] is its
+/// [`Totals::counted`](crate::report::Totals), that of [`SingleSample::period`]
 /// its `period`.
 pub trait SampleSink: fmt::Debug + Send {
     /// Takes a sample; its names are those of `names`.
     ///
     /// # Errors
     /// It cannot be written.
-    fn take(&mut self, sample: &NamedSample, names: &SampleNames<'_>) -> io::Result<()>;
+    fn take(&mut self, sample: &SingleSample, names: &SampleNames<'_>) -> io::Result<()>;
 
     /// The recording has ended: `names` are told for the last time.
     ///
@@ -30,7 +30,7 @@ pub trait SampleSink: fmt::Debug + Send {
 
 /// A counted sample; or hits of one place that the kernel counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedSample {
+pub struct SingleSample {
     /// Number of its event, for [`SampleNames::event`]. Events of one request
     /// have one.
     pub event: usize,
@@ -47,28 +47,28 @@ pub struct NamedSample {
     /// Process and thread.
     pub task: Option<Task>,
     /// Name of the thread.
-    pub comm: Option<NameId>,
+    pub comm: Option<NameNumber>,
     /// Logical CPU.
     pub cpu: Option<Cpu>,
     /// Instruction pointer as sampled, a run-time address.
     pub ip: Option<u64>,
     /// The routine, or in brackets why it has no name.
-    pub routine: Result<NameId, NameId>,
+    pub routine: Result<NameNumber, NameNumber>,
     /// What holds the instruction.
-    pub object: Option<NameId>,
+    pub object: Option<NameNumber>,
     /// The stack, the sampled instruction innermost: alone where no call chain
     /// was recorded.
     pub stack: StackId,
     /// The data address.
     pub address: Option<u64>,
     /// Variable, or memory, that holds it.
-    pub variable: Option<NameId>,
+    pub variable: Option<NameNumber>,
     /// Type of what is accessed.
-    pub of_type: Option<NameId>,
+    pub of_type: Option<NameNumber>,
     /// Member of that.
-    pub member: Option<NameId>,
+    pub member: Option<NameNumber>,
     /// Where the program asked for the block of the heap: routine and offset.
-    pub allocation: Option<NameId>,
+    pub allocation: Option<NameNumber>,
     /// What served the access, in words.
     pub access: NamedAccess,
     /// The same as recorded.
@@ -85,22 +85,22 @@ pub struct NamedSample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamedAccess {
     /// What the instruction did.
-    pub operation: Option<NameId>,
+    pub operation: Option<NameNumber>,
     /// What served the access, and how far away.
-    pub level: Option<NameId>,
+    pub level: Option<NameNumber>,
     /// What other caches answered.
-    pub snoop: Option<NameId>,
+    pub snoop: Option<NameNumber>,
     /// Translation of the data address.
-    pub tlb: Option<NameId>,
+    pub tlb: Option<NameNumber>,
     /// Whether the access was locked.
-    pub lock: Option<NameId>,
+    pub lock: Option<NameNumber>,
     /// What the access had to wait for.
-    pub blocked: Option<NameId>,
+    pub blocked: Option<NameNumber>,
 }
 
 /// An event whose samples are handed out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SampledEvent {
+pub struct TakenEvent {
     /// As in a report.
     pub name: String,
     /// What periods count.
@@ -117,17 +117,17 @@ pub struct SampledEvent {
 pub struct SampleNames<'n> {
     pub(crate) lookup: &'n Lookup,
     pub(crate) stacks: &'n SampledStacks,
-    pub(crate) events: &'n [Option<SampledEvent>],
+    pub(crate) events: &'n [Option<TakenEvent>],
 }
 
 impl SampleNames<'_> {
     /// A name.
-    pub fn name(&self, name: NameId) -> &str {
+    pub fn name(&self, name: NameNumber) -> &str {
         self.lookup.lent_name(name)
     }
 
     /// An event of a sample.
-    pub fn event(&self, event: usize) -> Option<&SampledEvent> {
+    pub fn event(&self, event: usize) -> Option<&TakenEvent> {
         self.events.get(event)?.as_ref()
     }
 
