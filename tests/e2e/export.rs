@@ -18,13 +18,11 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// Recordings of perf and other machines.
-const FIXTURES: [&str; 6] = [
+const FIXTURES: [&str; 4] = [
     "weight_struct-5.17.file",
-    "dwarf_stacks-6.1.file",
     "everything-6.1.file",
-    "group_read-6.1.file",
     "hybrid_topology-5.15.file",
-    "tracepoints-6.1.pipe",
+    "group_read-6.1.file",
 ];
 
 /// Misses of a program whose types and lines are known.
