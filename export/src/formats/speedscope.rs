@@ -123,7 +123,7 @@ impl SampleSink for SpeedscopeExport {
         for (at, frame) in frames.words.iter().enumerate() {
             write!(self.out, "{}{frame}", if at > 0 { ",\n" } else { "\n" })?;
         }
-        write!(self.out, "]}},\n")
+        writeln!(self.out, "]}},")
     }
 }
 
