@@ -6,6 +6,7 @@ pub(crate) mod addresses;
 pub(crate) mod aggregates;
 pub(crate) mod by_line;
 pub(crate) mod counters;
+pub(crate) mod data_holder;
 pub(crate) mod distribution;
 pub(crate) mod event;
 pub(crate) mod fields;

@@ -90,6 +90,32 @@ fn containers_of_rust_are_of_the_lines_that_use_them() {
 }
 
 #[test]
+fn causes_are_of_the_lines_that_asked() {
+    let test = "causes_are_of_the_lines_that_asked";
+    if !runs(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    scene.shell(&format!("gcc -O1 -g -pthread -o heap {}", source("heap.c"))).success();
+    let truth = told(&scene.shell("./heap").success());
+    let causes = scene.run("ebs causes --heap --json -- ./heap").success().out;
+    // What the program says stands before it.
+    let causes = &causes[causes.find("\n{").unwrap_or(0)..];
+    let causes: serde_json::Value = serde_json::from_str(causes).unwrap();
+    let rows = causes["events"][0]["rows"].as_array().unwrap();
+    let touches = rows.iter().filter(|row| row["site"]["routine"] == "touch");
+    let mut lines = 0;
+    for row in touches {
+        let data = row["data"].as_str().unwrap();
+        let Some(asked) = data.strip_prefix("block from ") else { continue };
+        let line = asked.rsplit('/').next().unwrap_or_default();
+        assert!(truth.contains_key(line), "{data}: {truth:?}");
+        lines += 1;
+    }
+    assert!(lines > 4, "{rows:?}");
+}
+
+#[test]
 fn what_is_not_recorded_is_told() {
     let test = "what_is_not_recorded_is_told";
     if !runs(test, "gcc") {

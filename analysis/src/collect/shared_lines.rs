@@ -3,14 +3,14 @@
 use crate::causes::line_sharing::{ByteMask, ThreadUse, bytes};
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::access_totals::AccessTotals;
+use crate::collect::data_holder::DataHolder;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
-use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
 use record::data_src::{Operation, Snoop};
 use record::{DataSrc, Pid, Tid, Time};
 use rustc_hash::FxHashMap;
-use symbolizer::{ObjectId, Place, SampledAddress};
+use symbolizer::{Place, SampledAddress};
 
 /// Lines, and of each the threads and sites, that are kept.
 const MOST_LINES: usize = 1 << 17;
@@ -37,8 +37,7 @@ pub(crate) struct LineUses {
 #[derive(Clone, Debug)]
 pub(crate) struct SiteUse {
     pub(crate) site: Place,
-    pub(crate) object: Atom,
-    pub(crate) data: Option<ObjectId>,
+    pub(crate) holder: DataHolder,
     pub(crate) threads: Vec<Tid>,
     pub(crate) read: ByteMask,
     pub(crate) written: ByteMask,
@@ -113,11 +112,10 @@ impl SharedLines {
         }
         let bytes = bytes(address - key.address, shape.map_or(1, |it| it.width), self.line);
         let use_of = Use::new(bytes, shape, source);
-        let data = sample.data(lookup);
-        let object = data.map_or_else(Atom::lack, |place| lookup.variable(place));
+        let holder = DataHolder::of(sample, lookup);
         let line = self.lines.entry(key).or_default();
         let is_kept = line.by_thread(held.tid(), held.time, use_of);
-        let of_site = line.of_site(site, object, data.ok().map(|place| place.object));
+        let of_site = line.of_site(site, holder);
         let Some(of_site) = of_site.filter(|_| is_kept) else {
             self.left_out += 1;
             return;
@@ -194,13 +192,8 @@ impl LineUses {
         true
     }
 
-    fn of_site(
-        &mut self,
-        site: Place,
-        object: Atom,
-        data: Option<ObjectId>,
-    ) -> Option<&mut SiteUse> {
-        let found = self.sites.iter().position(|it| it.site == site && it.object == object);
+    fn of_site(&mut self, site: Place, holder: DataHolder) -> Option<&mut SiteUse> {
+        let found = self.sites.iter().position(|it| it.site == site && it.holder == holder);
         if let Some(index) = found {
             return self.sites.get_mut(index);
         }
@@ -209,8 +202,7 @@ impl LineUses {
         }
         self.sites.push(SiteUse {
             site,
-            object,
-            data,
+            holder,
             threads: Vec::new(),
             read: 0,
             written: 0,

@@ -1,10 +1,11 @@
 //! What accesses are told apart by: an instruction and an object.
 
+use crate::collect::data_holder::DataHolder;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
-use crate::name::atom::{Atom, Lack};
+use crate::name::atom::Lack;
 use crate::name::lookup::Lookup;
-use symbolizer::{ObjectId, Place, SampledAddress};
+use symbolizer::{Place, SampledAddress};
 
 /// Instructions with their objects that are kept.
 pub(crate) const MOST_UNITS: usize = 1 << 14;
@@ -14,10 +15,7 @@ pub(crate) const MOST_UNITS: usize = 1 << 14;
 pub(crate) struct UnitKey {
     pub(crate) event: usize,
     pub(crate) site: Place,
-    /// A variable, or why there is none.
-    pub(crate) object: Atom,
-    /// What is mapped there.
-    pub(crate) data: Option<ObjectId>,
+    pub(crate) holder: DataHolder,
 }
 
 impl UnitKey {
@@ -29,9 +27,7 @@ impl UnitKey {
     ) -> Result<UnitKey, Lack> {
         let site = sample.place(lookup)?;
         sample.address()?;
-        let data = sample.data(lookup);
-        let object = data.map_or_else(Atom::lack, |place| lookup.variable(place));
-        Ok(UnitKey { event, site, object, data: data.ok().map(|place| place.object) })
+        Ok(UnitKey { event, site, holder: DataHolder::of(sample, lookup) })
     }
 }
 

@@ -144,7 +144,7 @@ fn row(
         }),
     };
     HindranceRow {
-        data: lookup.data_name(unit.count.key.object, unit.count.key.data),
+        data: unit.count.key.holder.name(lookup),
         site,
         samples: unit.count.sum.count,
         events: unit.count.sum.period,

@@ -175,7 +175,7 @@ impl JudgedEvent<'_> {
         let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
         CauseRow {
             site: lookup.site_cell(PlaceKind::Code, unit.count.key.site),
-            data: lookup.data_name(unit.count.key.object, unit.count.key.data),
+            data: unit.count.key.holder.name(lookup),
             extent: extent(unit, evidence.width, lookup),
             samples: unit.count.sum.count,
             events: unit.count.sum.period,

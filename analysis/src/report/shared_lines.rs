@@ -185,7 +185,7 @@ fn shared_line(
         .iter()
         .map(|site| LineSite {
             site: lookup.site_cell(PlaceKind::Code, site.site),
-            data: lookup.data_name(site.object, site.data),
+            data: site.holder.name(lookup),
             bytes: map(site.read, site.written, line_size),
             threads: site.threads.len(),
             transfers: site.transfers.count,

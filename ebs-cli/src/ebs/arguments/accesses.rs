@@ -54,6 +54,10 @@ pub struct CausesArguments {
     /// model that made the misses, else those of this machine.
     #[arg(long, value_name = "SPEC")]
     pub cache: Vec<String>,
+    /// Of a command: tells blocks of the heap, too, so that what is missed on is called by who asked
+    /// for it; see `ebs --help`. A recording that tells them needs nothing.
+    #[arg(long, conflicts_with_all = ["file", "standing"])]
+    pub heap: bool,
     /// Of a command: runs it as it is, and once more with an object in another layout, in the caches of
     /// the emulated PMU alone, and shows the misses of both: pad=BYTES, rows=STRIDE+BYTES, align=BYTES,
     /// colour, split=FROM..TO, order=STRIDE:FROM..TO/..., pages=2m or apart, of the object that is missed

@@ -71,7 +71,9 @@ fn words(arguments: &CausesArguments, facts: &Facts) -> Vec<OsString> {
 pub(super) fn sampling_words(arguments: &CausesArguments, count: &str) -> Vec<OsString> {
     let (types, interval) =
         (arguments.types.join(","), arguments.interval.unwrap_or(1).to_string());
-    ["-u", "-d", "-t", &types, "-i", &interval, "-c", count].map(OsString::from).to_vec()
+    let heap = arguments.heap.then_some("--heap");
+    let words = ["-u", "-d", "-t", &types, "-i", &interval, "-c", count];
+    words.into_iter().chain(heap).map(OsString::from).collect()
 }
 
 /// The emulated PMU, where it is the one that counts.
