@@ -3,7 +3,7 @@
 //! [`arguments`] is what was typed, [`invocation`] what it means, [`run`]
 //! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
 //! session of the sampling library; [`input`] reads what was recorded for
-//! [`report`] and [`script`], [`annotate`] shows a routine, [`diff`] compares recordings, [`compare`] commands, [`convert`]
+//! [`report`] and [`script`], [`annotate`] shows a routine, [`diff`] compares recordings, [`compare`] commands, [`html`] makes a page, [`convert`]
 //! writes it anew, [`export`] in the form of another tool, and [`archive`] with what its names come from; [`layout`] shows types, [`plan`] what would be opened; [`stat`] counts without samples; [`sessions`] and
 //! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
 //! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
@@ -21,6 +21,7 @@ pub mod convert;
 pub mod diff;
 pub mod exit_status;
 pub mod export;
+pub mod html;
 pub mod input;
 pub mod invocation;
 pub mod layout;

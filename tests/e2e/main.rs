@@ -51,6 +51,8 @@ mod file_form;
 /// Programs that attack who emulates them.
 mod heap;
 mod hostile;
+/// A recording as one page.
+mod html;
 /// Samples counted, or picked, by a program in the kernel.
 mod in_kernel;
 /// The kernel's names in recordings.

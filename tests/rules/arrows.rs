@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-types"]),
     ("hardmeter-types", &["hardmeter-symbolizer"]),
     ("hardmeter-export", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-analysis"]),
+    ("hardmeter-page", &["hardmeter-record", "hardmeter-types", "hardmeter-analysis"]),
     (
         "hardmeter",
         &[
@@ -38,6 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-latency",
             "hardmeter-types",
             "hardmeter-export",
+            "hardmeter-page",
         ],
     ),
     (

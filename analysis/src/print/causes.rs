@@ -4,7 +4,7 @@ use crate::causes::remedy::size;
 use crate::causes::{CauseGrade, ClassShare, MissEvidence};
 use crate::print::hindrances;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
-use crate::report::{CauseReport, CauseRow, EventCauses, SiteCell};
+use crate::report::{CauseReport, CauseRow, EventCauses, EventHindrances, HindranceRow, SiteCell};
 use std::fmt::Write;
 
 /// All events, `top` rows of each: what misses on what, why, how that is known,
@@ -32,6 +32,16 @@ pub fn render(causes: &CauseReport, top: usize, style: Style) -> String {
         hindrances::render(event, top, style, &mut out);
     }
     out
+}
+
+/// How an event's hindered accesses are judged.
+pub fn hindrance_method(event: &EventHindrances) -> String {
+    hindrances::method(event)
+}
+
+/// What is told of hindered accesses, as [`told`] tells of misses.
+pub fn told_of_hindrance(row: &HindranceRow) -> Vec<String> {
+    hindrances::told(row)
 }
 
 /// What is left of an event, by the samples of each row.
@@ -72,7 +82,8 @@ pub(crate) fn routine_of(site: &SiteCell) -> String {
     }
 }
 
-fn judged_by(event: &EventCauses) -> String {
+/// By which cache an event's misses are judged, and how.
+pub fn judged_by(event: &EventCauses) -> String {
     let (shape, level) = (event.shape, event.level);
     let ways = match shape.sets() {
         1 => "fully associative".to_owned(),
@@ -93,6 +104,16 @@ fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &
     let cycles = row.cycle_share.map(|of| format!(", {} of cycles,", percent(of)));
     let of_all = percent(row.share) + &cycles.unwrap_or_default();
     out.push_str(&heading(number, &of_all, &row.site, &row.data, style));
+    let remedies = row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text));
+    for line in told(row, event).into_iter().chain(remedies) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "     {line}");
+    }
+}
+
+/// What is told of a row but what to change: the verdict first, then what is open, then
+/// what it is told by.
+pub fn told(row: &CauseRow, event: &EventCauses) -> Vec<String> {
     let verdict = match (row.verdict.cause, row.verdict.grade) {
         (Some(cause), grade) => format!("{}, {}", cause.word(), grade.name()),
         (None, CauseGrade::Undetermined) => "undetermined".to_owned(),
@@ -101,11 +122,7 @@ fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &
     let mut lines = vec![format!("{verdict}: {}", shares(row))];
     lines.extend(row.verdict.open.clone());
     lines.extend(evidence(&row.evidence, event));
-    lines.extend(row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text)));
-    for line in lines {
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "     {line}");
-    }
+    lines
 }
 
 fn shares(row: &CauseRow) -> String {

@@ -10,6 +10,16 @@ use std::fmt::Write;
 
 /// One event, `top` rows of it.
 pub(crate) fn render(event: &EventHindrances, top: usize, style: Style, out: &mut String) {
+    out.push_str(&note(&method(event), style));
+    for (number, row) in (1..).zip(event.rows.iter().take(top)) {
+        card(number, row, style, out);
+    }
+    let left = event.rows.iter().skip(top);
+    more_rows(left.map(|row| row.samples), style, out);
+}
+
+/// How its accesses are judged.
+pub(crate) fn method(event: &EventHindrances) -> String {
     let mut method = match event.hindrance {
         Hindrance::Split => {
             "accesses in two lines: each by its address and the bytes that its instruction accesses"
@@ -22,16 +32,11 @@ pub(crate) fn render(event: &EventHindrances, top: usize, style: Style, out: &mu
     if event.without_address > 0 {
         let _ = write!(method, "; {} have no data address", event.without_address);
     }
-    out.push_str(&note(&method, style));
-    for (number, row) in (1..).zip(event.rows.iter().take(top)) {
-        card(number, row, style, out);
-    }
-    let left = event.rows.iter().skip(top);
-    more_rows(left.map(|row| row.samples), style, out);
+    method
 }
 
-fn card(number: usize, row: &HindranceRow, style: Style, out: &mut String) {
-    out.push_str(&heading(number, &percent(row.share), &row.site, &row.data, style));
+/// What is told of a row but what to change.
+pub(crate) fn told(row: &HindranceRow) -> Vec<String> {
     let (verdict, samples) = (&row.verdict, number_of(row.samples, "sample"));
     let grade = verdict.grade.name();
     let mut lines = vec![match verdict.cause {
@@ -40,8 +45,13 @@ fn card(number: usize, row: &HindranceRow, style: Style, out: &mut String) {
     }];
     lines.extend(verdict.open.clone());
     lines.extend(evidence(row));
-    lines.extend(row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text)));
-    for line in lines {
+    lines
+}
+
+fn card(number: usize, row: &HindranceRow, style: Style, out: &mut String) {
+    out.push_str(&heading(number, &percent(row.share), &row.site, &row.data, style));
+    let remedies = row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text));
+    for line in told(row).into_iter().chain(remedies) {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "     {line}");
     }

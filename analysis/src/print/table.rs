@@ -8,6 +8,7 @@ mod facts;
 mod head;
 mod joined;
 mod listing;
+mod remarks;
 mod trials;
 
 use crate::query::Weighting;
@@ -21,6 +22,7 @@ pub use joined::render as render_joined;
 pub use listing::render_listing;
 pub(crate) use listing::tidy;
 pub(crate) use record::printable::printable;
+pub use remarks::{ReportRemarks, remarks};
 pub use trials::render_trial;
 
 /// How text looks.

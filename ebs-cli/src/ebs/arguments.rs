@@ -15,6 +15,7 @@ mod emulation;
 mod exporting;
 mod in_kernel;
 mod laying_out;
+mod page;
 mod planning;
 mod reading;
 mod selftesting;
@@ -33,6 +34,7 @@ pub use emulation::EmulationArguments;
 pub use exporting::{ExportArguments, ExportForm};
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use laying_out::LayoutArguments;
+pub use page::HtmlArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
     ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
@@ -53,7 +55,7 @@ const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE | ebs script [OPTIONS] FILE
        ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
-       ebs export --to FORM [-o OUT] [OPTIONS] FILE
+       ebs export --to FORM [-o OUT] [OPTIONS] FILE | ebs html [OPTIONS] -o PAGE FILE
        ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
@@ -71,6 +73,7 @@ Examples:
   ebs report --by routine,page fault.data
   ebs annotate copy_page fault.data            its instructions, each with its faults
   ebs causes miss.data                         why it misses, and what to change
+  ebs html miss.data -o miss.html              all of that as one page
   ebs diff old.data new.data                   what changed, and whether that is chance
   ebs compare -n 10 -u -t page_fault -- ./old --- ./new    both in turn, and their diff
   ebs script fault.data | less                 its records, as `perf script` prints them
@@ -151,6 +154,8 @@ pub enum Other {
     Diff(DiffArguments),
     /// Records two commands in turn, several times, and compares them.
     Compare(CompareArguments),
+    /// Writes a recording as one page of HTML: tables and pictures, no network, no script needed.
+    Html(HtmlArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
     /// Writes a recording in another form.

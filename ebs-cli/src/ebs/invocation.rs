@@ -26,6 +26,7 @@ pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
     CompareArguments, ConvertArguments, DiffArguments, EventArguments, ExportArguments, Format,
+    HtmlArguments,
     LayoutArguments, ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments,
     ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
 };
@@ -62,6 +63,8 @@ pub enum Invocation {
     Diff(DiffArguments),
     /// Two commands side by side.
     Compare(Box<CompareArguments>),
+    /// A recording as a page.
+    Html(HtmlArguments),
     /// Records of a recording as text.
     Script(ScriptArguments),
     /// A recording in another form.
@@ -297,6 +300,7 @@ impl Invocation {
             Typed::Other(Other::Causes(arguments)) => Invocation::Causes(arguments),
             Typed::Other(Other::Diff(arguments)) => Invocation::Diff(arguments),
             Typed::Other(Other::Compare(arguments)) => Invocation::Compare(Box::new(arguments)),
+            Typed::Other(Other::Html(arguments)) => Invocation::Html(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Export(arguments)) => Invocation::Export(arguments),

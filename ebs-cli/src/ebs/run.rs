@@ -9,7 +9,7 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, c2c, causes, compare, convert, diff, export, layout, list, memlat, pages,
+    annotate, archive, c2c, causes, compare, convert, diff, export, html, layout, list, memlat, pages,
     plan, report, sample, selftest, sessions, stat, types, watch,
 };
 use crate::eip2r;
@@ -71,6 +71,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::C2c(arguments) => c2c::run(&arguments, &mut out)?,
         Invocation::Causes(arguments) => status = causes::run(&arguments, &mut out)?,
         Invocation::Diff(arguments) => status = diff::run(&arguments, &mut out)?,
+        Invocation::Html(arguments) => html::run(&arguments)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Export(arguments) => export::run(&arguments)?,

@@ -1,0 +1,49 @@
+//! `ebs html`: a recording as one page.
+
+mod page_questions;
+mod shared_reading;
+
+use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::report;
+use anyhow::{Context, Result, ensure};
+use page_questions::PageQuestions;
+use shared_reading::SharedReading;
+use std::io::Write;
+use std::path::Path;
+
+/// Reads the recording, and writes its page even when it is damaged.
+///
+/// # Errors
+///
+/// A filter without meaning, a page that would be written over its recording,
+/// damage of the recording, those of writing.
+pub fn run(arguments: &HtmlArguments) -> Result<()> {
+    let (file, output) = (arguments.file.as_deref(), arguments.output.as_path());
+    ensure!(
+        !is_same(file, output),
+        "{} is the recording that is read: name another file for the page",
+        output.display()
+    );
+    let questions = PageQuestions::new(arguments)?;
+    let (mut input, ended) = report::open(file, &arguments.standing)?;
+    let options = report::symbols_of(&input, &arguments.symbols)?;
+    let reading = SharedReading::of(&mut input, questions.queries(), &options)?;
+    report::tell_ending(ended);
+    let (content, end) = questions.content(input.name(), reading)?;
+    write(output, page::render(&content).as_bytes())?;
+    end.into_result().context("the page shows what could be read")
+}
+
+fn is_same(file: Option<&Path>, output: &Path) -> bool {
+    let same = |file: &Path| Some(file.canonicalize().ok()? == output.canonicalize().ok()?);
+    file.and_then(same).unwrap_or(false)
+}
+
+fn write(output: &Path, page: &[u8]) -> Result<()> {
+    if output == Path::new("-") {
+        let mut out = std::io::stdout().lock();
+        out.write_all(page).and_then(|()| out.flush()).context("cannot write to stdout")
+    } else {
+        std::fs::write(output, page).with_context(|| format!("cannot write {}", output.display()))
+    }
+}

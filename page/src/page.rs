@@ -1,0 +1,59 @@
+//! The page, from its policy to its script.
+
+use crate::content::PageContent;
+use crate::html_text::HtmlText;
+use crate::policy::{SCRIPT, STYLE, policy};
+use crate::sections::{absent, callers, recording, sites};
+
+/// A section that has something to show.
+struct PageSection {
+    id: &'static str,
+    title: &'static str,
+    write: fn(&PageContent, &mut HtmlText),
+}
+
+/// Those that there are, in order.
+fn sections(content: &PageContent) -> Vec<PageSection> {
+    let of =
+        |id, title, write, is_there: bool| is_there.then_some(PageSection { id, title, write });
+    let all = [
+        of("recording", "What was sampled", recording::write, true),
+        of("sites", "Where", sites::write, true),
+        of("callers", "Who called", callers::write, content.callers.is_ok()),
+        of("absent", "Not on this page", absent::write, absent::is_there(content)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The whole page.
+pub fn render(content: &PageContent) -> String {
+    let mut out = HtmlText::default();
+    head(content, &mut out);
+    let sections = sections(content);
+    out.mark("<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header><h1>");
+    out.words(&content.name).mark("</h1><p>").words(&content.made_by).mark("</p></header>\n");
+    out.mark("<nav aria-label=\"Sections\"><ul>");
+    for section in &sections {
+        out.mark("<li><a href=\"#").mark(section.id).mark("\">").mark(section.title);
+        out.mark("</a></li>");
+    }
+    out.mark("</ul></nav>\n<main id=\"main\">\n");
+    for section in &sections {
+        out.mark("<section id=\"").mark(section.id).mark("\" aria-labelledby=\"");
+        out.mark(section.id).mark("-h\"><h2 id=\"").mark(section.id).mark("-h\">");
+        out.mark(section.title).mark("</h2>\n");
+        (section.write)(content, &mut out);
+        out.mark("</section>\n");
+    }
+    out.mark("</main>\n<script>").mark(SCRIPT).mark("</script>\n</body>\n</html>\n");
+    out.into_text()
+}
+
+fn head(content: &PageContent, out: &mut HtmlText) {
+    out.mark("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.mark("<meta http-equiv=\"Content-Security-Policy\" content=\"").words(&policy());
+    out.mark("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.mark("<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    out.words(&content.name).mark("</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>");
+    out.mark(STYLE).mark("</style>\n</head>\n");
+}

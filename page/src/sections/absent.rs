@@ -1,0 +1,23 @@
+//! What a page does not show, and why.
+
+use crate::content::PageContent;
+use crate::html_text::HtmlText;
+
+fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
+    let all = [("Who called", content.callers.as_ref().err())];
+    all.into_iter().filter_map(|(what, why)| Some((what, why?.as_str()))).collect()
+}
+
+/// Whether there is any such section.
+pub(crate) fn is_there(content: &PageContent) -> bool {
+    !reasons(content).is_empty()
+}
+
+/// Writes the list.
+pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
+    out.mark("<dl class=\"facts\">");
+    for (what, why) in reasons(content) {
+        out.mark("<dt>").mark(what).mark("</dt><dd>").words(why).mark("</dd>");
+    }
+    out.mark("</dl>\n");
+}
