@@ -1,6 +1,7 @@
 //! What a page shows, as plain data.
 
 use analysis::Report;
+use analysis::report::{CauseReport, SharingReport, TypeReport};
 
 /// A section's content; or, in a sentence, why the recording has none.
 pub type SectionContent<T> = Result<T, String>;
@@ -17,6 +18,14 @@ pub struct PageContent {
     pub sites: Report,
     /// Call chains as a tree that begins at the outermost routine.
     pub callers: SectionContent<Report>,
+    /// Why accesses miss, and what to change.
+    pub causes: SectionContent<CauseReport>,
+    /// Rows by level, with latencies.
+    pub levels: SectionContent<Report>,
+    /// Lines that threads share.
+    pub sharing: SectionContent<SharingReport>,
+    /// Types that are sampled, with their members.
+    pub types: SectionContent<TypeReport>,
     /// What went wrong with the recording, in sentences: it is damaged.
     pub damage: Option<String>,
 }

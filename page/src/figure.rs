@@ -28,7 +28,7 @@ impl PagePicture<'_> {
     pub(crate) fn write(&self, out: &mut HtmlText, draw: impl FnOnce(&mut HtmlText)) {
         out.mark("<figure class=\"").mark(self.kind).mark("\" id=\"").words(&self.id);
         out.mark("\"><figcaption>").words(&self.title).mark("</figcaption>");
-        out.mark("<section class=\"wide\" tabindex=\"0\" aria-label=\"");
+        out.mark("<div class=\"wide\" role=\"group\" tabindex=\"0\" aria-label=\"");
         out.words(&self.title).mark("\"><svg role=\"img\" aria-labelledby=\"").words(&self.id);
         out.mark("-title ").words(&self.id).mark("-told\" width=\"").measure(self.width);
         out.mark("\" height=\"").measure(self.height).mark("\" viewBox=\"0 0 ");
@@ -36,7 +36,7 @@ impl PagePicture<'_> {
         out.words(&self.id).mark("-title\">").words(&self.title).mark("</title><desc id=\"");
         out.words(&self.id).mark("-told\">").words(&self.told).mark("</desc>\n");
         draw(out);
-        out.mark("</svg></section><p class=\"told\">").words(&self.told);
+        out.mark("</svg></div><p class=\"told\">").words(&self.told);
         out.mark("</p><details><summary>The numbers of this picture</summary>\n");
         self.table.write(out);
         out.mark("</details></figure>\n");

@@ -3,7 +3,7 @@
 use crate::content::PageContent;
 use crate::html_text::HtmlText;
 use crate::policy::{SCRIPT, STYLE, policy};
-use crate::sections::{absent, callers, recording, sites};
+use crate::sections::{absent, callers, causes, levels, members, recording, sharing, sites};
 
 /// A section that has something to show.
 struct PageSection {
@@ -18,8 +18,12 @@ fn sections(content: &PageContent) -> Vec<PageSection> {
         |id, title, write, is_there: bool| is_there.then_some(PageSection { id, title, write });
     let all = [
         of("recording", "What was sampled", recording::write, true),
+        of("causes", "Why, and what to change", causes::write, content.causes.is_ok()),
         of("sites", "Where", sites::write, true),
         of("callers", "Who called", callers::write, content.callers.is_ok()),
+        of("levels", "Latency by level", levels::write, content.levels.is_ok()),
+        of("members", "Members of types", members::write, content.types.is_ok()),
+        of("sharing", "Lines that threads share", sharing::write, content.sharing.is_ok()),
         of("absent", "Not on this page", absent::write, absent::is_there(content)),
     ];
     all.into_iter().flatten().collect()

@@ -2,5 +2,9 @@
 
 pub(crate) mod absent;
 pub(crate) mod callers;
+pub(crate) mod causes;
+pub(crate) mod levels;
+pub(crate) mod members;
 pub(crate) mod recording;
+pub(crate) mod sharing;
 pub(crate) mod sites;

@@ -71,7 +71,7 @@ impl PageTable {
 
     /// Writes it, in a box of its own that scrolls.
     pub(crate) fn write(&self, out: &mut HtmlText) {
-        out.mark("<section class=\"wide\" tabindex=\"0\" aria-label=\"");
+        out.mark("<div class=\"wide\" role=\"group\" tabindex=\"0\" aria-label=\"");
         out.words(&self.caption).mark("\"><table class=\"sorts\"><caption>");
         out.words(&self.caption).mark("</caption><thead><tr>");
         for column in &self.columns {
@@ -88,7 +88,7 @@ impl PageTable {
             row.iter().for_each(|cell| cell.write(out));
             out.mark("</tr>\n");
         }
-        out.mark("</tbody></table></section>");
+        out.mark("</tbody></table></div>");
         if let Some(foot) = &self.foot {
             out.mark("<p class=\"rest\">").words(foot).mark("</p>");
         }

@@ -57,7 +57,7 @@ fn question(arguments: &CausesArguments) -> Result<AccessQuestion<CauseReport>> 
 }
 
 /// The caches that were typed, and those of this machine.
-fn shapes(typed: &[String]) -> Result<Vec<QueriedCache>> {
+pub(in crate::ebs) fn shapes(typed: &[String]) -> Result<Vec<QueriedCache>> {
     let machine = Geometry::of_machine(Path::new("/"));
     let mut all = Vec::new();
     if !typed.is_empty() {

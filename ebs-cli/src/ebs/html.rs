@@ -27,7 +27,7 @@ pub fn run(arguments: &HtmlArguments) -> Result<()> {
     let questions = PageQuestions::new(arguments)?;
     let (mut input, ended) = report::open(file, &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
-    let reading = SharedReading::of(&mut input, questions.queries(), &options)?;
+    let reading = SharedReading::of(&mut input, questions.queries()?, &options)?;
     report::tell_ending(ended);
     let (content, end) = questions.content(input.name(), reading)?;
     write(output, page::render(&content).as_bytes())?;

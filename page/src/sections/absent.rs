@@ -4,7 +4,13 @@ use crate::content::PageContent;
 use crate::html_text::HtmlText;
 
 fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
-    let all = [("Who called", content.callers.as_ref().err())];
+    let all = [
+        ("Why, and what to change", content.causes.as_ref().err()),
+        ("Who called", content.callers.as_ref().err()),
+        ("Latency by level", content.levels.as_ref().err()),
+        ("Members of types", content.types.as_ref().err()),
+        ("Lines that threads share", content.sharing.as_ref().err()),
+    ];
     all.into_iter().filter_map(|(what, why)| Some((what, why?.as_str()))).collect()
 }
 

@@ -30,8 +30,8 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     out.mark("</dl>\n");
     let said = remarks(report);
     list(&said.all, out);
-    for (event, lines) in report.events.iter().zip(&said.events) {
-        card(event, lines, out);
+    for (number, (event, lines)) in report.events.iter().zip(&said.events).enumerate() {
+        card(number, event, lines, out);
     }
 }
 
@@ -46,7 +46,7 @@ fn list(lines: &[String], out: &mut HtmlText) {
     out.mark("</ul>\n");
 }
 
-fn card(event: &EventReport, lines: &[String], out: &mut HtmlText) {
+fn card(number: usize, event: &EventReport, lines: &[String], out: &mut HtmlText) {
     out.mark("<article class=\"card\"><h3><code>").words(&event.name).mark("</code></h3>");
     out.mark("<dl class=\"figures\">");
     figure("samples counted", event.totals.counted, out);
@@ -57,7 +57,11 @@ fn card(event: &EventReport, lines: &[String], out: &mut HtmlText) {
     out.mark("</dl>\n");
     list(lines, out);
     if !event.promises.is_empty() {
+        // They are much the same for all.
+        out.mark(if number == 0 { "<details open><summary>" } else { "<details><summary>" });
+        out.mark("What its samples promise</summary>\n");
         promises(event).write(out);
+        out.mark("</details>");
     }
     out.mark("</article>\n");
 }

@@ -2,15 +2,21 @@
 
 use super::shared_reading::SharedReading;
 use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::causes;
 use crate::ebs::input::End;
 use crate::ebs::report;
-use analysis::{ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery};
+use analysis::report::{SharingReport, TypeReport};
+use analysis::{
+    CauseQuery, ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery,
+};
 use anyhow::Result;
 use page::{PageContent, SectionContent};
 use std::path::Path;
 
 /// Sites of a page.
 const SITES: usize = 200;
+/// Bytes of a line.
+const LINE: u64 = 64;
 /// Nodes of a tree that are told apart, of an event's samples or periods.
 const LEAST_MILLIONTHS: u32 = 1000;
 
@@ -35,15 +41,26 @@ impl PageQuestions {
     }
 
     /// In the order of [`PageQuestions::content`].
-    pub(super) fn queries(&self) -> Vec<Query> {
+    ///
+    /// # Errors
+    ///
+    /// A machine whose caches cannot be read.
+    pub(super) fn queries(&self) -> Result<Vec<Query>> {
         let asked =
             Query { event: self.event.clone(), filters: self.filters.clone(), ..Query::default() };
         let tree = TreeQuery { order: TreeOrder::Callees, least_millionths: LEAST_MILLIONTHS };
-        vec![
+        let level = Key::parse_list("level")?;
+        let apart = Query { keys: Vec::new(), ..asked.clone() };
+        let causes = CauseQuery { shapes: causes::shapes(&[])? };
+        Ok(vec![
             Query { top: Some(SITES), accesses: true, ..asked.clone() },
             Query { top: Some(SITES), ..asked.clone() },
-            Query { keys: vec![Key::Stack], view: ChainView::Tree(tree), ..asked },
-        ]
+            Query { keys: vec![Key::Stack], view: ChainView::Tree(tree), ..asked.clone() },
+            Query { causes: Some(causes), ..apart.clone() },
+            Query { keys: level, accesses: true, ..asked },
+            Query { shared_lines: Some(LINE), ..apart.clone() },
+            Query { types: true, ..apart },
+        ])
     }
 
     /// The sections, and how the recording ended.
@@ -60,6 +77,10 @@ impl PageQuestions {
         let plain = reading.next(Pipeline::finish);
         let sites = with_accesses.or(plain)?;
         let callers = callers(reading.next(Pipeline::finish));
+        let causes = reading.next(Pipeline::causes).map_err(|error| error.to_string());
+        let levels = levels(reading.next(Pipeline::finish));
+        let sharing = sharing(reading.next(Pipeline::shared_lines));
+        let types = types(reading.next(Pipeline::types));
         let damage = match &reading.end {
             End::Whole => None,
             End::Damaged(error) => Some(format!("{error:#}")),
@@ -70,6 +91,10 @@ impl PageQuestions {
             made_by: format!("A recording of memory events, by ebs {}", env!("CARGO_PKG_VERSION")),
             sites,
             callers,
+            causes,
+            levels,
+            sharing,
+            types,
             damage,
         };
         Ok((content, reading.end))
@@ -84,5 +109,42 @@ fn callers(tree: Result<Report, analysis::Error>) -> SectionContent<Report> {
     match nodes.any(|node| node.parent.is_some()) {
         true => Ok(report),
         false => Err("no call chains were recorded; ebs -g records them".to_owned()),
+    }
+}
+
+/// Of samples that tell what served them.
+fn levels(report: Result<Report, analysis::Error>) -> SectionContent<Report> {
+    let report = report.map_err(|error| error.to_string())?;
+    match report.events.iter().any(|event| !event.levels.is_empty()) {
+        true => Ok(report),
+        false => {
+            Err("no sample tells which level served it; load_latency, and misses of caches, do"
+                .to_owned())
+        }
+    }
+}
+
+/// Lines that more than one thread used.
+fn sharing(report: Result<SharingReport, analysis::Error>) -> SectionContent<SharingReport> {
+    let report = report.map_err(|error| error.to_string())?;
+    match (report.lines.is_empty(), report.samples == report.without_address) {
+        (false, _) => Ok(report),
+        (true, true) => Err("no sample has a data address".to_owned()),
+        (true, false) => {
+            Err("no line was sampled that several threads used and one wrote".to_owned())
+        }
+    }
+}
+
+/// Types that samples are on.
+fn types(report: Result<TypeReport, analysis::Error>) -> SectionContent<TypeReport> {
+    let report = report.map_err(|error| error.to_string())?;
+    match report.types.is_empty() {
+        false => Ok(report),
+        true => {
+            Err("no sample is on a type that is known: types come from debug info (-g) of the \
+                     recorded programs, and from samples with registers or data addresses"
+                .to_owned())
+        }
     }
 }

@@ -1,0 +1,157 @@
+//! Lines that threads share, byte by byte.
+
+use crate::content::PageContent;
+use crate::figure::PagePicture;
+use crate::html_text::HtmlText;
+use crate::table::{PageCell, PageTable};
+use analysis::report::{SharedLine, SharingReport};
+
+/// Lines, and threads of each, that are drawn.
+const MOST_LINES: usize = 12;
+const MOST_THREADS: usize = 16;
+/// Instructions of a line that are listed.
+const MOST_SITES: usize = 8;
+/// Who waits for whom.
+const MOST_WAITS: usize = 20;
+/// Pixels.
+const BYTE: f64 = 13.0;
+const ROW: f64 = 18.0;
+const NAMES: f64 = 110.0;
+
+/// Writes a picture a line, and who waits for whom.
+pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
+    let Ok(sharing) = &content.sharing else { return };
+    for note in &sharing.notes {
+        out.mark("<p>").words(note).mark("</p>\n");
+    }
+    for (number, line) in sharing.lines.iter().take(MOST_LINES).enumerate() {
+        one(number, line, sharing, out);
+    }
+    if let Some(more) = sharing.lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
+        out.mark("<p class=\"rest\">").words(&more.to_string());
+        out.mark(" more lines: <code>ebs c2c</code> has them</p>\n");
+    }
+    waits(sharing, out);
+}
+
+fn one(number: usize, line: &SharedLine, sharing: &SharingReport, out: &mut HtmlText) {
+    out.mark("<article class=\"card\"><h3><code>").words(&line.data.join(", "));
+    out.mark("</code> <span class=\"on\">").words(line.sharing.words()).mark("</span></h3>");
+    let title = format!("Line {:#x} of process {}", line.address, line.pid);
+    let table = threads(&title, line);
+    let shown = line.threads.len().min(MOST_THREADS);
+    let told = format!(
+        "{} sampled transfers between cores, {} threads. A row a thread, a box a byte: light where it \
+         was read, dark where it was written, both letters tell which.",
+        line.transfers,
+        line.threads.len()
+    );
+    let bytes = u32::try_from(sharing.line_size.min(128)).unwrap_or(128);
+    let figure = PagePicture {
+        id: format!("line-{number}"),
+        kind: "bytes-of-line",
+        title,
+        told,
+        width: NAMES + f64::from(bytes) * BYTE,
+        height: f64::from(u32::try_from(shown).unwrap_or(0)) * ROW + 14.0,
+        table: &table,
+    };
+    figure.write(out, |out| {
+        for byte in (0..bytes).step_by(8) {
+            out.mark("<text class=\"axis\" x=\"").measure(NAMES + f64::from(byte) * BYTE);
+            out.mark("\" y=\"9\">").number(u64::from(byte)).mark("</text>");
+        }
+        for (place, thread) in (0_u32..).zip(line.threads.iter().take(MOST_THREADS)) {
+            row(f64::from(place) * ROW + 14.0, thread.tid, &thread.bytes, out);
+        }
+    });
+    sites(line).write(out);
+    if let Some(remedy) = &line.remedy {
+        out.mark("<ul class=\"remedies\"><li>").words(remedy).mark("</li></ul>");
+    }
+    out.mark("</article>\n");
+}
+
+fn row(y: f64, tid: i32, bytes: &str, out: &mut HtmlText) {
+    out.mark("<text class=\"axis\" x=\"0\" y=\"").measure(y + 12.0).mark("\">thread ");
+    out.words(&tid.to_string()).mark("</text>");
+    for (place, byte) in (0_u32..).zip(bytes.chars()) {
+        let x = NAMES + f64::from(place) * BYTE;
+        let (class, letter) = match byte {
+            'r' => ("<rect class=\"h1\" x=\"", "r"),
+            'w' => ("<rect class=\"h3\" x=\"", "w"),
+            'b' => ("<rect class=\"h4\" x=\"", "b"),
+            _ => ("<rect class=\"h0\" x=\"", ""),
+        };
+        out.mark(class)
+            .measure(x)
+            .mark("\" y=\"")
+            .measure(y)
+            .mark("\" width=\"12\" height=\"16\"/>");
+        if !letter.is_empty() {
+            out.mark("<text x=\"").measure(x + 3.0).mark("\" y=\"").measure(y + 12.0).mark("\">");
+            out.mark(letter).mark("</text>");
+        }
+    }
+    out.mark("\n");
+}
+
+fn threads(title: &str, line: &SharedLine) -> PageTable {
+    let mut table = PageTable::new(
+        format!("{title}, byte by byte: r read, w written, b both"),
+        &["thread", "bytes"],
+    );
+    for thread in line.threads.iter().take(MOST_THREADS) {
+        table.row(vec![
+            PageCell::Name(thread.tid.to_string()),
+            PageCell::Name(eights(&thread.bytes)),
+        ]);
+    }
+    if let Some(more) = line.threads.len().checked_sub(MOST_THREADS).filter(|more| *more > 0) {
+        table.rest(format!("{more} more threads"));
+    }
+    table
+}
+
+fn sites(line: &SharedLine) -> PageTable {
+    let titles = ["instruction", "data", "#transfers", "#cycles", "#other samples", "#threads"];
+    let mut table = PageTable::new("Who uses it", &titles);
+    for of in line.sites.iter().take(MOST_SITES) {
+        table.row(vec![
+            PageCell::Name(of.site.to_string()),
+            PageCell::Name(of.data.clone()),
+            PageCell::Number(of.transfers),
+            PageCell::Number(of.cycles),
+            PageCell::Number(of.others),
+            PageCell::Number(u64::try_from(of.threads).unwrap_or(u64::MAX)),
+        ]);
+    }
+    if let Some(more) = line.sites.len().checked_sub(MOST_SITES).filter(|more| *more > 0) {
+        table.rest(format!("{more} more instructions"));
+    }
+    table
+}
+
+fn waits(sharing: &SharingReport, out: &mut HtmlText) {
+    if sharing.waits.is_empty() {
+        return;
+    }
+    let titles = ["waits", "for the writer", "#transfers", "#cycles"];
+    let mut table = PageTable::new("Who waits for whom", &titles);
+    for wait in sharing.waits.iter().take(MOST_WAITS) {
+        table.row(vec![
+            PageCell::Name(wait.site.to_string()),
+            PageCell::Name(wait.writer.to_string()),
+            PageCell::Mean(wait.transfers),
+            PageCell::Mean(wait.cycles),
+        ]);
+    }
+    table.write(out);
+}
+
+/// Bytes, eight by eight.
+fn eights(bytes: &str) -> String {
+    let letters: Vec<char> = bytes.chars().collect();
+    let eights: Vec<String> = letters.chunks(8).map(|eight| eight.iter().collect()).collect();
+    eights.join(" ")
+}
