@@ -1,6 +1,7 @@
 //! Samples become rows of atoms, with their counts.
 
 pub(crate) mod access;
+pub(crate) mod access_maps;
 pub(crate) mod access_totals;
 pub(crate) mod addresses;
 pub(crate) mod aggregates;
@@ -13,6 +14,7 @@ pub(crate) mod fields;
 pub(crate) mod held;
 pub(crate) mod hindered;
 pub(crate) mod inclusive;
+pub(crate) mod map_cells;
 pub(crate) mod members;
 pub(crate) mod miss_distances;
 pub(crate) mod miss_spans;

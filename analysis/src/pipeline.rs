@@ -18,7 +18,10 @@ use crate::query::key::Key;
 use crate::report::answer::{StreamAccount, leaders, report};
 use crate::report::event_hindrances;
 use crate::report::miss_causes::event_causes;
-use crate::report::{CauseReport, Losses, Report, SharingReport, TypeReport, sharing, type_report};
+use crate::report::{
+    CauseReport, Losses, MapReport, Report, SharingReport, TypeReport, map_report, sharing,
+    type_report,
+};
 use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
 use record::callchain::DeferredKey;
@@ -238,6 +241,19 @@ impl Pipeline {
         let report = self.report(decoder, true)?;
         let types = types.ok_or(Error::Untargeted)?;
         Ok(type_report(report, &leaders, types, &mut self.lookup))
+    }
+
+    /// Counts what still waits and tells where accesses are over time.
+    ///
+    /// # Errors
+    /// An event that the stream does not have.
+    pub fn maps(mut self, decoder: &StreamDecoder) -> Result<MapReport, Error> {
+        self.count_all(decoder)?;
+        let maps = self.counters.maps.take();
+        let leaders = leaders(&self.counters.events, decoder);
+        let report = self.report(decoder, true)?;
+        let maps = maps.ok_or(Error::Untargeted)?;
+        Ok(map_report(report, &leaders, &maps, &mut self.lookup))
     }
 
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {

@@ -72,6 +72,9 @@ pub struct Query {
     /// Samples are asked for one by one, with all that is known of each: for
     /// [`crate::Pipeline::hand_to`].
     pub samples: bool,
+    /// Accesses over time are asked for, by [`crate::Pipeline::maps`]: by object, and by set of
+    /// these caches.
+    pub maps: Option<CauseQuery>,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -216,6 +219,7 @@ impl Default for Query {
             shared_lines: None,
             types: false,
             samples: false,
+            maps: None,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,

@@ -1,5 +1,6 @@
 //! The answer to a query, as plain data.
 
+mod access_maps;
 mod accesses;
 pub(crate) mod answer;
 mod call_tree;
@@ -22,6 +23,8 @@ pub use crate::collect::access_totals::AccessTotals;
 pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
 pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};
+pub(crate) use access_maps::map_report;
+pub use access_maps::{EventMap, MapCell, MapReport, ObjectBand, SetMap};
 pub use accesses::{AccessReport, Latencies};
 pub use call_tree::{CallTree, OtherNodes, TreeNode};
 pub use chains::{FrameName, ReportChain, ReportChains};

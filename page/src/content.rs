@@ -1,10 +1,22 @@
 //! What a page shows, as plain data.
 
 use analysis::Report;
-use analysis::report::{CauseReport, SharingReport, TypeReport};
+use analysis::annotate::Annotation;
+use analysis::report::{CauseReport, MapReport, SharingReport, TypeReport};
+use std::collections::BTreeMap;
 
 /// A section's content; or, in a sentence, why the recording has none.
 pub type SectionContent<T> = Result<T, String>;
+
+/// A routine with its samples and its source.
+#[derive(Clone, Debug)]
+pub struct AnnotatedRoutine {
+    /// Instructions and samples.
+    pub annotation: Annotation,
+    /// Text of source lines, by file as debug info names it, and number from 1; as
+    /// far as it can be had.
+    pub sources: BTreeMap<String, BTreeMap<u32, String>>,
+}
 
 /// A recording, a field a section.
 #[derive(Clone, Debug)]
@@ -26,6 +38,10 @@ pub struct PageContent {
     pub sharing: SectionContent<SharingReport>,
     /// Types that are sampled, with their members.
     pub types: SectionContent<TypeReport>,
+    /// Accesses over time.
+    pub maps: SectionContent<MapReport>,
+    /// The routines that are sampled most.
+    pub routines: SectionContent<Vec<AnnotatedRoutine>>,
     /// What went wrong with the recording, in sentences: it is damaged.
     pub damage: Option<String>,
 }

@@ -11,11 +11,12 @@
 
 mod content;
 mod figure;
+mod heat_grid;
 mod html_text;
 mod page;
 mod policy;
 mod sections;
 mod table;
 
-pub use content::{PageContent, SectionContent};
+pub use content::{AnnotatedRoutine, PageContent, SectionContent};
 pub use page::render;

@@ -3,7 +3,9 @@
 use crate::content::PageContent;
 use crate::html_text::HtmlText;
 use crate::policy::{SCRIPT, STYLE, policy};
-use crate::sections::{absent, callers, causes, levels, members, recording, sharing, sites};
+use crate::sections::{
+    absent, callers, causes, levels, maps, members, recording, routines, sharing, sites,
+};
 
 /// A section that has something to show.
 struct PageSection {
@@ -21,9 +23,11 @@ fn sections(content: &PageContent) -> Vec<PageSection> {
         of("causes", "Why, and what to change", causes::write, content.causes.is_ok()),
         of("sites", "Where", sites::write, true),
         of("callers", "Who called", callers::write, content.callers.is_ok()),
+        of("maps", "Over time", maps::write, content.maps.is_ok()),
         of("levels", "Latency by level", levels::write, content.levels.is_ok()),
         of("members", "Members of types", members::write, content.types.is_ok()),
         of("sharing", "Lines that threads share", sharing::write, content.sharing.is_ok()),
+        of("routines", "Instructions", routines::write, content.routines.is_ok()),
         of("absent", "Not on this page", absent::write, absent::is_there(content)),
     ];
     all.into_iter().flatten().collect()

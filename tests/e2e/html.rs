@@ -48,7 +48,7 @@ fn callers(scene: &Scene) {
     let source = workload::sources().join("two_callers.c");
     scene.shell(&format!("gcc -O1 -g -o prog {}", source.display())).success();
     scene
-        .run("ebs -u --source emulated -t memory_loads -i =50 -c all -g -d -o x.data ./prog")
+        .run("ebs -u --source emulated -t memory_loads -i =5000 -c all -g -d -o x.data ./prog")
         .success();
 }
 
@@ -81,6 +81,13 @@ fn the_pages_numbers_are_the_reports() {
     let top = tree.iter().filter(|row| !row[0].starts_with('\u{b7}'));
     let sum: u64 = top.map(|row| row[1].parse::<u64>().unwrap()).sum();
     assert!(tree.len() > 5 && sum <= total.as_u64().unwrap() && sum > 0, "{tree:?}");
+    let objects = rows(&page, &format!("Objects of {name} over time"));
+    let sum: u64 = objects.iter().map(|row| row[4].parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, total.as_u64().unwrap(), "each emulated sample has an address: {objects:?}");
+    let levels = rows(&page, &format!("Levels that served {name}"));
+    let sum: u64 = levels.iter().map(|row| row[1].parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, total.as_u64().unwrap(), "{levels:?}");
+    assert!(page.contains("<caption>Instructions of "), "no routine is shown");
 }
 
 #[test]
@@ -148,6 +155,20 @@ fn browsers_have_nothing_to_complain_of() {
     let scene = Scene::new();
     callers(&scene);
     page(&scene, "x.data");
+    browse(test, &scene);
+    let lines = workload::sources().join("lines.c");
+    scene.shell(&format!("gcc -O1 -g -static -pthread -o lines {}", lines.display())).success();
+    let line =
+        "ebs -u --source emulated -t hitm,memory_stores,l1_cache_miss -i =5,=50,=1 -c all -d";
+    scene.run(&format!("{line} -o lines.data ./lines false 20000")).success();
+    let shared = page(&scene, "lines.data");
+    for section in ["causes", "sites", "maps", "levels", "members", "sharing", "routines"] {
+        assert!(shared.contains(&format!("<section id=\"{section}\"")), "{section}");
+    }
+    let sets = rows(&shared, "Sets of emulated/l1_cache_miss/ over time");
+    let sum: u64 = sets.iter().map(|row| row[1].parse::<u64>().unwrap()).sum();
+    let report = report(&scene, "-e *l1_cache_miss* lines.data");
+    assert_eq!(sum, report["events"][0]["totals"]["counted"].as_u64().unwrap(), "{sets:?}");
     browse(test, &scene);
     for of in ["page_faults-6.1.pipe", "weight_struct-5.17.file", "group_desc-4.14.file"] {
         page(&scene, &format!("{}/{of}.data", fixtures().display()));

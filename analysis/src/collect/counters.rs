@@ -3,6 +3,7 @@
 use crate::causes::cache_shape::MissedLevel;
 use crate::causes::hindrance::Hindrance;
 use crate::code::sampled_instruction::SampledInstruction;
+use crate::collect::access_maps::AccessMaps;
 use crate::collect::event::{Event, HeapEvent};
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
@@ -41,6 +42,8 @@ pub(crate) struct Counters {
     pub(crate) types: Option<TypeUses>,
     /// Samples by themselves, where somebody takes them.
     pub(crate) singles: Option<SingleSamples>,
+    /// Accesses over time, where they were asked for.
+    pub(crate) maps: Option<AccessMaps>,
 }
 
 /// A sample as the stream gives it.
@@ -64,6 +67,7 @@ impl Counters {
             shared: query.shared_lines.map(SharedLines::new),
             types: query.types.then(TypeUses::default),
             singles: None,
+            maps: query.maps.is_some().then(AccessMaps::default),
         }
     }
 
@@ -132,6 +136,15 @@ impl Counters {
                 let says = |key| description.notes.iter().find_map(|text| note::value(text, key));
                 if let Some(shape) = causes.shape(level, says("model")) {
                     streams.judge(event.leader, level, shape);
+                }
+            }
+            if let (Some(maps), Some(caches)) = (&mut self.maps, &query.maps)
+                && let Some(level) = MissedLevel::of_event(&event.name)
+                && level.is_indexed_virtually()
+            {
+                let says = |key| description.notes.iter().find_map(|text| note::value(text, key));
+                if let Some(shape) = caches.shape(level, says("model")) {
+                    maps.judge(event.leader, shape);
                 }
             }
             if let (Some(hindered), Some(hindrance)) =
@@ -241,6 +254,9 @@ impl Counters {
         }
         if let Some(singles) = &mut self.singles {
             singles.count(leader, &mut sample, one, lookup);
+        }
+        if let Some(maps) = &mut self.maps {
+            maps.count(leader, &sample, lookup);
         }
         if let Some(spots) = &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);

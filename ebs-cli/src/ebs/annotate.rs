@@ -1,7 +1,7 @@
 //! `ebs annotate`: the instructions of a routine with their samples, or source
 //! files with theirs.
 
-mod source_files;
+pub(in crate::ebs) mod source_files;
 mod source_reader;
 mod whole_files;
 

@@ -1,6 +1,7 @@
 //! `ebs html`: a recording as one page.
 
 mod page_questions;
+mod page_routines;
 mod shared_reading;
 
 use crate::ebs::arguments::HtmlArguments;
@@ -29,7 +30,8 @@ pub fn run(arguments: &HtmlArguments) -> Result<()> {
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let reading = SharedReading::of(&mut input, questions.queries()?, &options)?;
     report::tell_ending(ended);
-    let (content, end) = questions.content(input.name(), reading)?;
+    let (mut content, end) = questions.content(input.name(), reading)?;
+    content.routines = page_routines::of(arguments, &questions, &content.sites);
     write(output, page::render(&content).as_bytes())?;
     end.into_result().context("the page shows what could be read")
 }

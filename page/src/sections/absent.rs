@@ -7,9 +7,11 @@ fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
     let all = [
         ("Why, and what to change", content.causes.as_ref().err()),
         ("Who called", content.callers.as_ref().err()),
+        ("Over time", content.maps.as_ref().err()),
         ("Latency by level", content.levels.as_ref().err()),
         ("Members of types", content.types.as_ref().err()),
         ("Lines that threads share", content.sharing.as_ref().err()),
+        ("Instructions", content.routines.as_ref().err()),
     ];
     all.into_iter().filter_map(|(what, why)| Some((what, why?.as_str()))).collect()
 }

@@ -12,7 +12,7 @@ const MOST_IN_ALL: u64 = 256 << 20;
 
 /// Files that were read, or were not there.
 #[derive(Debug)]
-pub(super) struct SourceFiles {
+pub(in crate::ebs) struct SourceFiles {
     root: PathBuf,
     below: Vec<PathBuf>,
     prefixes: Vec<PrefixMap>,
@@ -34,9 +34,18 @@ struct Lines {
 impl SourceFiles {
     pub(super) fn new(root: &Path, arguments: &AnnotateArguments) -> SourceFiles {
         SourceFiles {
-            root: root.to_owned(),
             below: arguments.source.clone(),
             prefixes: arguments.prefix_map.clone(),
+            ..SourceFiles::at(root)
+        }
+    }
+
+    /// Where debug info says, below a directory that stands for /.
+    pub(in crate::ebs) fn at(root: &Path) -> SourceFiles {
+        SourceFiles {
+            root: root.to_owned(),
+            below: Vec::new(),
+            prefixes: Vec::new(),
             files: HashMap::new(),
             left: MOST_IN_ALL,
             reader: SourceReader::of_process(|name| std::env::var(name).ok()),
@@ -46,7 +55,7 @@ impl SourceFiles {
     }
 
     /// A line of a file, counted from 1.
-    pub(super) fn line(&mut self, file: &str, line: u32) -> Option<String> {
+    pub(in crate::ebs) fn line(&mut self, file: &str, line: u32) -> Option<String> {
         if !self.files.contains_key(file) {
             let lines = self.read(file);
             match &lines {

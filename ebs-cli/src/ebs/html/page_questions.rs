@@ -5,7 +5,7 @@ use crate::ebs::arguments::HtmlArguments;
 use crate::ebs::causes;
 use crate::ebs::input::End;
 use crate::ebs::report;
-use analysis::report::{SharingReport, TypeReport};
+use analysis::report::{MapReport, SharingReport, TypeReport};
 use analysis::{
     CauseQuery, ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery,
 };
@@ -40,18 +40,23 @@ impl PageQuestions {
         })
     }
 
+    /// What all queries have in common.
+    pub(super) fn asked(&self) -> Query {
+        Query { event: self.event.clone(), filters: self.filters.clone(), ..Query::default() }
+    }
+
     /// In the order of [`PageQuestions::content`].
     ///
     /// # Errors
     ///
     /// A machine whose caches cannot be read.
     pub(super) fn queries(&self) -> Result<Vec<Query>> {
-        let asked =
-            Query { event: self.event.clone(), filters: self.filters.clone(), ..Query::default() };
+        let asked = self.asked();
         let tree = TreeQuery { order: TreeOrder::Callees, least_millionths: LEAST_MILLIONTHS };
         let level = Key::parse_list("level")?;
         let apart = Query { keys: Vec::new(), ..asked.clone() };
         let causes = CauseQuery { shapes: causes::shapes(&[])? };
+        let maps = Some(causes.clone());
         Ok(vec![
             Query { top: Some(SITES), accesses: true, ..asked.clone() },
             Query { top: Some(SITES), ..asked.clone() },
@@ -59,7 +64,8 @@ impl PageQuestions {
             Query { causes: Some(causes), ..apart.clone() },
             Query { keys: level, accesses: true, ..asked },
             Query { shared_lines: Some(LINE), ..apart.clone() },
-            Query { types: true, ..apart },
+            Query { types: true, ..apart.clone() },
+            Query { maps, ..apart },
         ])
     }
 
@@ -81,6 +87,7 @@ impl PageQuestions {
         let levels = levels(reading.next(Pipeline::finish));
         let sharing = sharing(reading.next(Pipeline::shared_lines));
         let types = types(reading.next(Pipeline::types));
+        let maps = maps(reading.next(Pipeline::maps));
         let damage = match &reading.end {
             End::Whole => None,
             End::Damaged(error) => Some(format!("{error:#}")),
@@ -95,6 +102,8 @@ impl PageQuestions {
             levels,
             sharing,
             types,
+            maps,
+            routines: Err("the recording was read once".to_owned()),
             damage,
         };
         Ok((content, reading.end))
@@ -146,5 +155,14 @@ fn types(report: Result<TypeReport, analysis::Error>) -> SectionContent<TypeRepo
                      recorded programs, and from samples with registers or data addresses"
                 .to_owned())
         }
+    }
+}
+
+/// Samples with data addresses.
+fn maps(report: Result<MapReport, analysis::Error>) -> SectionContent<MapReport> {
+    let report = report.map_err(|error| error.to_string())?;
+    match report.events.is_empty() {
+        false => Ok(report),
+        true => Err("no sample has a data address".to_owned()),
     }
 }

@@ -1,0 +1,94 @@
+//! The routines that a page shows instruction by instruction: the recording is
+//! read once more for them.
+
+use super::page_questions::PageQuestions;
+use super::shared_reading::SharedReading;
+use crate::ebs::annotate::source_files::SourceFiles;
+use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::report;
+use analysis::annotate::{Annotation, ListingItem, RoutineTarget, Syntax, View, What};
+use analysis::report::{Cell, SiteCell};
+use analysis::{Glob, Query, Report};
+use anyhow::Result;
+use page::{AnnotatedRoutine, SectionContent};
+use std::collections::BTreeMap;
+
+/// Routines of a page.
+const ROUTINES: usize = 4;
+/// Instructions without samples on each side of those that have some.
+const AROUND: usize = 6;
+/// Instructions of which more is told.
+const DETAILED: usize = 3;
+
+/// The routines with most samples in a table of sites.
+pub(super) fn of(
+    arguments: &HtmlArguments,
+    questions: &PageQuestions,
+    sites: &Report,
+) -> SectionContent<Vec<AnnotatedRoutine>> {
+    let file = arguments.file.as_deref();
+    let Some(file) = file.filter(|file| file.metadata().is_ok_and(|it| it.is_file())) else {
+        return Err("the recording is read twice for them: name a file, not a pipe".to_owned());
+    };
+    let hottest = hottest(sites);
+    if hottest.is_empty() {
+        return Err("no sample is in a routine that has a name".to_owned());
+    }
+    let read = || -> Result<Vec<AnnotatedRoutine>> {
+        let target = |site: &&SiteCell| RoutineTarget {
+            what: What::Address(site.address),
+            object: Some(Glob::new(&*site.object)),
+        };
+        let asked = Query { keys: Vec::new(), ..questions.asked() };
+        let query = |site: &&SiteCell| Query { target: Some(target(site)), ..asked.clone() };
+        let (mut input, _) = report::open(Some(file), &arguments.standing)?;
+        let options = report::symbols_of(&input, &arguments.symbols)?;
+        let queries = hottest.iter().map(query).collect();
+        let mut reading = SharedReading::of(&mut input, queries, &options)?;
+        let view = View {
+            syntax: Syntax::Att,
+            context: Some(AROUND),
+            least_share: 0.0,
+            detailed: DETAILED,
+        };
+        let mut sources = SourceFiles::at(&options.root);
+        let annotations = hottest
+            .iter()
+            .filter_map(|_| reading.next(|of, decoder| of.annotate(decoder, view)).ok());
+        Ok(annotations.map(|annotation| with_source(annotation, &mut sources)).collect())
+    };
+    match read() {
+        Ok(routines) if routines.is_empty() => {
+            Err("the code of the routines with most samples cannot be had".to_owned())
+        }
+        Ok(routines) => Ok(routines),
+        Err(error) => Err(format!("{error:#}")),
+    }
+}
+
+/// A site of each of the routines that have most samples of all events.
+fn hottest(sites: &Report) -> Vec<&SiteCell> {
+    let mut counts: BTreeMap<[&str; 2], (u64, &SiteCell)> = BTreeMap::new();
+    for row in sites.events.iter().flat_map(|event| &event.rows) {
+        let Some(Cell::Site(site)) = row.cells.first() else { continue };
+        let Ok(routine) = &site.routine else { continue };
+        let sum = counts.entry([&site.object, &routine.name]).or_insert((0, site));
+        sum.0 = sum.0.saturating_add(row.count);
+    }
+    let mut all: Vec<(u64, &SiteCell)> = counts.into_values().collect();
+    all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    all.into_iter().take(ROUTINES).map(|(_, site)| site).collect()
+}
+
+fn with_source(annotation: Annotation, files: &mut SourceFiles) -> AnnotatedRoutine {
+    let mut sources: BTreeMap<String, BTreeMap<u32, String>> = BTreeMap::new();
+    for item in &annotation.items {
+        let ListingItem::Line(line) = item else { continue };
+        let place = line.frames.first().and_then(|frame| frame.source.as_ref());
+        let Some(place) = place.filter(|place| place.line > 0) else { continue };
+        if let Some(text) = files.line(&place.file, place.line) {
+            sources.entry(place.file.to_string()).or_default().insert(place.line, text);
+        }
+    }
+    AnnotatedRoutine { annotation, sources }
+}
