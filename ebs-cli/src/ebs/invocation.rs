@@ -26,9 +26,8 @@ pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
     CompareArguments, ConvertArguments, DiffArguments, EventArguments, ExportArguments, Format,
-    HtmlArguments,
-    LayoutArguments, ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments,
-    ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
+    HtmlArguments, LayoutArguments, ListArguments, MemlatArguments, Other, ReportArguments,
+    SampleArguments, ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
 };
 use ring_size::{nearest, ring};
 use sampling::in_kernel::InKernel;

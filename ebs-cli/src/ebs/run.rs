@@ -9,8 +9,8 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, c2c, causes, compare, convert, diff, export, html, layout, list, memlat, pages,
-    plan, report, sample, selftest, sessions, stat, types, watch,
+    annotate, archive, c2c, causes, compare, convert, diff, export, html, layout, list, memlat,
+    pages, plan, report, sample, selftest, sessions, stat, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
