@@ -20,6 +20,7 @@ pub(crate) mod miss_distances;
 pub(crate) mod miss_spans;
 pub(crate) mod miss_streams;
 pub(crate) mod object_visits;
+pub(crate) mod plot_counts;
 pub mod registers;
 pub(crate) mod room;
 pub(crate) mod row_count;

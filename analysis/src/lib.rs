@@ -31,6 +31,7 @@
 //! - [`Comms`]: names of threads, over time.
 //! - [`emulation()`]: what made samples that no hardware made.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
+//! - [`report::EventPlots`]: histograms of what a report counts; [`plot`] draws them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means. [`folded`]: its call chains.
 //!
@@ -79,7 +80,9 @@ pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
 pub use name::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
 pub use pipeline::Pipeline;
-pub use print::{annotation, causes as cause_cards, csv, diff_csv, folded, json, sharing, table};
+pub use print::{
+    annotation, causes as cause_cards, csv, diff_csv, folded, json, plot, sharing, table,
+};
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::frame_cut::FrameCut;

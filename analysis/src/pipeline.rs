@@ -19,8 +19,8 @@ use crate::report::answer::{StreamAccount, leaders, report};
 use crate::report::event_hindrances;
 use crate::report::miss_causes::event_causes;
 use crate::report::{
-    CauseReport, Losses, MapReport, Report, SharingReport, TypeReport, map_report, sharing,
-    type_report,
+    CauseReport, Losses, MapReport, PlotReport, Report, SharingReport, TypeReport, map_report,
+    plot_report, sharing, type_report,
 };
 use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
@@ -254,6 +254,19 @@ impl Pipeline {
         let report = self.report(decoder, true)?;
         let maps = maps.ok_or(Error::Untargeted)?;
         Ok(map_report(report, &leaders, &maps, &mut self.lookup))
+    }
+
+    /// Counts what still waits and answers the query, with histograms of what it
+    /// counts.
+    ///
+    /// # Errors
+    /// An event or register that the stream does not have.
+    pub fn plots(mut self, decoder: &StreamDecoder) -> Result<PlotReport, Error> {
+        self.count_all(decoder)?;
+        let plots = self.counters.plots.take().unwrap_or_default();
+        let leaders = leaders(&self.counters.events, decoder);
+        let report = self.report(decoder, true)?;
+        Ok(plot_report(report, &leaders, &plots))
     }
 
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {

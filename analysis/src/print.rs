@@ -7,5 +7,6 @@ pub mod diff_csv;
 pub mod folded;
 pub(crate) mod hindrances;
 pub mod json;
+pub mod plot;
 pub mod sharing;
 pub mod table;

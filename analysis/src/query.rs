@@ -75,6 +75,8 @@ pub struct Query {
     /// Accesses over time are asked for, by [`crate::Pipeline::maps`]: by object, and by set of
     /// these caches.
     pub maps: Option<CauseQuery>,
+    /// Histograms are asked for, by [`crate::Pipeline::plots`]: the first cache that sets are of.
+    pub plots: Option<CauseQuery>,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -102,6 +104,7 @@ impl Query {
             matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
         let all = self.accesses || self.target.is_some() || self.is_about_data() || self.samples;
+        let all = all || self.plots.is_some();
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
@@ -220,6 +223,7 @@ impl Default for Query {
             types: false,
             samples: false,
             maps: None,
+            plots: None,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,

@@ -14,12 +14,14 @@ mod listing;
 mod loss;
 pub(crate) mod miss_causes;
 mod not_kept;
+mod plots;
 mod shared_lines;
 mod sieved;
 mod type_uses;
 mod way_to_judge;
 
 pub use crate::collect::access_totals::AccessTotals;
+pub use crate::collect::plot_counts::SetOrigin;
 pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
 pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};
@@ -38,6 +40,8 @@ pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, Unlisted
 pub use loss::{Bursts, Losses, RecorderLedger};
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub use not_kept::NotKept;
+pub(crate) use plots::plot_report;
+pub use plots::{EventPlots, LatencyPlot, PlotBar, PlotLevel, PlotReport, SetPlot};
 pub(crate) use shared_lines::sharing;
 pub use shared_lines::{LineSite, LineThread, SharedLine, SharingReport, SiteWait};
 pub(crate) use sieved::FilterPart;

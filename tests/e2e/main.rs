@@ -74,6 +74,8 @@ mod miss_classes;
 /// Names that outlive what they come from.
 mod native_heap;
 mod outlived;
+/// Histograms behind a report.
+mod plots;
 /// Types of a CPU's PMU, where there is one and where not.
 mod pmu;
 /// Files that are no recordings, or not whole ones.

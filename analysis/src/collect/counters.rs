@@ -1,6 +1,6 @@
 //! What counting changes: events, rows, and the instructions of a routine.
 
-use crate::causes::cache_shape::MissedLevel;
+use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::hindrance::Hindrance;
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::access_maps::AccessMaps;
@@ -9,6 +9,7 @@ use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
 use crate::collect::hindered::HinderedAccesses;
 use crate::collect::miss_streams::MissStreams;
+use crate::collect::plot_counts::{PlotCounts, PlottedSets, SetOrigin};
 use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
@@ -18,11 +19,11 @@ use crate::collect::spots::Spots;
 use crate::collect::type_uses::TypeUses;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
-use crate::query::{Query, key::Key};
+use crate::query::{CauseQuery, Query, key::Key};
 use crate::sieve::{Sieve, SieveVerdict};
 use record::Misc;
 use record::registers::{name, number};
-use record::stream::{StreamDecoder, note};
+use record::stream::{EventDescription, StreamDecoder, note};
 
 /// All that is counted of one stream.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(crate) struct Counters {
     pub(crate) singles: Option<SingleSamples>,
     /// Accesses over time, where they were asked for.
     pub(crate) maps: Option<AccessMaps>,
+    /// Samples by set and latency, where plots were asked for.
+    pub(crate) plots: Option<PlotCounts>,
 }
 
 /// A sample as the stream gives it.
@@ -68,6 +71,7 @@ impl Counters {
             types: query.types.then(TypeUses::default),
             singles: None,
             maps: query.maps.is_some().then(AccessMaps::default),
+            plots: query.plots.is_some().then(PlotCounts::default),
         }
     }
 
@@ -146,6 +150,10 @@ impl Counters {
                 if let Some(shape) = caches.shape(level, says("model")) {
                     maps.judge(event.leader, shape);
                 }
+            }
+            if let (Some(plots), Some(wanted)) = (&mut self.plots, &query.plots) {
+                let line = self.rows.round.line;
+                plots.judge(event.leader, plotted_sets(wanted, description, line));
             }
             if let (Some(hindered), Some(hindrance)) =
                 (&mut self.hindered, Hindrance::of_event(&event.name))
@@ -258,6 +266,9 @@ impl Counters {
         if let Some(maps) = &mut self.maps {
             maps.count(leader, &sample, lookup);
         }
+        if let Some(plots) = &mut self.plots {
+            plots.count(leader, &sample, one);
+        }
         if let Some(spots) = &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);
         }
@@ -316,6 +327,24 @@ impl Counters {
             None => Ok(()),
         }
     }
+}
+
+/// Sets of the first cache when nobody says: of 32 KiB and 8 ways, as of 48 KiB
+/// and 12.
+const USUAL_SETS: u64 = 64;
+
+/// The sets that an event's addresses are told by: those of the model that made
+/// its samples, else those that the query knows.
+fn plotted_sets(wanted: &CauseQuery, event: &EventDescription, line: u64) -> PlottedSets {
+    let level = MissedLevel::L1d;
+    let model = event.notes.iter().find_map(|text| note::value(text, "model"));
+    let modelled = model.and_then(|model| CacheShape::in_model(model, level));
+    let (sets, origin) = match (modelled, wanted.shape(level, None)) {
+        (Some(shape), _) => (shape.sets(), SetOrigin::Model),
+        (None, Some(shape)) => (shape.sets(), SetOrigin::Machine),
+        (None, None) => (USUAL_SETS, SetOrigin::Assumed),
+    };
+    PlottedSets { sets, line, origin }
 }
 
 /// Judges a sample whose side records are in: by its instruction, unless its

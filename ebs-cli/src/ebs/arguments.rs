@@ -37,7 +37,7 @@ pub use laying_out::LayoutArguments;
 pub use page::HtmlArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
-    ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
+    PlotForm, ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
     TableArguments, TreeDirection,
 };
 pub use selftesting::SelftestArguments;

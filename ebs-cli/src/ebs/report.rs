@@ -2,15 +2,20 @@
 
 pub(crate) mod run_times;
 
-use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments, TreeDirection};
+use crate::ebs::arguments::{
+    PlotForm, ReportArguments, StandingArguments, SymbolArguments, TreeDirection,
+};
+use crate::ebs::causes::shapes;
 use crate::ebs::input::{End, Input};
 use crate::terminal::debuginfod;
 use crate::terminal::said::say;
+use crate::terminal::style::is_utf8;
 use analysis::filter::FilterCondition;
-use analysis::report::JoinedReport;
+use analysis::plot::PlotGlyphs;
+use analysis::report::{EventPlots, JoinedReport};
 use analysis::{
-    ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort,
-    TreeOrder, TreeQuery, csv, folded, json, table,
+    CauseQuery, ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report,
+    RunPart, Sort, TreeOrder, TreeQuery, csv, folded, json, plot, table,
 };
 use anyhow::{Context, Result, anyhow};
 use record::recording::RecordingDecoder;
@@ -42,6 +47,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         (false, _) => Key::parse_list(&arguments.by.join(","))?,
     };
     let keys = if arguments.inline { with_inlined(keys)? } else { keys };
+    let plots = arguments.plot.is_some().then(|| shapes(&[])).transpose()?;
     let site = arguments.site.as_deref().map(str::parse).transpose()?;
     let sort = match &arguments.sort {
         Some(sort) => sort.parse()?,
@@ -62,6 +68,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         cache_line: arguments.line_size,
         event: arguments.event.as_deref().map(Glob::new),
         accesses: arguments.mem,
+        plots: plots.map(|shapes| CauseQuery { shapes }),
         most_rows: arguments.most_rows.unwrap_or(Query::MOST_ROWS).max(1),
         registers: arguments.regs.then(|| RegisterQuery { site, ..RegisterQuery::default() }),
         ..Query::default()
@@ -291,8 +298,9 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
     let options = symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
-    let (report, end) = recording.answer(Pipeline::finish)?;
+    let (told, end) = recording.answer(Pipeline::plots)?;
     tell_ending(ended);
+    let (report, plots) = (told.report, told.plots);
     if arguments.join {
         join(arguments, &report, out)?;
     } else if arguments.json {
@@ -313,9 +321,23 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
         }
     } else {
         out.write_all(table::render(&report, arguments.table.style()).as_bytes())?;
+        draw(arguments, &plots, out)?;
     }
     out.flush()?;
     end.into_result().context("the table shows what could be read")
+}
+
+/// Prints histograms, where they were asked for.
+fn draw(arguments: &ReportArguments, plots: &[EventPlots], out: &mut dyn Write) -> Result<()> {
+    let Some(form) = arguments.plot else { return Ok(()) };
+    let glyphs = match form {
+        PlotForm::Auto if is_utf8() => PlotGlyphs::Blocks,
+        PlotForm::Blocks => PlotGlyphs::Blocks,
+        PlotForm::Auto | PlotForm::Ascii => PlotGlyphs::Ascii,
+    };
+    let text = plot::render(plots, glyphs, arguments.table.style());
+    out.write_all(text.as_bytes())?;
+    Ok(())
 }
 
 /// The query with the times of the run that it is about, where it is about any.

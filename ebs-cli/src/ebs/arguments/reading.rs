@@ -165,15 +165,33 @@ pub struct ReportArguments {
     /// latencies, of all records and of each row.
     #[arg(long)]
     pub mem: bool,
+    /// Draws behind the tables how many records fall into each set of the first data cache, and how
+    /// many have which latency, by powers of two. Lines are as long as the terminal's, else 80.
+    #[arg(long, value_name = "GLYPHS", value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "auto")]
+    #[arg(conflicts_with_all = ["csv", "json", "folded", "join", "regs"])]
+    pub plot: Option<PlotForm>,
     /// How much of it is shown.
     #[command(flatten)]
     pub table: TableArguments,
-    /// Bytes of a cache line, for --by line [default: as the recorded machine had].
+    /// Bytes of a cache line, for --by line and --plot [default: as the recorded machine had].
     #[arg(long, value_name = "BYTES", value_parser = number::<u64>)]
     pub line_size: Option<u64>,
     /// Where names come from.
     #[command(flatten)]
     pub symbols: SymbolArguments,
+}
+
+/// What bars of --plot are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlotForm {
+    /// Blocks where the locale is UTF-8, else ASCII.
+    #[default]
+    Auto,
+    /// Unicode's blocks, by eighths.
+    Blocks,
+    /// `#` alone.
+    Ascii,
 }
 
 /// Where a tree of call chains begins.
