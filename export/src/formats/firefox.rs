@@ -1,5 +1,5 @@
 //! JSON of the Firefox Profiler, in its processed form.
-//! https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
+//! <https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md>
 
 mod access_marker;
 mod profile_threads;

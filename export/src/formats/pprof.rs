@@ -1,5 +1,5 @@
 //! `profile.proto` of pprof, gzip.
-//! https://github.com/google/pprof/blob/main/proto/profile.proto
+//! <https://github.com/google/pprof/blob/main/proto/profile.proto>
 
 mod labels;
 mod tables;

@@ -1,5 +1,5 @@
 //! Messages of protocol buffers, as many kinds of fields as pprof has.
-//! https://protobuf.dev/programming-guides/encoding/
+//! <https://protobuf.dev/programming-guides/encoding/>
 
 /// A varint follows.
 const VARINT: u64 = 0;

@@ -1,5 +1,5 @@
 //! JSON of speedscope: a profile an event, its samples in the order they came.
-//! https://github.com/jlfwong/speedscope/blob/main/src/lib/file-format-spec.ts
+//! <https://github.com/jlfwong/speedscope/blob/main/src/lib/file-format-spec.ts>
 
 mod sampled_profile;
 
