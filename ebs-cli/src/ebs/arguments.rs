@@ -53,9 +53,8 @@ use std::path::PathBuf;
 
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
-       ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE | ebs script [OPTIONS] FILE
-       ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
-       ebs export --to FORM [-o OUT] [OPTIONS] FILE | ebs html [OPTIONS] -o PAGE FILE
+       ebs report|script|causes|c2c [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
+       ebs html -o PAGE FILE | ebs export --to FORM [-o OUT] FILE | ebs convert [OPTIONS] IN OUT
        ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
