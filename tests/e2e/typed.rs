@@ -131,7 +131,7 @@ fn compare_with(options: &str, build: &str, routines: &[&str], least: u64) {
     let judged = judge(&told, &report, routines);
     let known = judged.right + judged.part;
     let all = known + judged.without;
-    assert!(all > 500, "{build}: {judged:?}");
+    assert!(all > 5000, "{build}: {judged:?}");
     assert!(judged.wrong.is_empty(), "{build}: {judged:?}");
     assert!(known * 100 >= all * least, "{build}: {judged:?}");
 }
@@ -223,7 +223,8 @@ fn blocks_of_the_heap_tell_what_the_code_does_not() {
     {
         assert!(report.out.contains(row), "{report}");
     }
-    assert!(report.out.contains(" 2400 by what their block of the heap holds"), "{report}");
+    // Neither pools nor blocks that hold now this, now that: of their reads no type is told.
+    assert!(report.out.contains(" 4800 by what their block of the heap holds"), "{report}");
 }
 
 /// What samples at each instruction are on, most first, by the report.

@@ -82,9 +82,29 @@ NOINLINE static void copy(void *to, const void *from) { memcpy(to, from, COPIED)
 
 NOINLINE static void copy_blocks(void) {
     char room[COPIED];
-    for (struct node *n = head; n; n = n->next) copy(room, n), sink += room[8];
-    for (struct link *at = ring.after; at != &ring; at = at->after)
-        copy(room, (char *)at - offsetof(struct item, chain)), sink += room[0];
+    for (int round = 0; round < 6; round++) {
+        for (struct node *n = head; n; n = n->next) copy(room, n), sink += room[8];
+        for (struct link *at = ring.after; at != &ring; at = at->after)
+            copy(room, (char *)at - offsetof(struct item, chain)), sink += room[0];
+    }
+}
+
+NOINLINE static void fill_node(struct node *n, int i) { n->key = i, n->corner[0].east = i; }
+NOINLINE static void fill_pairs(struct pair *p, int i) { p->mark = i, p[3].mark = i; }
+
+/* Blocks that tell nothing of others: a pool that begins with a node, and blocks of one size
+ * from one place, of which each second holds something else. */
+NOINLINE static void copy_mixed(void) {
+    char room[COPIED];
+    struct node *pool = calloc(10, sizeof *pool);
+    pool->key = sink, pool->next = NULL, pool->value.whole = sink;
+    copy(room, pool), sink += room[0];
+    for (int i = 0; i < 20; i++) {
+        void *block = calloc(1, sizeof(struct node));
+        if (i & 1) fill_node(block, i);
+        else fill_pairs(block, i);
+        copy(room, block), sink += room[8];
+    }
 }
 
 #define CONTAINER(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
@@ -285,8 +305,9 @@ int main(void) {
         scatter(mine, order, 300), scatter(table, order, 300);
         for (int i = 0; i < 200; i++) sink += look(i);
         sink += add(v) + spread(order, 300);
-        copy_blocks();
     }
+    copy_blocks();
+    copy_mixed();
     long compared = 0;
     struct context context = {0, by_rank, &compared};
     OBJECT(struct context, &context, sizeof context);
