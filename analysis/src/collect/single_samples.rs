@@ -189,7 +189,7 @@ impl SingleSamples {
         if self.undecided.is_empty() {
             return;
         }
-        lookup.decide_types();
+        lookup.decide_these(self.undecided.iter().map(|(_, typed)| typed.of));
         for (at, typed) in self.undecided.drain(..) {
             let decided = lookup.decided_type(typed.of);
             if let (Some(sample), Some(decided)) = (self.waiting.get_mut(at), decided) {

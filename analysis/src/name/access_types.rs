@@ -128,12 +128,12 @@ impl Lookup {
     /// why not. None: nobody asked.
     pub(crate) fn note_of_types(&self) -> Option<String> {
         let AccessTypes { is_told, by, without, .. } = &self.types;
-        let helped = &self.undecided.helped;
-        let by_block: u64 = helped.values().sum();
+        let told = self.told_by_blocks();
+        let by_block: u64 = told.values().sum();
         let typed = by.values().sum::<u64>() + by_block;
         let mut without: Vec<(&'static str, u64)> = without
             .iter()
-            .map(|(tag, count)| (*tag, count - helped.get(tag).copied().unwrap_or(0).min(*count)))
+            .map(|(tag, count)| (*tag, count.saturating_sub(told.get(tag).copied().unwrap_or(0))))
             .filter(|(_, count)| *count > 0)
             .collect();
         without.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

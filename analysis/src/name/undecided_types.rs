@@ -22,8 +22,6 @@ pub(crate) struct UndecidedTypes {
     waiting: Vec<WaitingType>,
     /// Samples that there was no room for.
     left_out: u64,
-    /// Samples without a type by code that have one now, by why they had none.
-    pub(crate) helped: BTreeMap<&'static str, u64>,
 }
 
 /// Accesses that are one.
@@ -105,26 +103,44 @@ impl Lookup {
         Atom::undecided(number).into()
     }
 
-    /// Decides by what was counted so far.
+    /// Decides by what was counted so far of all that wait.
     pub(crate) fn decide_types(&mut self) {
+        self.decide(0..self.undecided.waiting.len());
+    }
+
+    /// The same of these alone.
+    pub(crate) fn decide_these(&mut self, atoms: impl Iterator<Item = Atom>) {
+        self.decide(atoms.filter_map(|atom| usize::try_from(atom.as_undecided()?).ok()));
+    }
+
+    fn decide(&mut self, numbers: impl Iterator<Item = usize>) {
         let mut of_blocks = FxHashMap::default();
-        let mut helped: BTreeMap<&'static str, u64> = BTreeMap::new();
-        let mut all = std::mem::take(&mut self.undecided.waiting);
-        for WaitingType { access, samples, decided } in &mut all {
-            let votes = &self.undecided.votes;
-            let origin = access.place.origin;
+        for number in numbers {
+            let Some(access) = self.undecided.waiting.get(number).map(|it| it.access) else {
+                continue;
+            };
+            let (votes, origin) = (&self.undecided.votes, access.place.origin);
             let block = of_blocks.entry(origin).or_insert_with(|| votes.decide(origin));
             let typed = block.as_ref().and_then(|block| access.typed(block));
-            *decided = typed.map_or(access.otherwise, |typed| self.typed_atoms(&typed));
+            let decided = typed.map_or(access.otherwise, |typed| self.typed_atoms(&typed));
+            if let Some(waiting) = self.undecided.waiting.get_mut(number) {
+                waiting.decided = decided;
+            }
+        }
+    }
+
+    /// Samples whose code told no type and whose block does, by why it told none.
+    pub(crate) fn told_by_blocks(&self) -> BTreeMap<&'static str, u64> {
+        let mut told: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for WaitingType { access, samples, decided } in &self.undecided.waiting {
             if *decided != access.otherwise
                 && let Err(Lack::Name(reason)) = access.otherwise.of.as_name()
             {
-                let count = helped.entry(self.unresolved(reason).tag).or_default();
+                let count = told.entry(self.unresolved(reason).tag).or_default();
                 *count = count.saturating_add(*samples);
             }
         }
-        self.undecided.waiting = all;
-        self.undecided.helped = helped;
+        told
     }
 
     /// What was decided of an access that waited; None: it did not wait.
