@@ -129,11 +129,12 @@ impl Query {
             || self.filters.iter().any(of_filter)
     }
 
-    /// Whether it asks for blocks of the heap, or for what they tell of: types, and what misses
-    /// and shared lines are on.
+    /// Whether it asks for blocks of the heap, or for what they tell of: types, and what misses,
+    /// shared lines and accesses over time are on.
     pub(crate) fn needs_heap(&self) -> bool {
         let of_key = |key: &Key| key.is_of_heap() || key.is_of_types();
-        let of_objects = self.causes.is_some() || self.shared_lines.is_some();
+        let of_objects =
+            self.causes.is_some() || self.shared_lines.is_some() || self.maps.is_some();
         self.samples || of_objects || self.keys.iter().any(of_key)
     }
 

@@ -2,14 +2,13 @@
 //! and place in objects. How much is kept does not grow with the samples.
 
 use crate::causes::cache_shape::CacheShape;
+use crate::collect::data_holder::DataHolder;
 use crate::collect::map_cells::{CellPlace, MapAxis, MapCells};
 use crate::collect::sampled::CountedSample;
-use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
 use record::Pid;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use symbolizer::ObjectId;
 
 /// Columns of a picture: steps of time.
 pub(crate) const MOST_COLUMNS: u64 = 96;
@@ -33,8 +32,7 @@ pub(crate) struct AccessMaps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct BandKey {
     pub(crate) pid: Pid,
-    pub(crate) variable: Atom,
-    pub(crate) mapped: ObjectId,
+    pub(crate) holder: DataHolder,
 }
 
 /// Accesses of an object.
@@ -70,11 +68,9 @@ impl AccessMaps {
             maps.without_address += 1;
             return;
         };
-        let band = sample.data(lookup).ok().map(|place| BandKey {
-            pid: sample.held.pid(),
-            variable: lookup.variable(place),
-            mapped: place.object,
-        });
+        let has_data = sample.data(lookup).is_ok();
+        let band = has_data
+            .then(|| BandKey { pid: sample.held.pid(), holder: DataHolder::of(sample, lookup) });
         maps.add(sample.held.time.0, address, band);
     }
 }

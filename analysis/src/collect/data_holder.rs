@@ -7,7 +7,7 @@ use symbolizer::{ObjectId, Place};
 
 /// A variable; else the blocks of the heap that one place asked for, where the
 /// recording tells of blocks; else what is mapped there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DataHolder {
     /// A variable, or why there is none.
     variable: Atom,

@@ -111,7 +111,7 @@ fn of_event(maps: &EventMaps, lookup: &mut Lookup) -> EventMap {
     let mut bands: Vec<ObjectBand> = shown
         .iter()
         .map(|(key, band)| ObjectBand {
-            name: lookup.data_name(key.variable, Some(key.mapped)),
+            name: key.holder.name(lookup),
             from: Some(band.rows.first().saturating_mul(band.rows.step)),
             span: band.rows.step,
             rows: band.rows.len(),
