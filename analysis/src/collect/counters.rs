@@ -309,9 +309,7 @@ impl Counters {
             false => Ok(()),
         }
     }
-}
 
-impl Counters {
     /// Hands out the samples that wait for it, if somebody takes them.
     pub(crate) fn hand_out(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
         match &mut self.singles {

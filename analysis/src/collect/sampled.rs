@@ -256,7 +256,7 @@ impl CountedSample<'_> {
                 Ok(place) => lookup.routine(place),
                 Err(lack) => Atom::lack(lack),
             },
-            // Until all places are known: by_line().
+            // Until all places are known: with_late_names().
             Key::Inlined | Key::Srcline | Key::RoutineLine => {
                 self.site(lookup).map_or_else(Atom::lack, Atom::place)
             }
@@ -301,7 +301,7 @@ impl CountedSample<'_> {
                 Ok(place) => lookup.variable(place),
                 Err(lack) => Atom::lack(lack),
             },
-            // The line is not known until all places are: by_line().
+            // The line is not known until all places are: with_late_names().
             Key::Alloc | Key::AllocLine => match self.block(lookup) {
                 Ok(block) => block.asker.site.map_or_else(Atom::lack, Atom::place),
                 Err(lack) => Atom::lack(lack),

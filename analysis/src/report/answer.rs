@@ -10,10 +10,10 @@ mod rows;
 mod share;
 mod sieved;
 
-use crate::collect::by_line::by_line;
 use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::inclusive::inclusive;
+use crate::collect::late_names::with_late_names;
 use crate::collect::room::{Room, is_not_kept};
 use crate::collect::row_count::RowCount;
 use crate::collect::row_counter::RowCounter;
@@ -58,7 +58,7 @@ pub(crate) fn report(
     let StreamAccount { decoder, has_ended, losses, left_out } = account;
     let Counters { events, rows, sieve, .. } = counters;
     let RowCounter { columns, round, tally, accesses, room, mut chance, .. } = rows;
-    let mut rows = by_line(tally.into_rows(), &columns, lookup, &mut chance)?;
+    let mut rows = with_late_names(tally.into_rows(), &columns, lookup, &mut chance)?;
     let (mut own, mut columns) = (None, columns);
     if query.view == ChainView::Inclusive {
         let by_routine = inclusive(&rows, lookup, &mut chance)?;

@@ -15,8 +15,8 @@ use crate::query::key::Key;
 use record::aggregate::Chance;
 use symbolizer::Place;
 
-/// Rows of the columns, with lines for places, and types that are decided now.
-pub(crate) fn by_line(
+/// Rows of the columns, with source lines for places, and types that are decided now.
+pub(crate) fn with_late_names(
     rows: CountedRows,
     columns: &[KeyColumn],
     lookup: &mut Lookup,
