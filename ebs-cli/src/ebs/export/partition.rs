@@ -1,6 +1,7 @@
 //! Which part of a fleet's samples a recording is: a host's of a day.
 
 use analysis::Report;
+use chrono::DateTime;
 use record::stream::{Detail, FeatureId, Features};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// What stands for a value that is not known, as for Hive and what reads its
 /// layout.
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
-const SECONDS_A_DAY: u64 = 86_400;
 const NANOSECONDS: u64 = 1_000_000_000;
 
 /// A host and a day.
@@ -62,20 +62,10 @@ fn part(name: &str) -> String {
     parts.collect()
 }
 
-/// The day of a time, as `2026-11-28`: months are counted from March on, so that
-/// the day that some years have more is the last of one.
+/// The day of a time, as `2026-11-28`.
 fn day(seconds: u64) -> String {
-    let days = seconds / SECONDS_A_DAY;
-    // From March 1 of the year 0 on; 400 years have 146,097 days.
-    let days = days.saturating_add(719_468);
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let time = i64::try_from(seconds).ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    time.map_or_else(|| UNKNOWN.to_owned(), |time| time.date_naive().to_string())
 }
 
 #[cfg(test)]
@@ -93,6 +83,7 @@ mod tests {
             (1_795_824_000, "2026-11-28"),
             (4_107_542_399, "2100-02-28"),
             (4_107_542_400, "2100-03-01"),
+            (u64::MAX, UNKNOWN),
         ] {
             assert_eq!(day(seconds), expected, "{seconds}");
         }
