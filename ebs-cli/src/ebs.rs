@@ -28,6 +28,7 @@ pub mod layout;
 pub mod list;
 pub mod memlat;
 pub mod pages;
+mod place;
 pub mod plan;
 mod recorder;
 pub mod report;

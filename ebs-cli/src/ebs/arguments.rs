@@ -159,7 +159,8 @@ pub enum Other {
     Script(ScriptArguments),
     /// Writes a recording in another form.
     Convert(ConvertArguments),
-    /// Writes a recording in the form of another tool: pprof, speedscope, CSV, folded stacks.
+    /// Writes a recording in the form of another tool: pprof, Firefox Profiler, speedscope, folded
+    /// stacks, CSV, Parquet.
     Export(ExportArguments),
     /// Puts the files that a recording's names come from into it, for other machines and times.
     Archive(ArchiveArguments),

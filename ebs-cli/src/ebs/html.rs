@@ -5,6 +5,7 @@ mod page_routines;
 mod shared_reading;
 
 use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::place::Place;
 use crate::ebs::report;
 use anyhow::{Context, Result, ensure};
 use page_questions::PageQuestions;
@@ -32,7 +33,8 @@ pub fn run(arguments: &HtmlArguments) -> Result<()> {
     report::tell_ending(ended);
     let (mut content, end) = questions.content(input.name(), reading)?;
     content.routines = page_routines::of(arguments, &questions, &content.sites);
-    write(output, page::render(&content).as_bytes())?;
+    let page = page::render(&content);
+    write(output, file, page.as_bytes())?;
     end.into_result().context("the page shows what could be read")
 }
 
@@ -41,11 +43,14 @@ fn is_same(file: Option<&Path>, output: &Path) -> bool {
     file.and_then(same).unwrap_or(false)
 }
 
-fn write(output: &Path, page: &[u8]) -> Result<()> {
+/// Writes the page of a recording, on a terminal, too.
+fn write(output: &Path, recording: Option<&Path>, page: &[u8]) -> Result<()> {
     if output == Path::new("-") {
         let mut out = std::io::stdout().lock();
-        out.write_all(page).and_then(|()| out.flush()).context("cannot write to stdout")
-    } else {
-        std::fs::write(output, page).with_context(|| format!("cannot write {}", output.display()))
+        return out.write_all(page).and_then(|()| out.flush()).context("cannot write to stdout");
     }
+    let place = Place::open(output, recording.unwrap_or(Path::new("-")))?;
+    let goal = || format!("cannot write {}", output.display());
+    place.file()?.write_all(page).with_context(goal)?;
+    place.keep().map(|_| ())
 }

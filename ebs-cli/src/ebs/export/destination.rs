@@ -3,9 +3,8 @@
 use super::format;
 use super::partition::Partition;
 use crate::ebs::arguments::ExportArguments;
-use crate::ebs::convert::place::Place;
-use crate::ebs::convert::removal::remove_when_ended;
 use crate::ebs::invocation::Misuse;
+use crate::ebs::place::{Place, remove_when_ended};
 use anyhow::{Context, Result};
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, IsTerminal};

@@ -1,9 +1,11 @@
-//! Where a conversion, or an export, goes: a file that is there only when it is whole, or
+//! Where a conversion, an export or a page goes: a file that is there only when it is whole, or
 //! stdout.
 
-use super::removal::remove_when_ended;
+mod removal;
+
 use crate::ebs::invocation::Misuse;
 use anyhow::{Context, Result, bail};
+pub(super) use removal::remove_when_ended;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -13,7 +15,7 @@ use tempfile::NamedTempFile;
 
 /// What is written to.
 #[derive(Debug)]
-pub(in crate::ebs) enum Place {
+pub(super) enum Place {
     Stdout,
     /// A pipe or device.
     Special(File, PathBuf),
@@ -28,7 +30,7 @@ impl Place {
     ///
     /// A directory, a terminal, no right to write there; the file that is
     /// read.
-    pub(in crate::ebs) fn open(path: &Path, input: &Path) -> Result<Place> {
+    pub(super) fn open(path: &Path, input: &Path) -> Result<Place> {
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(|there| is_input(there, input)) {
             return Err(Misuse::SameFile(path.to_owned()).into());
@@ -41,7 +43,7 @@ impl Place {
     /// # Errors
     ///
     /// As of [`Place::open`].
-    pub(in crate::ebs) fn over(path: &Path, input: &Path) -> Result<Place> {
+    pub(super) fn over(path: &Path, input: &Path) -> Result<Place> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
                 return Err(Misuse::Terminal.into());
@@ -76,12 +78,12 @@ impl Place {
     }
 
     /// Whether what was written can be changed later.
-    pub(in crate::ebs) fn is_seekable(&self) -> bool {
+    pub(super) fn is_seekable(&self) -> bool {
         matches!(self, Place::File(..))
     }
 
     /// What to write to.
-    pub(in crate::ebs) fn file(&self) -> Result<File> {
+    pub(super) fn file(&self) -> Result<File> {
         let file = match self {
             Place::Stdout => io::stdout().as_fd().try_clone_to_owned().map(File::from),
             Place::Special(file, _) => file.try_clone(),
@@ -91,7 +93,7 @@ impl Place {
     }
 
     /// Everything is written: gives the file its name, and tells it.
-    pub(in crate::ebs) fn keep(self) -> Result<String> {
+    pub(super) fn keep(self) -> Result<String> {
         match self {
             Place::Stdout => Ok("stdout".to_owned()),
             Place::Special(_, path) => Ok(path.display().to_string()),
