@@ -2,12 +2,14 @@
 //! lines, or why there are none. Plain data.
 
 mod call_chain;
+mod frame_start;
 mod frames;
 mod place;
 mod reason;
 mod sampled_address;
 
 pub use call_chain::{ChainEnd, ChainEnds, FramePoint, FrameWay, StackFrame};
+pub use frame_start::FrameStart;
 pub use frames::{Depth, Frame, Frames, NoDebug, SourcePlace};
 pub use place::{ObjectId, Place, Resolution, Routine};
 pub use reason::Reason;

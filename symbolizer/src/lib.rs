@@ -38,8 +38,8 @@ mod sys;
 mod unwind;
 
 pub use answer::{
-    ChainEnd, ChainEnds, Depth, Frame, FramePoint, FrameWay, Frames, NoDebug, ObjectId, Place,
-    Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame,
+    ChainEnd, ChainEnds, Depth, Frame, FramePoint, FrameStart, FrameWay, Frames, NoDebug, ObjectId,
+    Place, Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame,
 };
 pub use code::{Code, CodeError, Text};
 pub use demangle::demangle;
@@ -61,4 +61,4 @@ pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_runnin
 pub use kernel::table::{KernelRoutine, KernelSymbols};
 pub use process::kept_files::KeptFiles;
 pub use process::maps::{MapsEntry, MapsError, parse as parse_maps};
-pub use symbolizer::{Symbolizer, unwind::UserStack};
+pub use symbolizer::{Symbolizer, thread_data::RunningProgram, unwind::UserStack};

@@ -8,6 +8,7 @@ mod generated;
 mod memo;
 mod programs;
 mod resolve;
+pub(crate) mod thread_data;
 pub(crate) mod unwind;
 
 use memo::{MEMOS, Memo, memo_slot};

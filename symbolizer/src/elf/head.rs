@@ -40,6 +40,10 @@ pub(crate) struct ElfHead {
     pub(crate) is_movable: bool,
     /// Link-time address of a program's first instruction.
     pub(crate) entry: u64,
+    /// Bytes that its variables of each thread take below the thread pointer of a program
+    /// (PT_TLS; variant II of ELF Handling For Thread-Local Storage): whole multiples of their
+    /// alignment. 0: it has none.
+    pub(crate) thread_data: u64,
     /// NT_GNU_BUILD_ID.
     pub(crate) build_id: Option<Box<[u8]>>,
     /// Name of the separate debug file and the CRC-32 of its bytes.
@@ -99,6 +103,10 @@ where
                 memory: program.p_memsz(endian).into(),
                 executable: program.p_flags(endian).contains(elf::PF_X),
             });
+        } else if program.p_type(endian) == elf::PT_TLS {
+            let (size, align): (u64, u64) =
+                (program.p_memsz(endian).into(), program.p_align(endian).into());
+            head.thread_data = size.checked_next_multiple_of(align.max(1)).unwrap_or(0);
         } else if head.build_id.is_none()
             && program.p_type(endian) == elf::PT_NOTE
             && let Some(left) = notes_left.checked_sub(program.p_filesz(endian).into())

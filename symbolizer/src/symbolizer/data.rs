@@ -6,6 +6,7 @@
 //! program headers say where its data lie from there.
 
 use super::resolve::{in_kernel, in_ranges};
+use super::thread_data::ThreadData;
 use super::{MEMOS, Memo, elsewhere, memo_slot};
 use crate::elf::segments::{OffsetTranslation, Segment};
 use crate::elf::{self, ranges::Ranges, symbols::Naming};
@@ -15,6 +16,8 @@ use crate::process::objects::{MappedFile, ObjectKind};
 use crate::process::timeline::{FoundMapping, NoMapping, ObjectMapping};
 use crate::{ObjectId, Place, Reason, Resolution, Symbolizer, SymbolizerOptions};
 use record::{CpuMode, Pid, Time};
+use rustc_hash::FxHashMap;
+use std::ops::RangeInclusive;
 
 /// Stretches of memory that are looked at below an address for the file that
 /// it belongs to: a file has four or five mappings.
@@ -33,6 +36,7 @@ pub(crate) struct DataView {
     memos: Vec<Memo>,
     /// Beside the files of the objects.
     variables: Vec<Option<Result<Ranges, Reason>>>,
+    pub(super) of_threads: FxHashMap<ObjectId, ThreadData>,
 }
 
 /// A file in the memory of a process.
@@ -104,6 +108,18 @@ impl Symbolizer {
         let is_large = memo.last.saturating_sub(memo.first) >= LARGE;
         self.data.memos[if is_large { large } else { small }] = memo;
         Place { object: memo.object, address: address.wrapping_add(memo.delta) }
+    }
+
+    /// First and last address of the mapping that holds a data address of user space at a time;
+    /// None: nothing tells of one.
+    pub fn data_extent(
+        &mut self,
+        pid: Pid,
+        address: u64,
+        time: Time,
+    ) -> Option<RangeInclusive<u64>> {
+        let found = self.timelines.find(pid, address, time);
+        found.what.is_ok().then_some(found.first..=found.last)
     }
 
     fn look_up_kernel_data(&mut self, address: u64) -> Memo {

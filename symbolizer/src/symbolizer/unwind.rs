@@ -3,12 +3,12 @@
 use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
 use crate::unwind::frame_pointer;
-use crate::unwind::frame_rule::CalleeFrame;
+use crate::unwind::frame_rule::{CalleeFrame, FrameRule};
 use crate::unwind::register_file::UnwindMachine;
 use crate::unwind::rule_memo::RuleMemo;
 use crate::unwind::stack_copy::StackCopy;
 use crate::unwind::unwind_tables::UnwindTables;
-use crate::{ChainEnd, FramePoint, FrameWay, ObjectId, Place, StackFrame, Symbolizer};
+use crate::{ChainEnd, FramePoint, FrameStart, FrameWay, ObjectId, Place, StackFrame, Symbolizer};
 use gimli::UnwindContext;
 use record::registers::RegsAbi;
 use record::sample::StackUser;
@@ -131,6 +131,19 @@ impl Symbolizer {
         };
         self.unwinder = Some(unwinder);
         end
+    }
+
+    /// Where the frame of the code at a place begins, by its unwind table; None: it has none, or
+    /// one that takes more than a register to say it.
+    pub fn frame_start(&mut self, place: Place) -> Option<FrameStart> {
+        let mut unwinder = self.unwinder.take().unwrap_or_default();
+        if unwinder.memo.get(place).is_none() {
+            self.learn_rule(&mut unwinder, place);
+        }
+        let rule = unwinder.memo.get(place).and_then(Result::ok);
+        let start = rule.and_then(FrameRule::start);
+        self.unwinder = Some(unwinder);
+        start
     }
 
     /// Whether a return address is one of memory that may be executed.

@@ -3,7 +3,7 @@
 use super::expression::{ExpressionInput, evaluate};
 use super::register_file::{RegisterFile, UnwindMachine};
 use super::stack_copy::StackCopy;
-use crate::ChainEnd;
+use crate::{ChainEnd, FrameStart};
 
 /// How the registers of a caller come out of those of its callee and the
 /// stack.
@@ -63,6 +63,14 @@ pub(crate) struct CalleeFrame<'a> {
 }
 
 impl FrameRule {
+    /// The register that the frame address is counted from; None: an expression says it.
+    pub(crate) fn start(&self) -> Option<FrameStart> {
+        match self.cfa {
+            CfaSource::Register { register, offset } => Some(FrameStart { register, offset }),
+            CfaSource::Expression(_) => None,
+        }
+    }
+
     /// Makes `caller` the caller's registers.
     ///
     /// # Errors
