@@ -239,7 +239,8 @@ impl Pipeline {
         let types = self.counters.types.take();
         let leaders = leaders(&self.counters.events, decoder);
         let report = self.report(decoder, true)?;
-        let types = types.ok_or(Error::Untargeted)?;
+        let mut types = types.ok_or(Error::Untargeted)?;
+        types.add_waiting(&mut self.lookup);
         Ok(type_report(report, &leaders, types, &mut self.lookup))
     }
 

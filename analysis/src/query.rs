@@ -135,7 +135,8 @@ impl Query {
         let of_key = |key: &Key| key.is_of_heap() || key.is_of_types();
         let of_objects =
             self.causes.is_some() || self.shared_lines.is_some() || self.maps.is_some();
-        self.samples || of_objects || self.keys.iter().any(of_key)
+        let of_types = self.types || self.target.is_some();
+        self.samples || of_objects || of_types || self.keys.iter().any(of_key)
     }
 
     /// Whether it asks for regions.

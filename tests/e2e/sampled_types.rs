@@ -52,9 +52,18 @@ fn samples_of_members_are_those_of_the_report() {
     let scene = Scene::new();
     build(&scene, "typed");
     let events = "-t l1_cache_miss -t memory_moves";
-    scene.run(&format!("ebs -u {CACHE} {events} -i =23 -o t.data ./typed")).success();
-    let layouts = document(&scene, "ebs layout -f object=*/typed --json t.data");
-    let report = document(&scene, "ebs report -f object=*/typed --json --by type,member t.data");
+    // With the heap blocks tell types, too, when all samples are counted.
+    for heap in ["", "--heap"] {
+        let line = format!("ebs -u {CACHE} {events} {heap} -i =23 -o t.data ./typed");
+        scene.run(&line).success();
+        members_are_as_reported(&scene, "t.data");
+    }
+}
+
+fn members_are_as_reported(scene: &Scene, recording: &str) {
+    let layouts = document(scene, &format!("ebs layout -f object=*/typed --json {recording}"));
+    let by = "-f object=*/typed --json --by type,member";
+    let report = document(scene, &format!("ebs report {by} {recording}"));
     let mut left = BTreeMap::new();
     for ([of, _], count) in reported(&report, ["type", "member"]) {
         *left.entry(of).or_insert(0) += count;
@@ -77,7 +86,8 @@ fn samples_of_members_are_those_of_the_report() {
 
     // Member by member.
     let rows = reported(&report, ["type", "member"]);
-    let item = document(&scene, "ebs layout -f object=*/typed --json item t.data");
+    let item = format!("ebs layout -f object=*/typed --json item {recording}");
+    let item = document(scene, &item);
     let [item] = item["types"].as_array().unwrap().as_slice() else { panic!("one type: {item}") };
     for member in item["members"].as_array().unwrap().iter().filter(|it| it["use"].is_object()) {
         let name = member["name"].as_str().unwrap();

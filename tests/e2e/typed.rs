@@ -225,6 +225,24 @@ fn blocks_of_the_heap_tell_what_the_code_does_not() {
     }
     // Neither pools nor blocks that hold now this, now that: of their reads no type is told.
     assert!(report.out.contains(" 4800 by what their block of the heap holds"), "{report}");
+    // Layouts and annotations ask blocks, too.
+    let layout = "ebs layout -e *memory_moves* -f routine=copy --top 9 t.data";
+    let layout = scene.run(layout).success();
+    for of in ["struct node", "struct item"] {
+        let count = |text: &str, column: usize| -> u64 {
+            let rows = text.lines().filter(|line| line.contains(of) && !line.starts_with('#'));
+            let counts = rows.filter_map(|row| row.split_whitespace().nth(column));
+            counts.filter_map(|count| count.parse::<u64>().ok()).sum()
+        };
+        let reported = count(&report.out, 0);
+        assert!(reported > 0 && reported == count(&layout.out, 0), "{of}: {report} {layout}");
+    }
+    let annotation = scene.run("ebs annotate -e *memory_moves* copy t.data").success();
+    let is_told = annotation.out.lines().any(|line| {
+        line.contains("; struct node.") && line.contains(" more")
+            || line.contains("; struct item.") && line.contains(" more")
+    });
+    assert!(is_told, "{annotation}");
 }
 
 /// What samples at each instruction are on, most first, by the report.

@@ -67,7 +67,7 @@ pub(crate) fn annotation(
         for (address, spot) in &spots {
             // Before: what was sampled is another instruction's access.
             if meaning.cause(spot.sum) != Cause::Before {
-                types.add(*address, &spot.types);
+                types.add(*address, &spot.types, lookup);
             }
         }
         let whole = Whole {

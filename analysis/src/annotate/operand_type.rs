@@ -46,11 +46,19 @@ impl RoutineTypes {
         RoutineTypes { witness, sampled: BTreeMap::new() }
     }
 
-    /// Counts what samples at an address tell.
-    pub(super) fn add(&mut self, address: u64, types: &FxHashMap<TypedAtoms, u64>) {
+    /// Counts what samples at an address tell, or their blocks of the heap.
+    pub(super) fn add(
+        &mut self,
+        address: u64,
+        types: &FxHashMap<TypedAtoms, u64>,
+        lookup: &Lookup,
+    ) {
         let known = self.sampled.entry(address).or_default();
         for (typed, count) in types {
-            *known.entry(*typed).or_default() += count;
+            let typed = lookup.decided_type(typed.of).unwrap_or(*typed);
+            if typed.of.as_name().is_ok() {
+                *known.entry(typed).or_default() += count;
+            }
         }
     }
 

@@ -232,7 +232,7 @@ impl Counters {
         }
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
-            if lookup.heap.is_told && lookup.types.is_told {
+            if lookup.heap.is_told && (lookup.types.is_told || self.spots.is_some()) {
                 // It tells of blocks that others are on.
                 sample.vote(lookup);
             }

@@ -11,6 +11,7 @@ use crate::name::chain_parts::SampledChain;
 use crate::name::heap_blocks::{BlockAsker, HeapBlock, ToldChange};
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::name::regions::RegionPath;
+use crate::name::undecided_types::BlockAccess;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
@@ -153,6 +154,17 @@ impl CountedSample<'_> {
         };
         self.typed = Some(typed);
         typed
+    }
+
+    /// On whose data the instruction works, as far as its code tells; not to be asked twice of
+    /// a sample, nor beside the question in words.
+    pub(crate) fn block_access(&mut self, lookup: &mut Lookup) -> BlockAccess {
+        let place = self.place_in_block(lookup);
+        match (self.typed_access(lookup), place) {
+            (found, Some(place)) => lookup.access_in_block(found, place),
+            (Ok(typed), None) => BlockAccess::Known(typed),
+            (lack, None) => BlockAccess::Left(lack),
+        }
     }
 
     /// Where in a block of the heap it accesses.

@@ -291,7 +291,12 @@ impl Spots {
         lookup: &mut Lookup,
     ) {
         let Ok(place) = sample.place(lookup) else { return };
-        let Some(candidate) = self.of(place, sample.held, 1, lookup) else { return };
+        let Some(candidate) = self.of(place, sample.held, 1, lookup) else {
+            if lookup.heap.is_told {
+                sample.vote(lookup);
+            }
+            return;
+        };
         let at = SpotAddress { event, candidate, address: place.address };
         let kept = sample.fields.registers();
         let Some((spot, room)) = self.add(at, one, kept) else { return };
@@ -302,7 +307,7 @@ impl Spots {
             address: sample.address().ok(),
             level: sample.words.data_src.map(|source| lookup.access(Aspect::Level, source)),
             variable: sample.data(lookup).ok().map(|place| lookup.variable(place)),
-            typed: typed.of.as_name().is_ok().then_some(typed),
+            typed: typed.is_known_or_waits().then_some(typed),
         };
         spot.tell(&values, room);
     }

@@ -7,8 +7,10 @@ use crate::collect::sampled::CountedSample;
 use crate::collect::thread_set::ThreadSet;
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
+use crate::name::undecided_types::BlockAccess;
 use crate::typed::object_types::TypedAccess;
 use record::data_src::Operation;
+use record::{Pid, Tid};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +22,8 @@ const MOST_TYPES: usize = 1 << 16;
 const MOST_PLACES: usize = 1 << 20;
 /// Objects of structures, all types together.
 const MOST_OBJECTS: usize = 1 << 20;
+/// Accesses that wait for what their block holds; those after them have what their code tells.
+const MOST_WAITING: usize = 1 << 20;
 /// Instructions whose access is remembered.
 const MOST_SHAPES: usize = 1 << 19;
 /// Code that is looked at for an access, bytes.
@@ -32,6 +36,8 @@ pub(crate) struct TypeUses {
     by_definition: FxHashMap<Definition, usize>,
     fingerprints: FxHashMap<(ObjectId, TypeId), u64>,
     shapes: FxHashMap<Place, Option<AccessShape>>,
+    /// Accesses to blocks of the heap whose type is decided at the end, by its number.
+    waiting: Vec<(u32, CountedAccess)>,
     /// Samples without a type, by event.
     pub(crate) untyped: BTreeMap<usize, Sum>,
     /// Places, and objects, that may be kept yet.
@@ -39,6 +45,8 @@ pub(crate) struct TypeUses {
     objects: usize,
     /// Samples whose type, or place in it, there was no room for.
     pub(crate) left_out: u64,
+    /// Samples that were not asked for what their block holds.
+    not_waited: u64,
 }
 
 /// What makes definitions one.
@@ -64,6 +72,24 @@ pub(crate) struct TypeUse {
     pub(crate) variables: FxHashMap<Atom, u64>,
     /// Which places are accessed together, of a structure.
     pub(crate) visits: ObjectVisits,
+}
+
+/// What of a sample is counted, whatever its type.
+#[derive(Clone, Copy, Debug)]
+struct CountedAccess {
+    /// The number that rows of its event are counted under.
+    event: usize,
+    one: Sum,
+    shape: Option<AccessShape>,
+    operation: Option<Operation>,
+    pid: Pid,
+    tid: Tid,
+    has_thread: bool,
+    address: Option<u64>,
+    /// What it lies in.
+    variable: Option<Atom>,
+    /// Cycles.
+    latency: Option<u64>,
 }
 
 /// Where in a type an access is.
@@ -97,10 +123,12 @@ impl Default for TypeUses {
             by_definition: FxHashMap::default(),
             fingerprints: FxHashMap::default(),
             shapes: FxHashMap::default(),
+            waiting: Vec::new(),
             untyped: BTreeMap::new(),
             places: MOST_PLACES,
             objects: MOST_OBJECTS,
             left_out: 0,
+            not_waited: 0,
         }
     }
 }
@@ -114,21 +142,63 @@ impl TypeUses {
         one: Sum,
         lookup: &mut Lookup,
     ) {
-        let typed = sample.typed_access(lookup).ok();
-        let Some((number, typed)) = typed.and_then(|it| Some((self.number(&it, lookup)?, it)))
-        else {
+        let access = sample.block_access(lookup);
+        if let BlockAccess::Left(Err(_)) = access {
             self.untyped.entry(event).or_default().join(one);
             return;
-        };
+        }
         let shape = match sample.place(lookup) {
             Ok(site) => self.shape(site, sample.held.at(), lookup),
             Err(_) => None,
         };
         let data = sample.data(lookup).ok();
-        let variable = data.map(|place| lookup.variable(place));
+        let operation = sample.words.data_src.map(|source| source.operation());
+        let counted = CountedAccess {
+            event,
+            one,
+            shape,
+            operation,
+            pid: sample.held.pid(),
+            tid: sample.held.tid(),
+            has_thread: sample.thread().is_some(),
+            address: sample.address().ok(),
+            variable: data.map(|place| lookup.variable(place)),
+            latency: sample.latency,
+        };
+        match access {
+            BlockAccess::Known(typed) | BlockAccess::Left(Ok(typed)) => {
+                self.add(Some(&typed), &counted, lookup);
+            }
+            BlockAccess::Waiting(number) if self.waiting.len() < MOST_WAITING => {
+                self.waiting.push((number, counted));
+            }
+            BlockAccess::Waiting(number) => {
+                self.not_waited += 1;
+                let typed = lookup.decided_access(number).cloned();
+                self.add(typed.as_ref(), &counted, lookup);
+            }
+            BlockAccess::Left(Err(_)) => {}
+        }
+    }
+
+    /// Adds the accesses that waited for what their block of the heap holds. They belong to
+    /// visits among themselves alone.
+    pub(crate) fn add_waiting(&mut self, lookup: &mut Lookup) {
+        for (number, counted) in std::mem::take(&mut self.waiting) {
+            let typed = lookup.decided_access(number).cloned();
+            self.add(typed.as_ref(), &counted, lookup);
+        }
+    }
+
+    fn add(&mut self, typed: Option<&TypedAccess>, counted: &CountedAccess, lookup: &mut Lookup) {
+        let number = typed.and_then(|typed| Some((self.number(typed, lookup)?, typed)));
+        let Some((number, typed)) = number else {
+            self.untyped.entry(counted.event).or_default().join(counted.one);
+            return;
+        };
         let Some(of) = self.types.get_mut(number) else { return };
         let bytes = match typed.bytes {
-            0 => shape.map_or(0, |shape| shape.width),
+            0 => counted.shape.map_or(0, |shape| shape.width),
             bytes => bytes,
         };
         let at = typed.found.place.offset.map(|offset| PlaceInType { offset, bytes });
@@ -144,16 +214,15 @@ impl TypeUses {
             }
             None => &mut of.unplaced,
         };
-        place.add(event, sample, one, shape);
+        place.add(counted);
         if let Some(at) = at
             && matches!(of.program.types.get(of.of).kind, TypeKind::Composite(_))
         {
-            let held = sample.held;
-            let start = sample.address().ok().map(|address| address.wrapping_sub(at.offset));
-            let access = ObjectAccess { at, start, pid: held.pid(), tid: held.tid() };
+            let start = counted.address.map(|address| address.wrapping_sub(at.offset));
+            let access = ObjectAccess { at, start, pid: counted.pid, tid: counted.tid };
             of.visits.add(access, &mut self.objects);
         }
-        if let Some(variable) = variable {
+        if let Some(variable) = counted.variable {
             *of.variables.entry(variable).or_default() += 1;
         }
     }
@@ -205,35 +274,36 @@ impl TypeUses {
     }
 
     /// What a reader must know of what there was no room for.
-    pub(crate) fn note(&self) -> Option<String> {
-        (self.left_out > 0).then(|| {
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let left_out = (self.left_out > 0).then(|| {
             format!(
                 "{} samples are of types, or places in them, that there was no room for: of \
                  {MOST_TYPES} types {MOST_PLACES} places are kept",
                 self.left_out
             )
-        })
+        });
+        let not_waited = (self.not_waited > 0).then(|| {
+            format!(
+                "{} samples were not asked for what their block of the heap holds: {MOST_WAITING} \
+                 may wait for that",
+                self.not_waited
+            )
+        });
+        left_out.into_iter().chain(not_waited)
     }
 }
 
 impl PlaceAccesses {
-    fn add(
-        &mut self,
-        event: usize,
-        sample: &CountedSample<'_>,
-        one: Sum,
-        shape: Option<AccessShape>,
-    ) {
-        self.by_event.entry(event).or_default().join(one);
-        let (reads, writes) = match (shape, sample.words.data_src) {
+    fn add(&mut self, access: &CountedAccess) {
+        self.by_event.entry(access.event).or_default().join(access.one);
+        let (reads, writes) = match (access.shape, access.operation) {
             (Some(shape), _) if shape.reads || shape.writes => (shape.reads, shape.writes),
-            (_, Some(source)) => (
-                source.operation().contains(Operation::LOAD),
-                source.operation().contains(Operation::STORE),
-            ),
+            (_, Some(operation)) => {
+                (operation.contains(Operation::LOAD), operation.contains(Operation::STORE))
+            }
             (_, None) => (false, false),
         };
-        let thread = sample.thread();
+        let thread = access.has_thread.then_some(access.tid);
         if reads {
             self.reads += 1;
             self.readers.extend(thread);
@@ -242,7 +312,7 @@ impl PlaceAccesses {
             self.writes += 1;
             self.writers.extend(thread);
         }
-        if let Some(cycles) = sample.latency {
+        if let Some(cycles) = access.latency {
             self.cycles = self.cycles.saturating_add(cycles);
             self.timed += 1;
         }

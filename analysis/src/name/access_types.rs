@@ -44,6 +44,13 @@ pub(crate) struct TypedAtoms {
     pub(crate) member: Atom,
 }
 
+impl TypedAtoms {
+    /// Whether it is a type, or may become one when all samples are counted.
+    pub(crate) fn is_known_or_waits(self) -> bool {
+        self.of.as_name().is_ok() || self.of.as_undecided().is_some()
+    }
+}
+
 /// An atom that stands for both.
 impl From<Atom> for TypedAtoms {
     fn from(atom: Atom) -> TypedAtoms {

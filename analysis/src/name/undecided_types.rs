@@ -48,6 +48,21 @@ struct WaitingType {
     access: UndecidedAccess,
     samples: u64,
     decided: TypedAtoms,
+    /// What the code tells.
+    by_code: Option<TypedAccess>,
+    /// What its block tells.
+    by_block: Option<TypedAccess>,
+}
+
+/// What is known of an access to a heap block when it is counted.
+#[derive(Clone, Debug)]
+pub(crate) enum BlockAccess {
+    /// Its code tells all.
+    Known(TypedAccess),
+    /// It waits until all samples are counted, under a number.
+    Waiting(u32),
+    /// There is no room to wait: what its code tells, or why that tells nothing.
+    Left(Result<TypedAccess, TypedAtoms>),
 }
 
 impl Lookup {
@@ -58,21 +73,39 @@ impl Lookup {
         found: Result<TypedAccess, TypedAtoms>,
         place: BlockPlace,
     ) -> TypedAtoms {
-        let typed = match found {
-            Err(otherwise) => {
-                return self.undecided(UndecidedAccess { place, bytes: 0, known: None, otherwise });
-            }
-            Ok(typed) => typed,
-        };
-        self.undecided.take_vote(&typed, place);
-        let otherwise = self.typed_atoms(&typed);
-        let TypedAccess { object, found, bytes, program } = typed;
-        if found.by != TypedBy::Code || found.place.offset.is_some() {
-            return otherwise;
+        match self.access_in_block(found, place) {
+            BlockAccess::Known(typed) | BlockAccess::Left(Ok(typed)) => self.typed_atoms(&typed),
+            BlockAccess::Waiting(number) => Atom::undecided(number).into(),
+            BlockAccess::Left(Err(lack)) => lack,
         }
-        let is_bytes = found.place.is_bytes(&program.types);
-        let known = (!is_bytes).then_some(KnownType { object, of: found.place.of });
-        self.undecided(UndecidedAccess { place, bytes, known, otherwise })
+    }
+
+    /// The same, not in words.
+    pub(crate) fn access_in_block(
+        &mut self,
+        found: Result<TypedAccess, TypedAtoms>,
+        place: BlockPlace,
+    ) -> BlockAccess {
+        let access = match &found {
+            Err(otherwise) => {
+                UndecidedAccess { place, bytes: 0, known: None, otherwise: *otherwise }
+            }
+            Ok(typed) => {
+                self.undecided.take_vote(typed, place);
+                let TypedAccess { object, found, bytes, ref program } = *typed;
+                if found.by != TypedBy::Code || found.place.offset.is_some() {
+                    return BlockAccess::Known(typed.clone());
+                }
+                let is_bytes = found.place.is_bytes(&program.types);
+                let known = (!is_bytes).then_some(KnownType { object, of: found.place.of });
+                let otherwise = self.typed_atoms(typed);
+                UndecidedAccess { place, bytes, known, otherwise }
+            }
+        };
+        match self.undecided.wait(access, found.as_ref().ok()) {
+            Some(number) => BlockAccess::Waiting(number),
+            None => BlockAccess::Left(found),
+        }
     }
 
     /// Lets an access to a heap block tell what such blocks hold, if its code says.
@@ -80,27 +113,6 @@ impl Lookup {
         if let Ok(typed) = self.types.objects.of(access, &mut self.symbolizer) {
             self.undecided.take_vote(&typed, place);
         }
-    }
-
-    fn undecided(&mut self, access: UndecidedAccess) -> TypedAtoms {
-        let UndecidedTypes { numbers, waiting, left_out, .. } = &mut self.undecided;
-        let number = match numbers.get(&access) {
-            Some(number) => *number,
-            None if waiting.len() < MOST_UNDECIDED => {
-                let number = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
-                numbers.insert(access, number);
-                waiting.push(WaitingType { access, samples: 0, decided: access.otherwise });
-                number
-            }
-            None => {
-                *left_out = left_out.saturating_add(1);
-                return access.otherwise;
-            }
-        };
-        if let Some(waiting) = usize::try_from(number).ok().and_then(|at| waiting.get_mut(at)) {
-            waiting.samples = waiting.samples.saturating_add(1);
-        }
-        Atom::undecided(number).into()
     }
 
     /// Decides by what was counted so far of all that wait.
@@ -122,9 +134,9 @@ impl Lookup {
             let (votes, origin) = (&self.undecided.votes, access.place.origin);
             let block = of_blocks.entry(origin).or_insert_with(|| votes.decide(origin));
             let typed = block.as_ref().and_then(|block| access.typed(block));
-            let decided = typed.map_or(access.otherwise, |typed| self.typed_atoms(&typed));
+            let decided = typed.as_ref().map_or(access.otherwise, |it| self.typed_atoms(it));
             if let Some(waiting) = self.undecided.waiting.get_mut(number) {
-                waiting.decided = decided;
+                (waiting.decided, waiting.by_block) = (decided, typed);
             }
         }
     }
@@ -132,7 +144,7 @@ impl Lookup {
     /// Samples whose code told no type and whose block does, by why it told none.
     pub(crate) fn told_by_blocks(&self) -> BTreeMap<&'static str, u64> {
         let mut told: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for WaitingType { access, samples, decided } in &self.undecided.waiting {
+        for WaitingType { access, samples, decided, .. } in &self.undecided.waiting {
             if *decided != access.otherwise
                 && let Err(Lack::Name(reason)) = access.otherwise.of.as_name()
             {
@@ -147,6 +159,14 @@ impl Lookup {
     pub(crate) fn decided_type(&self, atom: Atom) -> Option<TypedAtoms> {
         let at = usize::try_from(atom.as_undecided()?).ok()?;
         self.undecided.waiting.get(at).map(|waiting| waiting.decided)
+    }
+
+    /// What was decided of an access by its number, not in words; None: nothing, and its
+    /// code tells nothing.
+    pub(crate) fn decided_access(&self, number: u32) -> Option<&TypedAccess> {
+        let at = usize::try_from(number).ok()?;
+        let waiting = self.undecided.waiting.get(at)?;
+        waiting.by_block.as_ref().or(waiting.by_code.as_ref())
     }
 }
 
@@ -166,6 +186,29 @@ impl UndecidedAccess {
 }
 
 impl UndecidedTypes {
+    /// The number of an access that waits; None: there is no room for it.
+    fn wait(&mut self, access: UndecidedAccess, by_code: Option<&TypedAccess>) -> Option<u32> {
+        let UndecidedTypes { numbers, waiting, left_out, .. } = self;
+        let number = match numbers.get(&access) {
+            Some(number) => *number,
+            None if waiting.len() < MOST_UNDECIDED => {
+                let number = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
+                numbers.insert(access, number);
+                let (decided, by_code) = (access.otherwise, by_code.cloned());
+                waiting.push(WaitingType { access, samples: 0, decided, by_code, by_block: None });
+                number
+            }
+            None => {
+                *left_out = left_out.saturating_add(1);
+                return None;
+            }
+        };
+        if let Some(waiting) = usize::try_from(number).ok().and_then(|at| waiting.get_mut(at)) {
+            waiting.samples = waiting.samples.saturating_add(1);
+        }
+        Some(number)
+    }
+
     fn take_vote(&mut self, typed: &TypedAccess, at: BlockPlace) {
         let TypedAccess { object, found, ref program, .. } = *typed;
         if let (TypedBy::Code, Some(offset)) = (found.by, found.place.offset) {

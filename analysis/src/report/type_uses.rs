@@ -117,7 +117,7 @@ pub(crate) fn type_report(
         ),
     });
     let events: Arc<[EventShares]> = of_event.collect();
-    let notes = uses.note().into_iter().collect();
+    let notes = uses.notes().collect();
     let untyped = counts(&uses.untyped, &events);
     let mut types: Vec<SampledType> =
         uses.types.into_iter().map(|of| SampledType::new(of, &events, lookup)).collect();
