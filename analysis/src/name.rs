@@ -3,6 +3,7 @@
 pub(crate) mod access_types;
 pub(crate) mod allocation_site;
 pub(crate) mod atom;
+pub(crate) mod block_lives;
 pub(crate) mod build_keys;
 pub(crate) mod call_chains;
 pub(crate) mod cell;

@@ -1,5 +1,5 @@
 //! Rows by what is known only when all is counted: source lines, and types of
-//! heap blocks.
+//! heap blocks, and their ends.
 //!
 //! While samples are counted, a row of source lines or inlined calls is one of
 //! places. When all places are known, debug info is asked for them together,
@@ -22,7 +22,7 @@ pub(crate) fn with_late_names(
     lookup: &mut Lookup,
     chance: &mut Chance,
 ) -> Result<CountedRows, Error> {
-    if !columns.iter().any(|column| column.key.is_of_lines() || column.key.is_of_types()) {
+    if !columns.iter().any(|column| column.key.is_named_late()) {
         return Ok(rows);
     }
     let of_lines = |(column, atom): (&KeyColumn, &Atom)| {
@@ -36,6 +36,10 @@ pub(crate) fn with_late_names(
         for (column, atom) in columns.iter().zip(atoms) {
             if let Some(typed) = lookup.decided_type(*atom) {
                 *atom = if column.key == Key::Type { typed.of } else { typed.member };
+                continue;
+            }
+            if column.key == Key::Block {
+                *atom = lookup.named_block(*atom);
                 continue;
             }
             let place = of_lines((column, atom));

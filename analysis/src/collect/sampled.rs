@@ -319,7 +319,11 @@ impl CountedSample<'_> {
                 Err(lack) => Atom::lack(lack),
             },
             Key::Block => match self.block(lookup) {
-                Ok(block) => Atom::number(u64::from(lookup.block_name(&block))),
+                // Until its end is known: with_late_names().
+                Ok(block) => {
+                    let life = lookup.heap.lives.asked(self.held.pid(), &block);
+                    Atom::number(u64::from(life))
+                }
                 Err(lack) => Atom::lack(lack),
             },
             Key::Type => self.typed(lookup).of,

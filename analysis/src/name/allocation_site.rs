@@ -1,7 +1,6 @@
 //! Where a program asked for memory: the innermost of its own calls.
 
-use crate::name::atom::Lack;
-use crate::name::heap_blocks::HeapBlock;
+use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::Lookup;
 use record::AllocatorCall;
 use symbolizer::{Frame, Frames, Place};
@@ -50,6 +49,13 @@ pub(crate) fn own_source(frames: &Frames) -> Option<String> {
 }
 
 impl Lookup {
+    /// The number of a block's life as that of the block in words.
+    pub(crate) fn named_block(&mut self, life: Atom) -> Atom {
+        let begin = self.heap.begin.unwrap_or_default();
+        let text = life.as_name().ok().and_then(|life| self.heap.lives.text(life, begin));
+        text.map_or(life, |text| Atom::number(u64::from(self.names.number(&text))))
+    }
+
     /// Where the program asked for the block that the sample at hand tells of, whose chain was
     /// just asked for: the first of its callers that is no library's of its language; where
     /// there is none, the first that is no allocator's.
@@ -72,12 +78,6 @@ impl Lookup {
         }
         let why = "no caller of the allocation is known";
         first.ok_or_else(|| Lack::Name(self.reason(why, "[no-caller]", None)))
-    }
-
-    /// What a block is called: `64 bytes at 0x5581a2c0 (#17)`.
-    pub(crate) fn block_name(&mut self, block: &HeapBlock) -> u32 {
-        let HeapBlock { start, size, number, .. } = *block;
-        self.names.number(&format!("{size} bytes at {start:#x} (#{number})"))
     }
 }
 

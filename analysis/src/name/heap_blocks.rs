@@ -1,6 +1,7 @@
 //! Blocks of the heap as they live, in the order of samples.
 
 use crate::name::atom::Lack;
+use crate::name::block_lives::BlockLives;
 use crate::typed::block_votes::{BlockOrigin, BlockPlace};
 use record::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
@@ -29,7 +30,19 @@ pub(crate) struct HeapBlocks {
     /// What happened to processes and is not taken in yet, in order of time.
     waiting: VecDeque<ProcessChange>,
     /// The block that the sample at hand gives back.
-    leaving: Option<(Pid, u64)>,
+    leaving: Option<LeavingBlock>,
+    /// Of blocks that were asked about.
+    pub(crate) lives: BlockLives,
+    /// When the first sample was taken.
+    pub(crate) begin: Option<Time>,
+}
+
+/// A block that is given back.
+#[derive(Clone, Copy, Debug)]
+struct LeavingBlock {
+    pid: Pid,
+    address: u64,
+    time: Time,
 }
 
 /// A block that lives.
@@ -43,7 +56,8 @@ pub(crate) struct HeapBlock {
     pub(crate) number: u64,
     /// Who asked for it.
     pub(crate) asker: BlockAsker,
-    born: Time,
+    /// When it was allocated.
+    pub(crate) born: Time,
 }
 
 /// Who asked for a block.
@@ -103,14 +117,16 @@ impl HeapBlocks {
 
     /// Goes on to the time of a sample.
     pub(crate) fn go_on(&mut self, time: Time) {
-        if let Some((pid, address)) = self.leaving.take() {
-            self.remove(pid, address);
+        self.begin.get_or_insert(time);
+        if let Some(leaving) = self.leaving.take() {
+            self.remove(leaving);
         }
         while self.waiting.front().is_some_and(|change| change.time <= time)
             && let Some(change) = self.waiting.pop_front()
         {
-            let gone = self.processes.remove(&change.pid).map_or(0, |blocks| blocks.len());
-            self.live -= gone;
+            let gone = self.processes.remove(&change.pid).unwrap_or_default();
+            self.live -= gone.len();
+            gone.values().for_each(|block| self.lives.ended(change.pid, block, change.time));
             if let ProcessStep::Forked(parent) = change.what
                 && let Some(blocks) = self.processes.get(&parent)
                 && self.live + blocks.len() <= MOST_BLOCKS
@@ -129,7 +145,7 @@ impl HeapBlocks {
         if old != 0 && old != address {
             let is_old = |block: &HeapBlock| block.born <= Time(began);
             if self.processes.get(&pid).and_then(|it| it.get(&old)).is_some_and(is_old) {
-                self.remove(pid, old);
+                self.remove(LeavingBlock { pid, address: old, time });
             }
         }
         self.made += 1;
@@ -141,7 +157,9 @@ impl HeapBlocks {
         let overlapped = before.filter(|(_, it)| it.end() > address).map(|(start, _)| *start);
         let within: Vec<u64> = blocks.range(address..end).map(|(start, _)| *start).collect();
         for start in overlapped.into_iter().chain(within) {
-            blocks.remove(&start);
+            if let Some(block) = blocks.remove(&start) {
+                self.lives.ended(pid, &block, time);
+            }
             self.live -= 1;
         }
         if self.live >= MOST_BLOCKS {
@@ -154,12 +172,14 @@ impl HeapBlocks {
 
     /// A block is given back: it is there for the sample that tells of it.
     pub(crate) fn released(&mut self, told: ToldChange) {
-        self.leaving = Some((told.pid, told.address));
+        let ToldChange { pid, address, time, .. } = told;
+        self.leaving = Some(LeavingBlock { pid, address, time });
     }
 
-    fn remove(&mut self, pid: Pid, address: u64) {
+    fn remove(&mut self, LeavingBlock { pid, address, time }: LeavingBlock) {
         let blocks = self.processes.get_mut(&pid);
-        if blocks.and_then(|blocks| blocks.remove(&address)).is_some() {
+        if let Some(block) = blocks.and_then(|blocks| blocks.remove(&address)) {
+            self.lives.ended(pid, &block, time);
             self.live -= 1;
         }
     }

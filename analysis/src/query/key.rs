@@ -163,6 +163,11 @@ impl Key {
     pub(crate) fn is_of_types(&self) -> bool {
         matches!(self, Key::Type | Key::Member)
     }
+    /// Whether it is in words once all is counted.
+    pub(crate) fn is_named_late(&self) -> bool {
+        self.is_of_lines() || self.is_of_types() || *self == Key::Block
+    }
+
 
     /// Whether it needs the blocks of the heap.
     pub(crate) fn is_of_heap(&self) -> bool {

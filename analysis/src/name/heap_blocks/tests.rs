@@ -87,3 +87,26 @@ fn a_child_begins_with_its_parents_blocks_and_exec_with_none() {
     heap.go_on(Time(8));
     assert_eq!(heap.live, 0);
 }
+
+#[test]
+fn lives_of_blocks_that_were_asked_about_are_told() {
+    let mut heap = HeapBlocks::default();
+    let asked = |heap: &mut HeapBlocks, address| {
+        let block = *heap.find(PID, address).unwrap();
+        heap.lives.asked(PID, &block)
+    };
+    allocate(&mut heap, 1_000_000, 0x1000, 16);
+    let first = asked(&mut heap, 0x1000);
+    allocate(&mut heap, 3_000_000, 0x2000, 8);
+    let grown = asked(&mut heap, 0x2000);
+    heap.go_on(Time(5_500_000));
+    heap.released(told(5_500_000, 0x1000, 0, 0, 0));
+    heap.go_on(Time(7_000_000));
+    heap.allocated(told(7_000_000, 0x3000, 32, 0x2000, 6_000_000), NOBODY);
+    let last = asked(&mut heap, 0x3000);
+    assert_eq!(asked(&mut heap, 0x3001), last, "each once");
+    let text = |life| heap.lives.text(life, heap.begin.unwrap()).unwrap();
+    assert_eq!(text(first), "16 bytes at 0x1000 (#1, 0.000000 to 0.004500 s)");
+    assert_eq!(text(grown), "8 bytes at 0x2000 (#2, 0.002000 to 0.006000 s)");
+    assert_eq!(text(last), "32 bytes at 0x3000 (#3, from 0.006000 s on)");
+}

@@ -1,0 +1,55 @@
+//! How long blocks of the heap lived that somebody asked about.
+
+use super::heap_blocks::HeapBlock;
+use record::{Pid, Time};
+use rustc_hash::FxHashMap;
+
+/// Blocks that were asked about, in the order in which that happened first.
+#[derive(Debug, Default)]
+pub(crate) struct BlockLives {
+    lives: Vec<BlockLife>,
+    /// By process and number of the block.
+    numbers: FxHashMap<(Pid, u64), u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BlockLife {
+    block: HeapBlock,
+    died: Option<Time>,
+}
+
+impl BlockLives {
+    /// The number by which the life of a block is told later.
+    pub(crate) fn asked(&mut self, pid: Pid, block: &HeapBlock) -> u32 {
+        let lives = &mut self.lives;
+        *self.numbers.entry((pid, block.number)).or_insert_with(|| {
+            lives.push(BlockLife { block: *block, died: None });
+            u32::try_from(lives.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// A block is given back, or its process ends.
+    pub(crate) fn ended(&mut self, pid: Pid, block: &HeapBlock, time: Time) {
+        let number = self.numbers.get(&(pid, block.number));
+        let at = number.and_then(|number| usize::try_from(*number).ok());
+        if let Some(life) = at.and_then(|at| self.lives.get_mut(at)) {
+            life.died = life.died.or(Some(time));
+        }
+    }
+
+    /// A block in words: `64 bytes at 0x5581a2c0 (#17, 0.001200 to 0.300000 s)`, with seconds
+    /// from the recording's first sample on.
+    pub(crate) fn text(&self, number: u32, begin: Time) -> Option<String> {
+        let BlockLife { block, died } = self.lives.get(usize::try_from(number).ok()?)?;
+        let HeapBlock { start, size, number, born, .. } = *block;
+        let since = |time: Time| {
+            let micros = time.0.saturating_sub(begin.0) / 1000;
+            format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+        };
+        let life = match died {
+            Some(died) => format!("{} to {} s", since(born), since(*died)),
+            None => format!("from {} s on", since(born)),
+        };
+        Some(format!("{size} bytes at {start:#x} (#{number}, {life})"))
+    }
+}
