@@ -122,6 +122,16 @@ impl Query {
 
     /// Whether samples must be read with their callers.
     pub(crate) fn needs_callers(&self) -> bool {
+        self.needs_stacks() || self.looks_at_callers()
+    }
+
+    /// Whether frames of stacks are told apart.
+    pub(crate) fn needs_stacks(&self) -> bool {
+        let of_objects = self.causes.is_some() || self.shared_lines.is_some();
+        of_objects || self.keys.contains(&Key::Holder)
+    }
+
+    fn looks_at_callers(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Frame(_));
         self.samples
             || !self.frames.is_none()

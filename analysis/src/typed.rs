@@ -13,6 +13,7 @@ pub(crate) mod access_type;
 pub(crate) mod block_votes;
 pub(crate) mod flow_state;
 pub(crate) mod flow_value;
+pub(crate) mod frame_registers;
 pub(crate) mod known_variables;
 pub(crate) mod live_variables;
 pub(crate) mod member_name;

@@ -50,6 +50,7 @@ mod export;
 mod file_form;
 /// Programs that attack who emulates them.
 mod heap;
+mod holders;
 mod hostile;
 /// A recording as one page.
 mod html;

@@ -2,9 +2,9 @@
 //! and place in objects. How much is kept does not grow with the samples.
 
 use crate::causes::cache_shape::CacheShape;
-use crate::collect::data_holder::DataHolder;
 use crate::collect::map_cells::{CellPlace, MapAxis, MapCells};
 use crate::collect::sampled::CountedSample;
+use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
 use record::Pid;
 use rustc_hash::FxHashMap;
@@ -61,7 +61,12 @@ impl AccessMaps {
     }
 
     /// Counts a sample of an event.
-    pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, lookup: &mut Lookup) {
+    pub(crate) fn count(
+        &mut self,
+        event: usize,
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+    ) {
         let shape = self.shapes.get(&event).copied();
         let maps = self.events.entry(event).or_insert_with(|| EventMaps::new(shape));
         let Ok(address) = sample.address() else {
@@ -69,8 +74,8 @@ impl AccessMaps {
             return;
         };
         let has_data = sample.data(lookup).is_ok();
-        let band = has_data
-            .then(|| BandKey { pid: sample.held.pid(), holder: DataHolder::of(sample, lookup) });
+        let band =
+            has_data.then(|| BandKey { pid: sample.held.pid(), holder: sample.holder(lookup) });
         maps.add(sample.held.time.0, address, band);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::hindrance::Hindrance;
+use crate::code::register_number::register_number;
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::access_maps::AccessMaps;
 use crate::collect::event::{Event, HeapEvent};
@@ -21,6 +22,7 @@ use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::{CauseQuery, Query, key::Key};
 use crate::sieve::{Sieve, SieveVerdict};
+use iced_x86::Register;
 use record::Misc;
 use record::registers::{name, number};
 use record::stream::{EventDescription, StreamDecoder, note};
@@ -93,6 +95,7 @@ impl Counters {
             if let Some(spots) = &mut self.spots {
                 spots.arch = arch;
             }
+            (lookup.stacks.is_wanted, lookup.stacks.arch) = (query.needs_stacks(), arch);
         }
         self.sieve.learn(decoder)?;
         let callers = query.needs_callers();
@@ -103,6 +106,10 @@ impl Counters {
         let of_operands = |key: &Key| *key == Key::AddrBefore || key.is_of_types();
         if of_registers || query.keys.iter().any(of_operands) {
             wanted.registers = u64::MAX;
+        }
+        if query.needs_stacks() {
+            let pointers = [Register::RSP, Register::RBP].into_iter().filter_map(register_number);
+            pointers.for_each(|number| wanted.registers |= 1 << number);
         }
         for bit in self.rows.columns.iter().filter_map(|column| column.register) {
             wanted.registers |= 1u64.checked_shl(bit).unwrap_or(0);
@@ -223,12 +230,16 @@ impl Counters {
             place: None,
             chain: None,
             typed: None,
+            point: None,
         };
         if let Some(heap) = event.heap {
             sample.change_heap(heap, lookup);
             if !event.selected {
                 return Ok(());
             }
+        }
+        if lookup.stacks.is_wanted {
+            sample.learn_thread(lookup);
         }
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
@@ -264,7 +275,7 @@ impl Counters {
             singles.count(leader, &mut sample, one, lookup);
         }
         if let Some(maps) = &mut self.maps {
-            maps.count(leader, &sample, lookup);
+            maps.count(leader, &mut sample, lookup);
         }
         if let Some(plots) = &mut self.plots {
             plots.count(leader, &sample, one);

@@ -11,6 +11,7 @@ use crate::name::chain_parts::SampledChain;
 use crate::name::heap_blocks::{BlockAsker, HeapBlock, ToldChange};
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::name::regions::RegionPath;
+use crate::name::stacks::ThreadPoint;
 use crate::name::undecided_types::BlockAccess;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
@@ -46,6 +47,8 @@ pub(crate) struct CountedSample<'s> {
     pub(crate) chain: Option<SampledChain>,
     /// Type and member of what it accesses, once they were asked for.
     pub(crate) typed: Option<TypedAtoms>,
+    /// Where its thread is on its stack, or that nothing tells, once that was asked for.
+    pub(crate) point: Option<Option<ThreadPoint>>,
 }
 
 impl CountedSample<'_> {
@@ -326,6 +329,10 @@ impl CountedSample<'_> {
                 }
                 Err(lack) => Atom::lack(lack),
             },
+            Key::Holder => {
+                let holder = self.holder(lookup);
+                holder.atom(lookup)
+            }
             Key::Type => self.typed(lookup).of,
             Key::Member => self.typed(lookup).member,
             Key::Access(aspect) => match self.words.data_src {

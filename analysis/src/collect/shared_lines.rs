@@ -3,9 +3,9 @@
 use crate::causes::line_sharing::{ByteMask, ThreadUse, bytes};
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::access_totals::AccessTotals;
-use crate::collect::data_holder::DataHolder;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
 use record::data_src::{Operation, Snoop};
 use record::{DataSrc, Pid, Tid, Time};
@@ -112,7 +112,7 @@ impl SharedLines {
         }
         let bytes = bytes(address - key.address, shape.map_or(1, |it| it.width), self.line);
         let use_of = Use::new(bytes, shape, source);
-        let holder = DataHolder::of(sample, lookup);
+        let holder = sample.holder(lookup);
         let line = self.lines.entry(key).or_default();
         let is_kept = line.by_thread(held.tid(), held.time, use_of);
         let of_site = line.of_site(site, holder);

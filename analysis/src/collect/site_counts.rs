@@ -83,6 +83,7 @@ impl Counters {
             place: Some(place),
             chain: None,
             typed: None,
+            point: None,
         };
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(site.count);

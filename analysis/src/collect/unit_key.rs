@@ -1,9 +1,9 @@
 //! What accesses are told apart by: an instruction and an object.
 
-use crate::collect::data_holder::DataHolder;
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Lack;
+use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
 use symbolizer::{Place, SampledAddress};
 
@@ -27,7 +27,7 @@ impl UnitKey {
     ) -> Result<UnitKey, Lack> {
         let site = sample.place(lookup)?;
         sample.address()?;
-        Ok(UnitKey { event, site, holder: DataHolder::of(sample, lookup) })
+        Ok(UnitKey { event, site, holder: sample.holder(lookup) })
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct CallChains {
     registers: Vec<u8>,
     own: Vec<u32>,
     pub(crate) places: Vec<Place>,
+    /// Of these, addresses at run time.
+    addresses: Vec<u64>,
     /// What the kernel told of callers later.
     pub(crate) sent: DeferredChains,
     words: Vec<u64>,
@@ -53,8 +55,7 @@ pub(crate) struct Callers<'w> {
 impl Lookup {
     /// The number of a sample's chain; or that it has none.
     pub(crate) fn whole_chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
-        self.chains.own.clear();
-        self.chains.places.clear();
+        self.chains.forget();
         let mut words = std::mem::take(&mut self.chains.words);
         words.clear();
         let recorded = of.words.recorded.iter().copied();
@@ -144,6 +145,7 @@ impl Lookup {
         };
         self.chains.own.push(frame);
         self.chains.places.push(place);
+        self.chains.addresses.push(at.address);
     }
 
     #[cold]
@@ -220,6 +222,24 @@ impl Lookup {
 }
 
 impl CallChains {
+    /// The sample at hand has no chain.
+    pub(crate) fn forget(&mut self) {
+        self.own.clear();
+        self.places.clear();
+        self.addresses.clear();
+    }
+
+    /// A caller in the chain that was asked for last: where it waits in a call, at run time
+    /// and in its object. `at`: the sampled instruction.
+    pub(crate) fn caller_at(
+        &self,
+        at: SampledAddress,
+        level: usize,
+    ) -> Option<(SampledAddress, Place)> {
+        let (address, place) = (*self.addresses.get(level)?, *self.places.get(level)?);
+        Some((SampledAddress { address, ..at }, place))
+    }
+
     /// Whether the rest of a chain may still be sent.
     pub(crate) fn waits(&self, tid: Tid, words: &ChainWords<'_>) -> bool {
         let key = DeferredKey::of(tid, words.recorded.iter().copied());

@@ -11,6 +11,7 @@ use crate::name::comms::Comms;
 use crate::name::heap_blocks::HeapBlocks;
 use crate::name::names::NumberedNames;
 use crate::name::regions::{RegionPath, Regions};
+use crate::name::stacks::Stacks;
 use crate::name::undecided_types::UndecidedTypes;
 use crate::query::glob::Glob;
 use crate::query::site::SiteName;
@@ -32,6 +33,7 @@ pub(crate) struct Lookup {
     pub(crate) heap: HeapBlocks,
     pub(crate) types: AccessTypes,
     pub(crate) undecided: UndecidedTypes,
+    pub(crate) stacks: Stacks,
     pub(crate) names: NumberedNames,
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
@@ -118,6 +120,7 @@ impl Lookup {
             heap: HeapBlocks::default(),
             types: AccessTypes::default(),
             undecided: UndecidedTypes::default(),
+            stacks: Stacks::default(),
             names: NumberedNames::default(),
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),

@@ -213,6 +213,7 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             | Key::Alloc
             | Key::AllocLine
             | Key::Block
+            | Key::Holder
             | Key::Type
             | Key::Member
             | Key::Access(_) => columns.add(&key.to_string(), Align::Left),

@@ -66,6 +66,9 @@ pub enum Key {
     AllocLine,
     /// The block itself: its bytes, its address, its number.
     Block,
+    /// What holds the data address: a block of the heap by where the program asked for it, a
+    /// variable of a routine's frame, a thread's stack, a static variable, else what is mapped.
+    Holder,
     /// The type of what is accessed.
     Type,
     /// The member of that which is accessed.
@@ -107,7 +110,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 34] = [
+const WORDS: [(&str, Key); 35] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -133,6 +136,7 @@ const WORDS: [(&str, Key); 34] = [
     ("alloc", Key::Alloc),
     ("alloc-line", Key::AllocLine),
     ("block", Key::Block),
+    ("holder", Key::Holder),
     ("type", Key::Type),
     ("member", Key::Member),
     ("level", Key::Access(Aspect::Level)),
@@ -159,19 +163,19 @@ impl Key {
         matches!(self, Key::Inlined | Key::Srcline | Key::RoutineLine | Key::AllocLine)
     }
 
-    /// Whether it needs the types of what is accessed.
-    pub(crate) fn is_of_types(&self) -> bool {
-        matches!(self, Key::Type | Key::Member)
-    }
     /// Whether it is in words once all is counted.
     pub(crate) fn is_named_late(&self) -> bool {
         self.is_of_lines() || self.is_of_types() || *self == Key::Block
     }
 
+    /// Whether it needs the types of what is accessed.
+    pub(crate) fn is_of_types(&self) -> bool {
+        matches!(self, Key::Type | Key::Member)
+    }
 
     /// Whether it needs the blocks of the heap.
     pub(crate) fn is_of_heap(&self) -> bool {
-        matches!(self, Key::Alloc | Key::AllocLine | Key::Block)
+        matches!(self, Key::Alloc | Key::AllocLine | Key::Block | Key::Holder)
     }
 
     /// Whether it needs the callers of a sample.
@@ -272,7 +276,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack, object, \
-             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, alloc, alloc-line, block, type, member, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
+             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, alloc, alloc-line, block, holder, type, member, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

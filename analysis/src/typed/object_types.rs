@@ -95,7 +95,7 @@ impl ObjectTypes {
         }
     }
 
-    fn program(
+    pub(super) fn program(
         &mut self,
         object: ObjectId,
         symbolizer: &mut Symbolizer,
@@ -135,12 +135,13 @@ impl ObjectTypes {
         Some((program, place))
     }
 
-    fn code(
+    /// What is known of the routine that holds a place.
+    pub(super) fn flow(
         &mut self,
-        access: SampledAccess<'_>,
+        at: SampledAddress,
+        place: Place,
         symbolizer: &mut Symbolizer,
-    ) -> Result<(Arc<ProgramTypes>, TypedPlace, u64), Untyped> {
-        let place = access.place;
+    ) -> Result<(Arc<ProgramTypes>, &RoutineFlow), Untyped> {
         let program = self.program(place.object, symbolizer).map_err(Untyped::Debug)?;
         let Range { start, end } = self.extent(place, symbolizer).ok_or(Untyped::NoRoutine)?;
         let routine = Place { address: start, ..place };
@@ -148,13 +149,25 @@ impl ObjectTypes {
             self.routines.clear();
         }
         let flow = self.routines.entry(routine).or_insert_with(|| {
-            let text = symbolizer.text(access.at, &(start..end))?;
+            let text = symbolizer.text(at, &(start..end))?;
             match text.bits {
                 Some(64) => Ok(RoutineFlow::new(&program, &text.bytes, start)),
                 _ => Ok(RoutineFlow::default()),
             }
         });
-        let flow = flow.as_ref().map_err(|why| Untyped::Code(why.clone()))?;
+        match flow {
+            Ok(flow) => Ok((program, flow)),
+            Err(why) => Err(Untyped::Code(why.clone())),
+        }
+    }
+
+    fn code(
+        &mut self,
+        access: SampledAccess<'_>,
+        symbolizer: &mut Symbolizer,
+    ) -> Result<(Arc<ProgramTypes>, TypedPlace, u64), Untyped> {
+        let place = access.place;
+        let (program, flow) = self.flow(access.at, place, symbolizer)?;
         let operands = flow.operands(place.address);
         let operands = operands.ok_or(Untyped::Operand(NoType::Unfollowed))?;
         let distance = |from: &CountedFrom| {

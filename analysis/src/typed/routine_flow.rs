@@ -6,11 +6,13 @@
 //! the routine have in common.
 
 use super::flow_state::FlowState;
+use super::frame_registers::FrameRegisters;
 use super::live_variables::LiveVariables;
 use super::transfer::Transfer;
 use super::typed_operand::TypedOperand;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind,
+    Register,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -25,6 +27,7 @@ const MOST_STEPS: usize = 1 << 23;
 #[derive(Debug, Default)]
 pub(crate) struct RoutineFlow {
     operands: FxHashMap<u64, Vec<TypedOperand>>,
+    frames: FxHashMap<u64, FrameRegisters>,
 }
 
 /// Instructions that run one after the other.
@@ -53,7 +56,7 @@ impl RoutineFlow {
             left: MOST_STEPS,
         };
         match walk.run() {
-            Some(()) => RoutineFlow { operands: walk.operands() },
+            Some(()) => RoutineFlow { frames: walk.frames(), operands: walk.operands() },
             // What is known so far may not hold on all ways.
             None => RoutineFlow::default(),
         }
@@ -63,6 +66,11 @@ impl RoutineFlow {
     /// if it accesses none; None: no way that was followed leads there.
     pub(crate) fn operands(&self, address: u64) -> Option<&[TypedOperand]> {
         self.operands.get(&address).map(Vec::as_slice)
+    }
+
+    /// Where registers point in the frame before the instruction at a link-time address.
+    pub(crate) fn frame(&self, address: u64) -> Option<FrameRegisters> {
+        self.frames.get(&address).copied()
     }
 }
 
@@ -208,6 +216,22 @@ impl Walk<'_> {
             }
         }
         jumps.or(calls).unwrap_or_else(FlowState::anywhere)
+    }
+
+    fn frames(&mut self) -> FxHashMap<u64, FrameRegisters> {
+        let mut all = FxHashMap::default();
+        for block in &self.blocks {
+            let Some(mut state) = block.before.clone() else { continue };
+            for instruction in &self.instructions[block.first..block.end] {
+                if let Some(stack) = state.get(Register::RSP).frame {
+                    let base = state.get(Register::RBP).frame;
+                    all.insert(instruction.ip(), FrameRegisters { stack, base });
+                }
+                self.transfer.learn(instruction.ip(), &mut state);
+                self.transfer.step(instruction, &mut state, &mut self.factory);
+            }
+        }
+        all
     }
 
     fn operands(&mut self) -> FxHashMap<u64, Vec<TypedOperand>> {

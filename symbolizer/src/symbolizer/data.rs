@@ -25,6 +25,9 @@ const MOST_BELOW: usize = 16;
 /// From here on addresses are the kernel's, on every 64-bit machine.
 const UPPER_HALF: u64 = 1 << 63;
 
+/// Bytes below a stack as it was told that it may have grown by.
+const MOST_GROWN: u64 = 1 << 30;
+
 /// Bytes of a stretch that is remembered by its number of such, not of pages.
 const LARGE: u64 = 1 << 21;
 /// What makes its number out of what would be that of a page of 4 KiB.
@@ -111,7 +114,8 @@ impl Symbolizer {
     }
 
     /// First and last address of the mapping that holds a data address of user space at a time;
-    /// None: nothing tells of one.
+    /// None: nothing tells of one. Of a main thread's stack, which grows without a word: from
+    /// the address on, where that lies below it.
     pub fn data_extent(
         &mut self,
         pid: Pid,
@@ -119,7 +123,14 @@ impl Symbolizer {
         time: Time,
     ) -> Option<RangeInclusive<u64>> {
         let found = self.timelines.find(pid, address, time);
-        found.what.is_ok().then_some(found.first..=found.last)
+        if found.what.is_ok() {
+            return Some(found.first..=found.last);
+        }
+        let above = found.last.checked_add(1)?;
+        let next = self.timelines.find(pid, above, time);
+        let object = next.what.ok()?.object;
+        let is_grown = self.objects.name(object) == "[stack]" && above - address < MOST_GROWN;
+        is_grown.then_some(address..=next.last)
     }
 
     fn look_up_kernel_data(&mut self, address: u64) -> Memo {

@@ -98,6 +98,7 @@ fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
         | Key::Alloc
         | Key::AllocLine
         | Key::Block
+        | Key::Holder
         | Key::Type
         | Key::Member => Some(ADDRESSES),
         Key::Caller | Key::Callee | Key::Stack => (!apart.callers).then_some(CALLERS),

@@ -265,6 +265,7 @@ impl<'l> Words<'l> {
             | Key::Variable
             | Key::AllocLine
             | Key::Block
+            | Key::Holder
             | Key::Type
             | Key::Member
             | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),

@@ -76,8 +76,8 @@ pub struct ReportArguments {
     pub standing: StandingArguments,
     /// Keys of a row: site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack,
     /// object, comm, pid, tid, cpu, addr, line, page, data, variable, type, member, alloc, alloc-line,
-    /// block, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which
-    /// is address, routine and object].
+    /// block, holder, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site,
+    /// which is address, routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
     /// Tells what was inlined: the key routine becomes inlined, OUTER <- INNER.

@@ -1,0 +1,94 @@
+//! What holds the bytes that a sample is on.
+
+use crate::code::register_number::register_number;
+use crate::collect::sampled::CountedSample;
+use crate::name::atom::Atom;
+use crate::name::data_holder::DataHolder;
+use crate::name::lookup::Lookup;
+use crate::name::stacks::ThreadPoint;
+use iced_x86::Register;
+use record::{Arch, CpuMode, SampleType};
+
+impl CountedSample<'_> {
+    /// What holds the bytes that it is on.
+    pub(crate) fn holder(&mut self, lookup: &mut Lookup) -> DataHolder {
+        let block = self.block(lookup).ok();
+        if let Some(site) = block.and_then(|block| block.asker.site.ok()) {
+            return DataHolder::Block(site);
+        }
+        if block.is_none()
+            && let Some(holder) = self.on_stack(lookup)
+        {
+            return holder;
+        }
+        let data = self.data(lookup);
+        let variable = data.map_or_else(Atom::lack, |place| lookup.variable(place));
+        DataHolder::Mapped { variable, object: data.ok().map(|place| place.object) }
+    }
+
+    fn on_stack(&mut self, lookup: &mut Lookup) -> Option<DataHolder> {
+        if !lookup.stacks.is_wanted {
+            return None;
+        }
+        let address = self.address().ok()?;
+        let point = self.thread_point(lookup)?;
+        if let Some(name) = lookup.thread_local(point.at.pid, point.at.time, address) {
+            return Some(DataHolder::ThreadLocal(name));
+        }
+        if point.may_reach(address) {
+            match self.words.callers {
+                Some(_) => _ = self.chain(lookup),
+                None => lookup.chains.forget(),
+            }
+            if let Some(byte) = lookup.frame_byte(&point, address) {
+                return Some(DataHolder::Frame(lookup.frame_name(byte)));
+            }
+        }
+        lookup.stack_owner(point.at.pid, address).map(DataHolder::Stack)
+    }
+
+    /// Learns where its thread has its stack, and what is its own.
+    pub(crate) fn learn_thread(&mut self, lookup: &mut Lookup) {
+        let Some(point) = self.thread_point(lookup) else { return };
+        lookup.learn_stack(&point);
+        if let Ok(address) = self.address()
+            && let Some(from) = lookup.instruction_facts(point.at, point.place).from_pointer
+        {
+            lookup.learn_pointer(point.at, point.tid, address.wrapping_sub(from.cast_unsigned()));
+        }
+    }
+
+    /// Where its thread is on its stack; None: its registers do not tell.
+    pub(crate) fn thread_point(&mut self, lookup: &mut Lookup) -> Option<ThreadPoint> {
+        if let Some(known) = self.point {
+            return known;
+        }
+        let point = self.find_point(lookup);
+        self.point = Some(point);
+        point
+    }
+
+    fn find_point(&mut self, lookup: &mut Lookup) -> Option<ThreadPoint> {
+        let at = self.held.at();
+        let tells = at.mode == CpuMode::User
+            && self.fields.has(SampleType::TID)
+            && !self.fields.registers_of_user()
+            && lookup.stacks.arch == Arch::X86_64;
+        if !tells {
+            return None;
+        }
+        let place = self.place(lookup).ok()?;
+        let stack = self.register_value(Register::RSP)?;
+        let base = self.register_value(Register::RBP);
+        // What a PEBS record has may be what the instruction left.
+        let is_moved =
+            !self.fields.is_emulated() && lookup.instruction_facts(at, place).moves_stack;
+        (!is_moved).then_some(ThreadPoint { at, tid: self.held.tid(), place, stack, base })
+    }
+
+    fn register_value(&self, register: Register) -> Option<u64> {
+        let number = register_number(register)?;
+        let index = self.fields.registers().iter().position(|bit| *bit == number)?;
+        self.words.registers.get(index).copied()
+    }
+}
