@@ -176,6 +176,21 @@ impl Pipeline {
         self.report(decoder, false)
     }
 
+    /// As [`Pipeline::answer`]; rows have these keys from there on.
+    ///
+    /// # Errors
+    /// An event or register that the stream does not have.
+    pub fn answer_and_ask(
+        &mut self,
+        decoder: &StreamDecoder,
+        keys: Vec<Key>,
+    ) -> Result<Report, Error> {
+        let report = self.answer(decoder)?;
+        self.query.keys = keys;
+        self.counters = Counters::new(&self.query);
+        Ok(report)
+    }
+
     /// Counts what still waits and shows the routine that the query has as
     /// its target.
     ///

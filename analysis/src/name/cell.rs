@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A value, or why there is none.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cell {
     /// Process, thread or CPU number.
     Number(i64),
@@ -75,7 +75,7 @@ pub struct RoutineOffset {
 }
 
 /// Why a sample has no value for a key.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MissingValue {
     /// The event was recorded without this field.
     Field(&'static str),
