@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-types", &["hardmeter-symbolizer"]),
     ("hardmeter-export", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-analysis"]),
     ("hardmeter-page", &["hardmeter-record", "hardmeter-types", "hardmeter-analysis"]),
+    ("hardmeter-top", &["hardmeter-record", "hardmeter-analysis"]),
     (
         "hardmeter",
         &[
@@ -40,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-types",
             "hardmeter-export",
             "hardmeter-page",
+            "hardmeter-top",
         ],
     ),
     (

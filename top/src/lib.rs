@@ -1,0 +1,34 @@
+//! A live view of where a program misses: what is counted comes in as
+//! reports, one an interval; keys come in; cells of a terminal come out.
+//!
+//! - [`sampled_keys`]: what a report must be counted by to be shown.
+//! - [`TopView`]: what is seen, as a machine of states: no terminal, no clock,
+//!   no file. [`TopView::add`] takes an interval, [`TopView::press`] a key and
+//!   answers with a [`TopAction`], [`draw()`] fills a frame.
+//! - [`TopScreen`]: the edge to the terminal: raw mode, the alternate screen,
+//!   and the way back, whatever ends the program but SIGKILL.
+//!
+//! `totals` adds up intervals by the cells of a row, `seen_rows` makes of them
+//! the rows of one [`ViewKind`], `view_order` puts these in order.
+
+#[cfg(test)]
+mod counted_report;
+mod draw;
+mod interval_count;
+mod seen_rows;
+mod source_state;
+mod top_screen;
+mod top_view;
+mod totals;
+mod view_kind;
+mod view_order;
+mod zoom_text;
+
+pub use draw::draw;
+pub use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+pub use source_state::SourceState;
+pub use top_screen::{ScreenEvent, TopScreen};
+pub use top_view::{TopAction, TopView};
+pub use totals::MOST_ROWS;
+pub use view_kind::{ViewKind, sampled_keys};
+pub use view_order::ViewOrder;

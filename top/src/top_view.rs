@@ -1,0 +1,295 @@
+//! What is seen, and what keys do to it.
+
+mod paging;
+
+use crate::seen_rows::{RowQuestion, SeenRow, seen_rows};
+use crate::source_state::SourceState;
+use crate::totals::{EventTotals, TopTotals};
+use crate::view_kind::ViewKind;
+use crate::view_order::ViewOrder;
+use crate::zoom_text::ZoomText;
+use analysis::Glob;
+use analysis::annotate::{RoutineTarget, What};
+use analysis::report::{Report, SiteCell};
+use paging::Paging;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What a key asks for that this machine cannot do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopAction {
+    /// Nothing.
+    None,
+    /// An end.
+    Quit,
+    /// A stop, as the shell's Ctrl+Z.
+    Suspend,
+    /// The text of a routine, for [`TopView::zoomed`].
+    Zoom(RoutineTarget),
+}
+
+/// What is above the rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Above {
+    #[default]
+    Nothing,
+    Help,
+    Zoom {
+        text: ZoomText,
+        target: RoutineTarget,
+    },
+}
+
+/// All that is seen.
+#[derive(Debug, Default)]
+pub struct TopView {
+    pub(crate) source: SourceState,
+    /// What was counted by now.
+    pub(crate) totals: TopTotals,
+    /// What was counted when the screen was stopped.
+    frozen: Option<TopTotals>,
+    /// Which event, by its number.
+    pub(crate) event: usize,
+    pub(crate) kind: Option<ViewKind>,
+    pub(crate) order: ViewOrder,
+    pub(crate) is_reversed: bool,
+    pub(crate) by_thread: bool,
+    /// What rows must hold.
+    pub(crate) filter: String,
+    /// What is typed of a filter just now.
+    pub(crate) typed: Option<String>,
+    pub(crate) above: Above,
+    /// The rows of all that, in order.
+    pub(crate) rows: Vec<SeenRow>,
+    pub(crate) paging: Paging,
+    /// The row that the cursor stays on, once it was moved.
+    followed: Option<SeenRow>,
+    /// Source lines were looked at.
+    wants_lines: bool,
+}
+
+impl TopView {
+    /// A view of a source of which nothing has come.
+    pub fn new(title: &str) -> TopView {
+        let source = SourceState { title: title.to_owned(), ended: None };
+        TopView { source, kind: Some(ViewKind::Sites), ..TopView::default() }
+    }
+
+    /// Takes in what an interval of so many seconds counted: a report by
+    /// [`crate::sampled_keys`].
+    pub fn add(&mut self, report: &Report, seconds: f64) {
+        self.totals.add(report, seconds);
+        if self.frozen.is_none() {
+            self.refresh();
+        }
+    }
+
+    /// No more will come, for this reason.
+    pub fn end(&mut self, why: &str) {
+        self.source.ended = Some(why.to_owned());
+        // Nothing happens now.
+        self.totals.intervals += 1;
+        self.totals.now_seconds = 0.0;
+        if self.frozen.is_none() {
+            self.refresh();
+        }
+    }
+
+    /// Whether it shows what was, while counting goes on.
+    pub fn is_paused(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// Whether source lines are looked at: reports are to have them from now
+    /// on.
+    pub fn wants_lines(&self) -> bool {
+        self.wants_lines
+    }
+
+    /// Takes the text of the routine that was asked for.
+    pub fn zoomed(&mut self, text: &str) {
+        if let Above::Zoom { text: zoom, .. } = &mut self.above {
+            zoom.fill(text);
+        }
+    }
+
+    pub(crate) fn kind(&self) -> ViewKind {
+        self.kind.unwrap_or(ViewKind::Sites)
+    }
+
+    /// What the rows are of.
+    pub(crate) fn shown(&self) -> &TopTotals {
+        self.frozen.as_ref().unwrap_or(&self.totals)
+    }
+
+    /// The event that is looked at.
+    pub(crate) fn seen_event(&self) -> Option<&EventTotals> {
+        self.shown().events.get(self.event)
+    }
+
+    /// Does what a key means; [`TopAction`] says what is left to do.
+    pub fn press(&mut self, key: KeyEvent) -> TopAction {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return match key.code {
+                KeyCode::Char('c') => TopAction::Quit,
+                KeyCode::Char('z') => TopAction::Suspend,
+                _ => TopAction::None,
+            };
+        }
+        if self.typed.is_some() {
+            self.type_filter(key.code);
+            return TopAction::None;
+        }
+        match &self.above {
+            Above::Nothing => self.press_in_rows(key.code),
+            Above::Help => {
+                self.above = Above::Nothing;
+                TopAction::None
+            }
+            Above::Zoom { .. } => self.press_in_zoom(key.code),
+        }
+    }
+
+    fn type_filter(&mut self, code: KeyCode) {
+        let Some(mut text) = self.typed.take() else { return };
+        match code {
+            KeyCode::Enter => self.filter = text.to_lowercase(),
+            KeyCode::Esc => {}
+            KeyCode::Backspace => {
+                text.pop();
+                self.typed = Some(text);
+            }
+            KeyCode::Char(letter) => {
+                text.push(letter);
+                self.typed = Some(text);
+            }
+            _ => self.typed = Some(text),
+        }
+        self.refresh();
+    }
+
+    fn press_in_zoom(&mut self, code: KeyCode) -> TopAction {
+        let page = self.paging.page();
+        let Above::Zoom { text, target } = &mut self.above else { return TopAction::None };
+        match code {
+            KeyCode::Esc | KeyCode::Char('q') | KeyCode::Backspace | KeyCode::Left => {
+                self.above = Above::Nothing;
+            }
+            KeyCode::Up | KeyCode::Char('k') => text.scroll(-1),
+            KeyCode::Down | KeyCode::Char('j') => text.scroll(1),
+            KeyCode::PageUp => text.scroll(-page),
+            KeyCode::PageDown => text.scroll(page),
+            KeyCode::Home => text.first = 0,
+            KeyCode::End => text.first = text.last(),
+            KeyCode::Enter | KeyCode::Char('r') => return TopAction::Zoom(target.clone()),
+            _ => {}
+        }
+        TopAction::None
+    }
+
+    fn press_in_rows(&mut self, code: KeyCode) -> TopAction {
+        let page = self.paging.page();
+        match code {
+            KeyCode::Esc | KeyCode::Char('q') => return TopAction::Quit,
+            KeyCode::Char('h' | '?') => self.above = Above::Help,
+            KeyCode::Char('p' | ' ') => self.pause(),
+            KeyCode::Up | KeyCode::Char('k') => self.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.step(1),
+            KeyCode::PageUp => self.step(-page),
+            KeyCode::PageDown => self.step(page),
+            KeyCode::Home => {
+                self.step(isize::MIN);
+                self.followed = None;
+            }
+            KeyCode::End => self.step(isize::MAX),
+            KeyCode::Tab => self.look(self.kind().next()),
+            KeyCode::BackTab => self.look(self.kind().previous()),
+            KeyCode::Char('s') => {
+                self.order = self.order.next();
+                self.refresh();
+            }
+            KeyCode::Char('S') => {
+                self.is_reversed = !self.is_reversed;
+                self.refresh();
+            }
+            KeyCode::Char('t') => {
+                self.by_thread = !self.by_thread;
+                self.followed = None;
+                self.refresh();
+            }
+            KeyCode::Char('e') => {
+                let events = self.shown().events.len().max(1);
+                self.event = (self.event + 1) % events;
+                self.look(self.kind());
+            }
+            KeyCode::Char('/') => self.typed = Some(String::new()),
+            KeyCode::Enter | KeyCode::Right => return self.zoom(),
+            KeyCode::Char(digit) => {
+                if let Some(kind) = ViewKind::of_digit(digit) {
+                    self.look(kind);
+                }
+            }
+            _ => {}
+        }
+        TopAction::None
+    }
+
+    fn pause(&mut self) {
+        self.frozen = match self.frozen {
+            Some(_) => None,
+            None => Some(self.totals.clone()),
+        };
+        self.refresh();
+    }
+
+    fn look(&mut self, kind: ViewKind) {
+        self.kind = Some(kind);
+        self.wants_lines |= kind == ViewKind::Lines;
+        self.followed = None;
+        self.paging.step(isize::MIN, self.rows.len());
+        self.refresh();
+    }
+
+    fn step(&mut self, by: isize) {
+        self.paging.step(by, self.rows.len());
+        self.followed = self.rows.get(self.paging.at).cloned();
+    }
+
+    fn zoom(&mut self) -> TopAction {
+        let row = self.rows.get(self.paging.at);
+        let Some(site) = row.and_then(|row| row.site.as_ref()) else { return TopAction::None };
+        let (target, title) = (target(site), site.to_string());
+        let text = ZoomText { title, ..ZoomText::default() };
+        self.above = Above::Zoom { text, target: target.clone() };
+        TopAction::Zoom(target)
+    }
+
+    /// Makes the rows anew; the cursor stays on the row that it was moved to.
+    fn refresh(&mut self) {
+        let shown = self.shown();
+        let now = shown.intervals;
+        let typing = self.typed.as_deref().map(str::to_lowercase);
+        let filter = typing.as_deref().unwrap_or(&self.filter);
+        let asked = RowQuestion { kind: self.kind(), by_thread: self.by_thread, filter, now };
+        let mut rows =
+            shown.events.get(self.event).map_or_else(Vec::new, |it| seen_rows(it, asked));
+        self.order.sort(&mut rows, self.is_reversed);
+        let is_it = |followed: &SeenRow, row: &SeenRow| {
+            (&row.thread, &row.name, &row.place)
+                == (&followed.thread, &followed.name, &followed.place)
+        };
+        let followed = self.followed.as_ref();
+        let at = followed.and_then(|followed| rows.iter().position(|row| is_it(followed, row)));
+        self.rows = rows;
+        self.paging.put(at.unwrap_or(self.paging.at), self.rows.len());
+    }
+}
+
+/// The routine that a site lies in: by the site's address, which names of
+/// routines are not.
+fn target(site: &SiteCell) -> RoutineTarget {
+    let object = (!site.object.is_empty()).then(|| Glob::new(&*site.object));
+    RoutineTarget { what: What::Address(site.address), object }
+}
+
+#[cfg(test)]
+mod tests;
