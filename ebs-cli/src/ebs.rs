@@ -5,7 +5,7 @@
 //! session of the sampling library; [`input`] reads what was recorded for
 //! [`report`] and [`script`], [`annotate`] shows a routine, [`diff`] compares recordings, [`compare`] commands, [`html`] makes a page, [`convert`]
 //! writes it anew, [`export`] in the form of another tool, and [`archive`] with what its names come from; [`layout`] shows types, [`plan`] what would be opened; [`stat`] counts without samples; [`sessions`] and
-//! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
+//! [`watch`] ask the daemon; `top` shows what is sampled while it is; [`selftest`] shows what this machine samples,
 //! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
 //! [`completions`] are the helps.
 
@@ -38,5 +38,7 @@ pub mod script;
 pub mod selftest;
 pub mod sessions;
 pub mod stat;
+#[cfg(feature = "top")]
+pub mod top;
 pub mod types;
 pub mod watch;

@@ -20,7 +20,7 @@ mod raw;
 mod readers;
 mod serving;
 mod set_user_id;
-mod standing;
+pub(crate) mod standing;
 mod storm;
 mod stream;
 mod verbs;

@@ -104,6 +104,8 @@ mod stat;
 mod steering;
 /// The original's pipeline and our table tell the same.
 mod table;
+/// The live view in a terminal.
+mod top;
 /// Layouts of types, against pahole's and compilers'.
 mod typed;
 mod types;

@@ -15,6 +15,7 @@ mod emulation;
 mod exporting;
 mod in_kernel;
 mod laying_out;
+mod live;
 mod page;
 mod planning;
 mod reading;
@@ -34,6 +35,7 @@ pub use emulation::EmulationArguments;
 pub use exporting::{ExportArguments, ExportForm};
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use laying_out::LayoutArguments;
+pub use live::{ReplaySpeed, ReplaySpeedError, TopArguments};
 pub use page::HtmlArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
@@ -58,7 +60,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...
        ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
-       ebs layout [TYPE] FILE | ebs -h [TYPE] | ebs help [SUBCOMMAND]";
+       ebs top [OPTIONS] EXE_OR_PID | ebs layout [TYPE] FILE | ebs -h [TYPE] | ebs help [SUBCOMMAND]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,6 +75,7 @@ Examples:
   ebs annotate copy_page fault.data            its instructions, each with its faults
   ebs causes miss.data                         why it misses, and what to change
   ebs html miss.data -o miss.html              all of that as one page
+  ebs top -u -t l1_cache_miss ./server         the same while it runs, in the terminal
   ebs diff old.data new.data                   what changed, and whether that is chance
   ebs compare -n 10 -u -t page_fault -- ./old --- ./new    both in turn, and their diff
   ebs script fault.data | less                 its records, as `perf script` prints them
@@ -178,6 +181,8 @@ pub enum Other {
     Memlat(MemlatArguments),
     /// Lists your sessions of the daemon, and the standing ones that you may read.
     Sessions(SessionsArguments),
+    /// Shows where a program misses while it runs: a live view in the terminal.
+    Top(Box<TopArguments>),
     /// Shows what a standing session of the daemon samples now.
     Watch(WatchArguments),
     /// Prints the completions of a command for a shell.

@@ -163,11 +163,7 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
         return Err(CompareMisuse::Mode.into());
     }
     let mut words: Vec<OsString> = Vec::new();
-    for (is_set, word) in [
-        (arguments.user, "-u"),
-        (arguments.kernel, "-k"),
-        (arguments.emulation.prefetch, "--prefetch"),
-    ] {
+    for (is_set, word) in [(arguments.user, "-u"), (arguments.kernel, "-k")] {
         if is_set {
             words.push(word.into());
         }
@@ -176,15 +172,6 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     arguments.types.iter().for_each(|it| add("-t", it));
     arguments.interval.iter().for_each(|it| add("-i", it));
     arguments.masks.iter().for_each(|it| add("-m", it));
-    arguments.emulation.source.iter().for_each(|it| add("--source", it));
-    arguments.emulation.cache.iter().for_each(|it| add("--cache", it));
-    arguments.emulation.burst.iter().for_each(|it| add("--burst", it));
-    arguments.emulation.classify.iter().for_each(|it| add("--classify", it));
-    arguments.emulation.layouts.iter().for_each(|it| add("--layout", &it.to_string()));
-    // A value behind a space would be the command.
-    words.extend(arguments.emulation.heap.iter().map(|it| match it.as_str() {
-        "" => "--heap".into(),
-        bytes => format!("--heap={bytes}").into(),
-    }));
+    words.extend(arguments.emulation.words());
     Ok(words)
 }

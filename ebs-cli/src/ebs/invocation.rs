@@ -27,7 +27,8 @@ use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
     CompareArguments, ConvertArguments, DiffArguments, EventArguments, ExportArguments, Format,
     HtmlArguments, LayoutArguments, ListArguments, MemlatArguments, Other, ReportArguments,
-    SampleArguments, ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
+    SampleArguments, ScriptArguments, SessionsArguments, TableArguments, TopArguments, Typed,
+    WatchArguments,
 };
 use ring_size::{nearest, ring};
 use sampling::in_kernel::InKernel;
@@ -86,6 +87,8 @@ pub enum Invocation {
     Memlat(MemlatArguments),
     /// Sessions of the daemon.
     Sessions(SessionsArguments),
+    /// Where a program misses, while it runs.
+    Top(Box<TopArguments>),
     /// What a standing session samples now.
     Watch(WatchArguments),
     /// Completions for a shell, of a command.
@@ -313,6 +316,7 @@ impl Invocation {
             Typed::Other(Other::Stat(arguments)) => Invocation::Stat(StatJob::new(&arguments)?),
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
+            Typed::Other(Other::Top(arguments)) => Invocation::Top(arguments),
             Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),
             Typed::Other(Other::Completions { shell, program }) => {
                 Invocation::Completions(shell, program)

@@ -1,6 +1,6 @@
 //! From the words of a command line to an exit status.
 
-use crate::ebs::arguments::{self, ScriptArguments, ScriptFormat};
+use crate::ebs::arguments::{self, ScriptArguments, ScriptFormat, TopArguments};
 use crate::ebs::completions::completions;
 use crate::ebs::exit_status::{FAILURE, SUCCESS, USAGE, status_of};
 use crate::ebs::input::Input;
@@ -56,6 +56,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Sample(job) => return sample::sample(&job),
         Invocation::Stat(job) => return stat::run(&job),
         Invocation::Compare(arguments) => return compare::run(&arguments, &mut io::stdout()),
+        Invocation::Top(arguments) => return live(&arguments),
         _ => {}
     }
     let mut out = BufWriter::new(io::stdout().lock());
@@ -88,10 +89,23 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Man(Some(directory)) => {
             pages::pages(&directory, [arguments::command(), eip2r::command()])?
         }
-        Invocation::Sample(_) | Invocation::Stat(_) | Invocation::Compare(_) => {}
+        Invocation::Sample(_)
+        | Invocation::Stat(_)
+        | Invocation::Compare(_)
+        | Invocation::Top(_) => {}
     }
     out.flush().context("cannot write to stdout")?;
     Ok(status)
+}
+
+#[cfg(feature = "top")]
+fn live(arguments: &TopArguments) -> Result<u8> {
+    crate::ebs::top::run(arguments)
+}
+
+#[cfg(not(feature = "top"))]
+fn live(_: &TopArguments) -> Result<u8> {
+    anyhow::bail!("this ebs was built without `ebs top`: its feature top makes it part of a build")
 }
 
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {

@@ -18,7 +18,7 @@ use super::{raw::Raw, stream::Counted};
 pub(super) const READERS: u32 = 4100;
 
 /// Sessions of what `pids` name, every page fault of it.
-pub(super) fn config(scene: &Scene) -> String {
+pub(crate) fn config(scene: &Scene) -> String {
     format!(
         "[store]\ndirectory = {:?}\nkeep_free = \"1 MiB\"\n\
          [[standing]]\nname = \"web\"\ntype = \"page_fault\"\ninterval = 1\n\
@@ -29,7 +29,7 @@ pub(super) fn config(scene: &Scene) -> String {
 }
 
 /// A storm that waits for `go`, named by the pid file.
-pub(super) fn storm(scene: &Scene, program: &Path, faults: &str) -> Running {
+pub(crate) fn storm(scene: &Scene, program: &Path, faults: &str) -> Running {
     let mut command = scene.command(program);
     let mut storm = Running::start(command.args(faults.split(' ')));
     assert_eq!(storm.hear(), "ready");

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use emulator::ObjectLayout;
+use std::ffi::OsString;
 
 /// The emulated PMU's options, for sampling and for plans alike.
 #[derive(Clone, Debug, Default, Args)]
@@ -44,3 +45,23 @@ pub struct EmulationArguments {
 }
 
 const EMULATED: &str = "Emulated PMU";
+
+impl EmulationArguments {
+    /// The words that say the same to another `ebs`.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        words.extend(self.prefetch.then(|| "--prefetch".into()));
+        let mut add = |option: &str, value: &str| words.extend([option.into(), value.into()]);
+        self.source.iter().for_each(|it| add("--source", it));
+        self.cache.iter().for_each(|it| add("--cache", it));
+        self.burst.iter().for_each(|it| add("--burst", it));
+        self.classify.iter().for_each(|it| add("--classify", it));
+        self.layouts.iter().for_each(|it| add("--layout", &it.to_string()));
+        // A value behind a space would be the command.
+        words.extend(self.heap.iter().map(|it| match it.as_str() {
+            "" => "--heap".into(),
+            bytes => format!("--heap={bytes}").into(),
+        }));
+        words
+    }
+}

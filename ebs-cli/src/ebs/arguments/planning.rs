@@ -2,6 +2,7 @@
 
 use super::EmulationArguments;
 use clap::Args;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The event, and how it is sampled.
@@ -36,6 +37,23 @@ pub struct EventArguments {
     /// gives no better.
     #[arg(long)]
     pub allow_skid: bool,
+}
+
+impl EventArguments {
+    /// The words that say the same to another `ebs`.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        for (is_set, word) in [(self.callers, "-g"), (self.allow_skid, "--allow-skid")] {
+            words.extend(is_set.then(|| word.into()));
+        }
+        let mut add = |option: &str, value: &str| words.push(format!("{option}={value}").into());
+        self.event.iter().for_each(|it| add("--type", it));
+        self.interval.iter().for_each(|it| add("--interval", it));
+        self.masks.iter().for_each(|it| add("--mask", it));
+        self.seed.iter().for_each(|it| add("--seed", &it.to_string()));
+        self.call_graph.iter().for_each(|it| add("--call-graph", it));
+        words
+    }
 }
 
 const EXAMPLES: &str = "\

@@ -1,6 +1,7 @@
 //! Whether a daemon samples.
 
 use clap::Args;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The daemon's options.
@@ -19,3 +20,15 @@ pub struct ServingArguments {
 }
 
 pub(super) const DAEMON: &str = "Daemon";
+
+impl ServingArguments {
+    /// The words that say the same to another `ebs`.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        for (is_set, word) in [(self.daemon, "--daemon"), (self.no_daemon, "--no-daemon")] {
+            words.extend(is_set.then(|| word.into()));
+        }
+        words.extend(self.socket.iter().flat_map(|path| ["--socket".into(), path.into()]));
+        words
+    }
+}

@@ -1,0 +1,199 @@
+//! An `ebs` that samples, and writes its stream into a pipe of ours.
+
+use super::news::StreamPart;
+use crate::ebs::arguments::TopArguments;
+use anyhow::{Context, Result};
+use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Bytes that are read at once.
+const READ: usize = 1 << 18;
+/// Where no more parts may wait, it is tried again after so long.
+const FULL: Duration = Duration::from_millis(5);
+/// What is kept of what `ebs` says.
+const NOTES: usize = 50;
+/// What each line of that begins with.
+const SAID: &str = "ebs: ";
+
+/// It runs in a process group of its own: a terminal's signals are ours.
+#[derive(Debug)]
+pub(super) struct SampledChild {
+    child: Child,
+    notes: Arc<Mutex<VecDeque<String>>>,
+    status: Option<u8>,
+    /// Its stream has begun: what else comes on stderr is a command's.
+    has_begun: Arc<AtomicBool>,
+    /// Where the pipe is.
+    _place: TempDir,
+}
+
+impl SampledChild {
+    /// Starts it, and hands on what it writes, part by part.
+    ///
+    /// # Errors
+    ///
+    /// No pipe, no file for what a command prints, no process.
+    pub(super) fn start(
+        arguments: &TopArguments,
+        parts: SyncSender<StreamPart>,
+        is_over: Arc<AtomicBool>,
+    ) -> Result<SampledChild> {
+        let place = tempfile::Builder::new()
+            .prefix("ebs-top-")
+            .tempdir()
+            .context("no folder for a pipe; set TMPDIR to another one")?;
+        let pipe = place.path().join("stream.data");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR)
+            .with_context(|| format!("no pipe can be made at {}", pipe.display()))?;
+        let printed = arguments.output.as_ref().map(|path| {
+            File::create(path).with_context(|| format!("cannot write to {}", path.display()))
+        });
+        let printed = printed.transpose()?;
+        let stdout = match &printed {
+            Some(file) => file.try_clone().context("copying a file")?.into(),
+            None => Stdio::null(),
+        };
+        let ebs = std::env::current_exe().context("where ebs is cannot be told")?;
+        let mut child = Command::new(ebs)
+            .args(words(arguments, &pipe))
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .context("ebs cannot be started anew")?;
+        let notes = Arc::<Mutex<VecDeque<String>>>::default();
+        let has_begun = Arc::<AtomicBool>::default();
+        if let Some(stderr) = child.stderr.take() {
+            let (notes, begun) = (Arc::clone(&notes), Arc::clone(&has_begun));
+            thread::spawn(move || listen(stderr, printed, &notes, &begun));
+        }
+        thread::spawn(move || read(&pipe, &parts, &is_over));
+        Ok(SampledChild { child, notes, status: None, has_begun, _place: place })
+    }
+
+    /// Its stream has begun.
+    pub(super) fn has_begun(&self) {
+        self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    /// The status that it ended with, if it has.
+    pub(super) fn ended(&mut self) -> Option<u8> {
+        if self.status.is_none()
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            let code = status.code().or(status.signal().map(|signal| 128 + signal));
+            self.status = Some(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX));
+        }
+        self.status
+    }
+
+    /// Ends the sampling, and a command with it.
+    pub(super) fn tell(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let (None, Some(pid)) = (self.status, pid) {
+            // It may have ended since; there is nothing to do then.
+            let _gone = kill_process(pid, signal);
+        }
+    }
+
+    /// What it has said, the last lines.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// The words of `ebs` that sample it.
+fn words(arguments: &TopArguments, pipe: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    for (is_set, word) in [(arguments.user, "-u"), (arguments.kernel, "-k"), (arguments.data, "-d")]
+    {
+        words.extend(is_set.then(|| OsString::from(word)));
+    }
+    words.extend(arguments.event.words());
+    words.extend(arguments.emulation.words());
+    words.extend(arguments.serving.words());
+    // Names of this kernel are here.
+    words.extend(["--no-kallsyms", "--format", "perf", "-o"].map(OsString::from));
+    words.push(pipe.into());
+    if let Some(pid) = &arguments.pid {
+        words.push(format!("--pid={pid}").into());
+    }
+    if !arguments.target.is_empty() {
+        words.push("--".into());
+        words.extend(arguments.target.iter().cloned());
+    }
+    words
+}
+
+/// Reads the stream to its end. Waits for `ebs` to open it; where that never
+/// does, this thread ends with the program.
+fn read(pipe: &Path, parts: &SyncSender<StreamPart>, is_over: &AtomicBool) {
+    let read = || -> std::io::Result<()> {
+        let mut stream = File::open(pipe)?;
+        let mut buffer = vec![0; READ];
+        loop {
+            let count = match stream.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let mut part = StreamPart::Bytes(buffer[..count].to_vec());
+            // Once nobody looks the rest is read all the same: who samples must
+            // not wait for a full pipe.
+            while let (Err(TrySendError::Full(again)), false) =
+                (parts.try_send(part), is_over.load(Ordering::Relaxed))
+            {
+                part = again;
+                thread::sleep(FULL);
+            }
+        }
+    };
+    let _gone = parts.send(StreamPart::End(read().err().map(|error| error.to_string())));
+}
+
+/// Keeps what `ebs` says; what a command says goes where it prints to.
+fn listen(
+    stderr: ChildStderr,
+    mut printed: Option<File>,
+    notes: &Mutex<VecDeque<String>>,
+    has_begun: &AtomicBool,
+) {
+    let mut lines = BufReader::new(stderr);
+    let mut line = Vec::new();
+    // A line without an end is taken in pieces.
+    while lines.by_ref().take(1 << 16).read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+        let text = String::from_utf8_lossy(&line);
+        let said = match text.strip_prefix(SAID) {
+            None if !has_begun.load(Ordering::Relaxed) => Some(text.as_ref()),
+            said => said,
+        };
+        match (said, &mut printed) {
+            (Some(said), _) => {
+                let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+                notes.push_back(said.trim_end().to_owned());
+                if notes.len() > NOTES {
+                    notes.pop_front();
+                }
+            }
+            // A full disk is no reason to end.
+            (None, Some(file)) => drop(file.write_all(&line)),
+            (None, None) => {}
+        }
+        line.clear();
+    }
+}

@@ -1,0 +1,283 @@
+//! The live view, in a terminal of tmux: what is seen, what keys do, and a
+//! terminal that is as it was after every end.
+
+mod tmux;
+
+use crate::daemon::standing::{config, storm};
+use hardmeter_tests::{Ebsd, Scene, Workload, rights};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tmux::Tmux;
+
+/// Two routines, one of which misses more, on and on; or for a few rounds.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile char big[1 << 20], small[1 << 16];
+__attribute__((noipa)) void much(void) { for (int i = 0; i < 1 << 20; i += 64) big[i]++; }
+__attribute__((noipa)) void little(void) { for (int i = 0; i < 1 << 16; i += 64) small[i]++; }
+__attribute__((noipa)) void outer(void) { much(); little(); }
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 1 << 30;
+    FILE *pid = fopen("pid", "w");
+    fprintf(pid, "%d\n", getpid());
+    fclose(pid);
+    while (rounds--) {
+        outer();
+        if (argc == 1) {
+            puts("printed by the program");
+            fflush(stdout);
+            usleep(1000);
+        }
+    }
+}
+"#;
+
+/// What is sampled of it, where there is no PMU as well.
+const SAMPLED: &str = "-u --source emulated -t memory_loads -i =64 -g";
+
+/// A scene with the program, and a recording of it.
+fn scene(test: &str) -> Option<Scene> {
+    let can = rights::program(test, "tmux") && rights::program(test, "gcc");
+    if !can || !rights::emulated_pmu(test) {
+        return None;
+    }
+    let scene = Scene::new();
+    scene.write("prog.c", PROGRAM);
+    scene.shell("gcc -O1 -g -fno-omit-frame-pointer -o prog prog.c").success();
+    Some(scene)
+}
+
+fn recorded(test: &str) -> Option<Scene> {
+    let scene = scene(test)?;
+    scene.run(&format!("ebs {SAMPLED} -c all -o x.data ./prog 20")).success();
+    Some(scene)
+}
+
+/// Whether the program that wrote its number has gone.
+fn has_gone(scene: &Scene) -> bool {
+    let pid = scene.read("pid").trim().parse().ok().and_then(Pid::from_raw);
+    pid.is_none_or(|pid| test_kill_process(pid).is_err())
+}
+
+#[test]
+fn a_recording_is_played_and_each_key_does_what_it_says() {
+    let Some(scene) = recorded("a_recording_is_played_and_each_key_does_what_it_says") else {
+        return;
+    };
+    let tmux = Tmux::start(&scene);
+    tmux.enter("ebs top --replay x.data --speed max");
+    let seen = tmux.wait_for("ended:");
+    for words in ["x.data", "memory_loads", "every 64 events", "delivered + 0 lost", "much+0x"] {
+        assert!(seen.contains(words), "{words} in {seen}");
+    }
+    assert!(seen.contains("kernel "), "the recorder's own account: {seen}");
+    // Most samples first.
+    let at = |text: &str, word: &str| text.find(word).unwrap_or(usize::MAX);
+    assert!(at(&seen, " much+") < at(&seen, " little+"), "{seen}");
+    for (key, words) in [
+        ("2", "  outer"),
+        ("3", "/prog"),
+        ("4", "prog.c:6"),
+        ("5", "level"),
+        ("6", "variable"),
+        ("Tab", "much+0x"),
+        ("BTab", "variable"),
+        ("1", "much+0x"),
+        ("s", "by total"),
+        ("s", "by latency"),
+        ("s", "by name"),
+        ("S", "by name, reversed"),
+        ("S", "by name"),
+        ("s", "by now"),
+        ("t", "each thread"),
+        ("e", "memory_loads"),
+        ("h", "Ctrl+Z"),
+        ("q", "q quit  p pause"),
+        ("p", "PAUSED"),
+        ("Space", "  ended:"),
+        ("End", "q quit  p pause"),
+        ("Up", "q quit"),
+        ("Home", "1/"),
+        ("Down", "2/"),
+        ("PgDn", "q quit"),
+        ("PgUp", "2/"),
+        ("/", "only rows with:"),
+    ] {
+        tmux.press(key);
+        tmux.wait_for(words);
+    }
+    tmux.press("LITT");
+    tmux.wait_until("only rows that hold it", |seen| {
+        seen.contains("little+") && !seen.contains("much+")
+    });
+    tmux.press("Enter");
+    tmux.wait_for("only litt");
+    tmux.press("Enter");
+    let seen = tmux.wait_for("little");
+    assert!(!seen.contains("PANIC"), "{seen}");
+    tmux.wait_for("# little");
+    tmux.press("r");
+    tmux.press("Down");
+    tmux.press("End");
+    tmux.press("Home");
+    tmux.wait_for("# little");
+    tmux.press("Escape");
+    tmux.wait_for("q quit  p pause");
+    for (columns, lines, words) in
+        [(60, 12, "ebs top  x.data"), (30, 5, "ebs top needs 40x7"), (140, 45, "little+")]
+    {
+        tmux.resize(columns, lines);
+        tmux.wait_for(words);
+    }
+    tmux.press("q");
+    tmux.wait_for("status=0 as-before");
+}
+
+#[test]
+fn a_command_is_seen_while_it_runs_and_ends_with_the_view() {
+    let Some(scene) = scene("a_command_is_seen_while_it_runs_and_ends_with_the_view") else {
+        return;
+    };
+    let tmux = Tmux::start(&scene);
+    tmux.enter(&format!("ebs top {SAMPLED} -o printed ./prog"));
+    let seen = tmux.wait_for("much+0x");
+    assert!(seen.contains("running") && !seen.contains("printed by"), "{seen}");
+    tmux.press("p");
+    let stopped = delivered(&tmux.wait_for("PAUSED: sampling goes on"));
+    tmux.wait_until("counting goes on", |seen| delivered(seen) > stopped);
+    tmux.press("p");
+    tmux.wait_for("running");
+    tmux.press("Enter");
+    tmux.wait_for("# much");
+    tmux.press("q");
+    tmux.press("C-z");
+    tmux.wait_for("Stopped");
+    assert!(!has_gone(&scene), "the program runs on");
+    tmux.press("stty -g > stopped; cmp before stopped && echo same-while-stopped\n");
+    tmux.wait_for("\nsame-while-stopped");
+    tmux.press("clear; fg; after\n");
+    tmux.wait_for("much+0x");
+    tmux.press("q");
+    tmux.wait_for("status=0 as-before");
+    assert!(has_gone(&scene), "it was started by the view");
+    assert!(scene.read("printed").contains("printed by the program"));
+}
+
+/// Samples of the line with the account.
+fn delivered(seen: &str) -> u64 {
+    let number = seen.split(" delivered").next().and_then(|before| before.rsplit(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn the_terminal_is_as_it_was_after_every_end() {
+    let Some(scene) = recorded("the_terminal_is_as_it_was_after_every_end") else { return };
+    let tmux = Tmux::start(&scene);
+    let replay = "ebs top --replay x.data --speed max";
+    for key in ["q", "Escape", "C-c"] {
+        tmux.enter(replay);
+        tmux.wait_for("ended:");
+        tmux.press(key);
+        tmux.wait_for("status=0 as-before");
+    }
+    for (signal, status) in
+        [(Signal::INT, "status=130"), (Signal::TERM, "status=143"), (Signal::HUP, "status=129")]
+    {
+        tmux.enter(replay);
+        tmux.wait_for("ended:");
+        kill_process(tmux.in_front(), signal).unwrap();
+        tmux.wait_for(&format!("{status} as-before"));
+    }
+    tmux.enter(&format!("{replay} --exit"));
+    tmux.wait_for("status=0 as-before");
+    tmux.enter(&format!("ebs top {SAMPLED} --exit ./prog 3"));
+    tmux.wait_for("status=0 as-before");
+    // A program's end is told; what was counted stays.
+    tmux.enter(&format!("ebs top {SAMPLED} ./prog 3"));
+    let seen = tmux.wait_for("ended: status 0");
+    assert!(seen.contains("much+0x"), "{seen}");
+    tmux.press("q");
+    tmux.wait_for("status=0 as-before");
+}
+
+/// What reads keys of a terminal that has gone must not read on and on.
+#[test]
+fn a_terminal_that_goes_takes_the_view_along() {
+    let Some(scene) = recorded("a_terminal_that_goes_takes_the_view_along") else { return };
+    let tmux = Tmux::start(&scene);
+    tmux.enter("ebs top --replay x.data --speed max");
+    tmux.wait_for("ended:");
+    let view = tmux.in_front();
+    drop(tmux);
+    let until = Instant::now() + Duration::from_secs(60);
+    while test_kill_process(view).is_ok() {
+        assert!(Instant::now() < until, "it goes on without its terminal");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_process_runs_on_when_the_view_ends() {
+    let Some(scene) = scene("a_process_runs_on_when_the_view_ends") else { return };
+    let program = scene.start("./prog");
+    let tmux = Tmux::start(&scene);
+    tmux.enter(&format!("ebs top {SAMPLED} -p {}", program.pid()));
+    tmux.wait_for("much+0x");
+    tmux.press("q");
+    tmux.wait_for("status=0 as-before");
+    assert!(!has_gone(&scene));
+    program.signal(Signal::KILL);
+}
+
+#[test]
+fn a_standing_session_is_seen_live() {
+    let test = "a_standing_session_is_seen_live";
+    if !rights::root(test) || !rights::program(test, "tmux") {
+        return;
+    }
+    let scene = Scene::new();
+    let mut storm = storm(&scene, &Workload::Storm.build(&scene), "1000000 1 wait 2000");
+    let ebsd = Ebsd::start(&scene, &config(&scene));
+    let tmux = Tmux::start(&scene);
+    tmux.enter(&format!("ebs top --session web --socket {}", ebsd.socket.display()));
+    tmux.wait_for("session web  running");
+    storm.tell("go");
+    let seen = tmux.wait_until("samples", |seen| delivered(seen) > 0);
+    assert!(seen.contains("page_fault"), "{seen}");
+    tmux.press("q");
+    tmux.wait_for("status=0 as-before");
+    ebsd.end();
+    storm.signal(Signal::KILL);
+    let _killed = storm.finish();
+}
+
+#[test]
+fn what_cannot_be_shown_is_said_before_the_screen_is_taken() {
+    let scene = Scene::new();
+    let told =
+        scene.run("ebs top -u -t page_fault true").refused(1, &["no terminal", "ebs report"]);
+    assert!(told.out.is_empty(), "{}", told.out);
+    scene.run("ebs top").refused(2, &["no event type"]);
+    scene.run("ebs top --replay x.data --speed 0").refused(2, &["\"0\"", "max"]);
+    scene.run("ebs top --replay x.data -p 1").refused(2, &["cannot be used with"]);
+    if !rights::program("what_cannot_be_shown_is_said_before_the_screen_is_taken", "tmux") {
+        return;
+    }
+    let tmux = Tmux::start(&scene);
+    for (line, words) in [
+        ("ebs top --replay none.data", "cannot open none.data"),
+        ("ebs top --replay /dev/null", "name a file"),
+        ("TERM=dumb ebs top --replay none.data", "TERM is \"dumb\""),
+        ("ebs top -u -t page_fault ./none", "./none"),
+        ("ebs top --session none --socket ./none", "./none"),
+        ("ebs top -u -t page_fualt true", "page_fault"),
+    ] {
+        tmux.enter(line);
+        let seen = tmux.wait_for("as-before");
+        assert!(seen.contains(words) && !seen.contains("status=0"), "{line}: {seen}");
+    }
+}
