@@ -23,6 +23,7 @@ pub mod region;
 pub mod registers;
 pub mod sample;
 pub mod sample_filter;
+pub mod segment;
 pub mod side;
 pub mod software_event;
 pub mod stream;

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use record::RecordType;
+use record::segment::{
+    HEAD, HEADER, PackedSegment, SegmentHeader, SegmentReadError, SegmentReader,
+};
 use record::stream::{note, write};
 use sampling::sys::event::NATIVE_ORDER;
 
 use super::writer::Readable;
 use super::writer::recorded_sampling::{FILE_HEADER, events, is_sampled};
-use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, SegmentReader};
+use crate::store::{Clock, Directory, Form};
 use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 
 /// A part of what was recorded.
@@ -90,8 +93,8 @@ impl History {
     }
 
     /// Segments that may have what is wanted, oldest first.
-    fn wanted(&self, told: &mut HistoryAccount) -> Vec<(u64, Header)> {
-        let mut all: Vec<(u64, Header)> = Vec::new();
+    fn wanted(&self, told: &mut HistoryAccount) -> Vec<(u64, SegmentHeader)> {
+        let mut all: Vec<(u64, SegmentHeader)> = Vec::new();
         for &number in &self.readable.numbers {
             match header(&self.readable.directory, number) {
                 Ok(header) if header.number == number => all.push((number, header)),
@@ -103,24 +106,24 @@ impl History {
             }
         }
         // One ends where the next begins.
-        let is_over = |(_, next): &(u64, Header)| self.is_old(next, next.begun);
+        let is_over = |(_, next): &(u64, SegmentHeader)| self.is_old(next, next.begun);
         let begin = all.iter().skip(1).take_while(|next| is_over(next)).count();
         all.drain(..begin);
         all
     }
 
-    fn is_old(&self, header: &Header, time: u64) -> bool {
-        let age = Duration::from_nanos(header.age(time, &*self.clock));
+    fn is_old(&self, header: &SegmentHeader, time: u64) -> bool {
+        let age = Duration::from_nanos(self.clock.age(header, time));
         self.since.is_some_and(|since| age > since)
     }
 
-    fn open(&self, number: u64) -> Result<AnyReader, ReadError> {
+    fn open(&self, number: u64) -> Result<AnyReader, SegmentReadError> {
         let is_last = self.readable.numbers.last() == Some(&number);
         let most = self.readable.open.filter(|_| is_last).unwrap_or(u64::MAX);
         let (file, form) = found(&self.readable.directory, number)?;
         let file = BufReader::new(file);
         let input: Box<dyn Read> = match form {
-            Form::Packed => Box::new(Packed::new(file)),
+            Form::Packed => Box::new(PackedSegment::new(file)),
             _ => Box::new(file),
         };
         SegmentReader::new(Box::new(input.take(most)))
@@ -241,14 +244,14 @@ fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, 
     last
 }
 
-fn header(directory: &Directory, number: u64) -> Result<Header, ReadError> {
+fn header(directory: &Directory, number: u64) -> Result<SegmentHeader, SegmentReadError> {
     let (mut file, form) = found(directory, number)?;
     if form == Form::Packed {
-        return Packed::header(file);
+        return PackedSegment::header(file);
     }
     let mut first = Vec::new();
-    file.by_ref().take(crate::store::HEADER as u64).read_to_end(&mut first)?;
-    Ok(Header::decode(&first)?)
+    file.by_ref().take(HEADER as u64).read_to_end(&mut first)?;
+    Ok(SegmentHeader::decode(&first)?)
 }
 
 #[cfg(test)]

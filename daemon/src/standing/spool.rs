@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use record::segment::{HEAD, HEADER, PackedSegment, SegmentHeader, StoredFrame, encode};
 use rustix::fs::fdatasync;
 
 use super::role::{RetentionLimits, Role};
 use crate::control::{State, Status};
 use crate::store::{
-    Clock, ClosedSegment as Segment, Directory, Form, HEAD, Header, Listed, Packed, Recovered,
-    Retention, StoredFrame, encode, expired, recover,
+    Clock, ClosedSegment as Segment, Directory, Form, Listed, Recovered, Retention, expired,
+    recover,
 };
 use crate::worker::chunk::{Chunk, SampleGap};
 use packer::Packer;
@@ -75,7 +76,7 @@ pub(super) trait Beginning {
 #[derive(Debug)]
 struct Open {
     file: File,
-    header: Header,
+    header: SegmentHeader,
     bytes: u64,
     /// Bytes when the free space was last looked at.
     looked: u64,
@@ -112,7 +113,7 @@ struct Closed {
     form: Form,
     bytes: u64,
     /// None: it cannot be read.
-    header: Option<Header>,
+    header: Option<SegmentHeader>,
     /// When its last record was written; None: before this process began.
     ended: Option<u64>,
 }
@@ -209,7 +210,7 @@ impl Spool {
         self.look()?;
         let stream = beginning.stream();
         let part = if self.part.0 == stream { self.part.1 } else { 0 };
-        let header = Header {
+        let header = SegmentHeader {
             boot: self.clock.boot(),
             realtime_offset: self.clock.offset(),
             number: self.next,
@@ -368,7 +369,7 @@ impl Spool {
             self.fail(&error);
         }
         let stale = self.open.as_ref().is_some_and(|open| {
-            let age = Duration::from_nanos(open.header.age(open.header.begun, &*self.clock));
+            let age = Duration::from_nanos(self.clock.age(&open.header, open.header.begun));
             let step = open.header.realtime_offset.abs_diff(self.clock.offset());
             if step > STEP {
                 let seconds = Duration::from_nanos(step).as_secs_f64();
@@ -404,7 +405,7 @@ impl Spool {
             .map(|(closed, after)| {
                 let own = closed.header.zip(closed.ended);
                 let last = own.or(after.map(|after| (after, after.begun)));
-                let age = last.map(|(header, time)| header.age(time, &*self.clock));
+                let age = last.map(|(header, time)| self.clock.age(&header, time));
                 let (number, bytes) = (closed.number, closed.bytes);
                 Segment { number, bytes, age: age.map(Duration::from_nanos) }
             })
@@ -452,11 +453,11 @@ impl Spool {
 fn closed(directory: &Directory, listed: Listed) -> Closed {
     let Listed { number, form, bytes } = listed;
     let header = directory.open(number, form).ok().and_then(|mut file| match form {
-        Form::Packed => Packed::header(file).ok(),
+        Form::Packed => PackedSegment::header(file).ok(),
         _ => {
-            let mut first = [0; crate::store::HEADER];
+            let mut first = [0; HEADER];
             io::Read::read_exact(&mut file, &mut first).ok()?;
-            Header::decode(&first).ok()
+            SegmentHeader::decode(&first).ok()
         }
     });
     // A copy under another name is none of this recording's.

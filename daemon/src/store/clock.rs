@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use record::segment::SegmentHeader;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What time it is.
@@ -19,6 +20,15 @@ pub(crate) trait Clock: fmt::Debug + Send + Sync {
     /// What a monotonic time has to be given to be a realtime.
     fn offset(&self) -> i64 {
         self.realtime().cast_signed().wrapping_sub(self.monotonic().cast_signed())
+    }
+
+    /// How long ago a time of a segment was, nanoseconds: by the monotonic
+    /// clock if this is still its boot, whatever was done to the other one.
+    fn age(&self, header: &SegmentHeader, time: u64) -> u64 {
+        if self.boot() == header.boot {
+            return self.monotonic().saturating_sub(time);
+        }
+        self.realtime().saturating_sub(time.saturating_add_signed(header.realtime_offset))
     }
 }
 

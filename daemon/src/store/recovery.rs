@@ -2,9 +2,10 @@
 
 use std::io::{self, BufReader};
 
+use record::segment::{SegmentReadError, SegmentReader};
+
 use super::clock::Clock;
 use super::directory::{Directory, Form, Listed};
-use super::reader::{ReadError, SegmentReader};
 
 /// What was found and done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +52,11 @@ pub(crate) fn recover(directory: &Directory, clock: &dyn Clock) -> io::Result<Re
     Ok(recovered)
 }
 
-fn mend(directory: &Directory, number: u64, clock: &dyn Clock) -> Result<SegmentGap, ReadError> {
+fn mend(
+    directory: &Directory,
+    number: u64,
+    clock: &dyn Clock,
+) -> Result<SegmentGap, SegmentReadError> {
     let file = directory.open_to_mend(number, Form::Open)?;
     let size = file.metadata()?.len();
     let mut reader = SegmentReader::new(BufReader::new(&file))?;
@@ -66,7 +71,7 @@ fn mend(directory: &Directory, number: u64, clock: &dyn Clock) -> Result<Segment
         file.sync_data()?;
     }
     directory.rename(number, Form::Open, Form::Closed)?;
-    let gap = SegmentGap { nanoseconds: header.age(last, clock), bytes: size - good };
+    let gap = SegmentGap { nanoseconds: clock.age(&header, last), bytes: size - good };
     tracing::warn!(
         number,
         seconds = std::time::Duration::from_nanos(gap.nanoseconds).as_secs_f64(),

@@ -3,7 +3,9 @@
 use std::io::{self, BufReader, BufWriter, Write};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use crate::store::{Directory, Form, pack};
+use record::segment::pack;
+
+use crate::store::{Directory, Form};
 
 /// A segment's number, and its size now.
 type Done = (u64, u64);

@@ -1,6 +1,7 @@
 //! What a stream said at its beginning, and what has come of that since.
 
 use record::SampleType;
+use record::segment::LONGEST;
 use record::stream::{EventDescription, StreamDecoder, StreamStep, write};
 use sampling::session::preamble::SIDE_NAME;
 use sampling::session::synthesize::Synthesizer;
@@ -8,7 +9,6 @@ use sampling::sys::event::NATIVE_ORDER;
 
 use crate::standing::residents::Residents;
 use crate::standing::spool::Beginning;
-use crate::store::LONGEST;
 use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, kind};
 
 /// Bytes of a stream's own header, before its first record.

@@ -6,12 +6,12 @@ use std::io::{self, Read, Write};
 
 use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
-use super::header::{HEADER, Header};
-use super::reader::ReadError;
+use super::segment_header::{HEADER, SegmentHeader};
+use super::segment_reader::SegmentReadError;
 
 /// RFC 8878, 3.1.2: of the sixteen magic numbers of skippable frames the
 /// first.
-const SKIPPABLE: u32 = 0x184D_2A50;
+pub(super) const SKIPPABLE: u32 = 0x184D_2A50;
 /// Bytes of the skippable frame.
 const BEFORE: usize = 8 + HEADER;
 /// Of compression: what a service in production has time for.
@@ -24,7 +24,10 @@ fn wrong(code: usize) -> io::Error {
 }
 
 /// Packs a whole segment.
-pub(crate) fn pack(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+///
+/// # Errors
+/// It cannot be read or written, or is shorter than a header.
+pub fn pack(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
     let mut first = [0; HEADER];
     from.read_exact(&mut first)?;
     let length = u32::try_from(HEADER).map_err(io::Error::other)?;
@@ -57,30 +60,35 @@ pub(crate) fn pack(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
 }
 
 /// A packed segment as its bytes before packing.
-pub(crate) struct Packed<R> {
+pub struct PackedSegment<R> {
     input: R,
     context: DCtx<'static>,
     piece: Vec<u8>,
     at: usize,
     filled: usize,
+    /// What was read ends where a frame of zstd does.
+    is_whole: bool,
 }
 
-impl<R: Read> Packed<R> {
+impl<R: Read> PackedSegment<R> {
     /// Its header, read without unpacking anything.
-    pub(crate) fn header(mut input: R) -> Result<Header, ReadError> {
+    ///
+    /// # Errors
+    /// It is none, or cannot be read.
+    pub fn header(mut input: R) -> Result<SegmentHeader, SegmentReadError> {
         let mut front = [0; BEFORE];
         input.read_exact(&mut front)?;
-        Ok(Header::decode(&front[8..])?)
+        Ok(SegmentHeader::decode(&front[8..])?)
     }
 
     /// Reads from its beginning.
-    pub(crate) fn new(input: R) -> Packed<R> {
+    pub fn new(input: R) -> PackedSegment<R> {
         let piece = vec![0; PIECE];
-        Packed { input, context: DCtx::create(), piece, at: 0, filled: 0 }
+        PackedSegment { input, context: DCtx::create(), piece, at: 0, filled: 0, is_whole: true }
     }
 }
 
-impl<R: Read> Read for Packed<R> {
+impl<R: Read> Read for PackedSegment<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -93,9 +101,18 @@ impl<R: Read> Read for Packed<R> {
             let ended = self.filled == 0;
             let mut input = InBuffer::around(&self.piece[self.at..self.filled]);
             let mut output = OutBuffer::around(&mut *buffer);
-            self.context.decompress_stream(&mut output, &mut input).map_err(wrong)?;
+            let hint = self.context.decompress_stream(&mut output, &mut input).map_err(wrong)?;
             self.at += input.pos();
             let written = output.pos();
+            if input.pos() > 0 || written > 0 {
+                self.is_whole = hint == 0;
+            }
+            if ended && written == 0 && !self.is_whole {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the packed segment is cut off",
+                ));
+            }
             if written > 0 || ended {
                 return Ok(written);
             }
@@ -103,8 +120,8 @@ impl<R: Read> Read for Packed<R> {
     }
 }
 
-impl<R> std::fmt::Debug for Packed<R> {
+impl<R> std::fmt::Debug for PackedSegment<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Packed").finish_non_exhaustive()
+        f.debug_struct("PackedSegment").finish_non_exhaustive()
     }
 }

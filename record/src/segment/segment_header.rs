@@ -1,16 +1,14 @@
 //! The first bytes of a segment.
 
-use super::clock::Clock;
-
 /// Bytes of a header.
 pub const HEADER: usize = 72;
-const MAGIC: [u8; 8] = *b"HMSEGMT\0";
+pub(super) const MAGIC: [u8; 8] = *b"HMSEGMT\0";
 /// The version that is written.
 const VERSION: u32 = 1;
 
 /// Which segment it is, and what its times mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct SegmentHeader {
     /// Of the boot in which it was begun
     /// (/proc/sys/kernel/random/boot_id): monotonic times of others do not
     /// compare.
@@ -30,7 +28,7 @@ pub struct Header {
 
 /// Bytes that are no segment's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HeaderError {
+pub enum SegmentHeaderError {
     /// Too short, or of something else.
     #[error("no segment of a recording")]
     Magic,
@@ -45,7 +43,7 @@ pub enum HeaderError {
     Checksum,
 }
 
-impl Header {
+impl SegmentHeader {
     /// As bytes.
     pub fn encode(&self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
@@ -65,20 +63,20 @@ impl Header {
     /// From the front of a segment.
     ///
     /// # Errors
-    /// [`HeaderError`]: none begins here.
-    pub fn decode(bytes: &[u8]) -> Result<Header, HeaderError> {
-        let mut bytes: [u8; HEADER] = *bytes.first_chunk().ok_or(HeaderError::Magic)?;
+    /// [`SegmentHeaderError`]: none begins here.
+    pub fn decode(bytes: &[u8]) -> Result<SegmentHeader, SegmentHeaderError> {
+        let mut bytes: [u8; HEADER] = *bytes.first_chunk().ok_or(SegmentHeaderError::Magic)?;
         if bytes[..8] != MAGIC {
-            return Err(HeaderError::Magic);
+            return Err(SegmentHeaderError::Magic);
         }
         let [_, _, _, _, _, _, _, _, v0, v1, v2, v3, c0, c1, c2, c3, ..] = bytes;
         let version = u32::from_le_bytes([v0, v1, v2, v3]);
         if version != VERSION {
-            return Err(HeaderError::Version { version });
+            return Err(SegmentHeaderError::Version { version });
         }
         bytes[12..16].fill(0);
         if crc32fast::hash(&bytes) != u32::from_le_bytes([c0, c1, c2, c3]) {
-            return Err(HeaderError::Checksum);
+            return Err(SegmentHeaderError::Checksum);
         }
         let mut boot = [0; 16];
         boot.copy_from_slice(&bytes[16..32]);
@@ -86,7 +84,7 @@ impl Header {
             let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
             word.map_or(0, u64::from_le_bytes)
         };
-        Ok(Header {
+        Ok(SegmentHeader {
             boot,
             realtime_offset: word(32).cast_signed(),
             number: word(40),
@@ -94,14 +92,5 @@ impl Header {
             part: word(56),
             begun: word(64),
         })
-    }
-
-    /// How long ago a time of this segment was, nanoseconds: by the monotonic
-    /// clock if this is still its boot, whatever was done to the other one.
-    pub(crate) fn age(&self, time: u64, clock: &dyn Clock) -> u64 {
-        if clock.boot() == self.boot {
-            return clock.monotonic().saturating_sub(time);
-        }
-        clock.realtime().saturating_sub(time.saturating_add_signed(self.realtime_offset))
     }
 }

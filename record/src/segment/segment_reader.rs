@@ -2,15 +2,15 @@
 
 use std::io::{self, Read};
 
-use super::frame::{BEFORE, Before, StoredFrame};
-use super::header::{HEADER, Header, HeaderError};
+use super::segment_header::{HEADER, SegmentHeader, SegmentHeaderError};
+use super::stored_frame::{BEFORE, Before, StoredFrame};
 
 /// Why a file cannot be read as a segment.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum SegmentReadError {
     /// It is none.
     #[error(transparent)]
-    Header(#[from] HeaderError),
+    SegmentHeader(#[from] SegmentHeaderError),
     /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -19,7 +19,7 @@ pub enum ReadError {
 /// A walk over the frames of a segment.
 #[derive(Debug)]
 pub struct SegmentReader<R> {
-    header: Header,
+    header: SegmentHeader,
     input: R,
     good: u64,
     is_damaged: bool,
@@ -31,16 +31,16 @@ impl<R: Read> SegmentReader<R> {
     ///
     /// # Errors
     /// It is none, or cannot be read.
-    pub fn new(mut input: R) -> Result<SegmentReader<R>, ReadError> {
+    pub fn new(mut input: R) -> Result<SegmentReader<R>, SegmentReadError> {
         let mut bytes = Vec::with_capacity(HEADER);
         input.by_ref().take(HEADER as u64).read_to_end(&mut bytes)?;
-        let header = Header::decode(&bytes)?;
+        let header = SegmentHeader::decode(&bytes)?;
         let good = HEADER as u64;
         Ok(SegmentReader { header, input, good, is_damaged: false, payload: Vec::new() })
     }
 
     /// Which segment it is.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &SegmentHeader {
         &self.header
     }
 

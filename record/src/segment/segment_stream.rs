@@ -1,0 +1,212 @@
+//! A segment as a stream in pipe form, as if it were a recording by itself.
+
+use std::io::{self, Chain, Cursor, Read};
+use std::time::Duration;
+
+use super::packed_segment::{PackedSegment, SKIPPABLE};
+use super::segment_header::{MAGIC, SegmentHeader};
+use super::segment_reader::{SegmentReadError, SegmentReader};
+use crate::aggregate::samples_of;
+use crate::bytes::{self, ByteOrder};
+use crate::header::{RecordHeader, RecordType};
+use crate::stream::{StreamDecoder, StreamStep, note, write};
+
+/// Bytes of a stream's own header, before its first record.
+const FILE_HEADER: usize = 16;
+/// Bytes of an EVENT_UPDATE before its text: header, kind, id.
+const BEFORE_TEXT: usize = 24;
+
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// Packed or not.
+enum Unpacked<R> {
+    Plain(Whole<R>),
+    Packed(PackedSegment<Whole<R>>),
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Unpacked::Plain(source) => source.read(buffer),
+            Unpacked::Packed(source) => source.read(buffer),
+        }
+    }
+}
+
+/// Reads as the stream that a segment holds. Its recorder's ledger is of all of
+/// a sampling, and in the last segment of it: of a segment that is not all, the
+/// account of what it holds takes its place. Where it is damaged, reading fails
+/// behind all that is whole.
+pub struct SegmentStream<R> {
+    reader: SegmentReader<Unpacked<R>>,
+    order: ByteOrder,
+    /// An id of each event whose ledger is still to come.
+    ids: Vec<u64>,
+    /// Samples that went by.
+    samples: u64,
+    /// When the last frame was written; 0: none was.
+    last: u64,
+    is_begun: bool,
+    has_ended: bool,
+    out: Vec<u8>,
+    at: usize,
+}
+
+impl<R: Read> SegmentStream<R> {
+    /// Bytes from the start that tell a segment.
+    pub const TOLD_BY: usize = 16;
+
+    /// Whether a file that begins with these bytes, [`SegmentStream::TOLD_BY`] of
+    /// them, is a segment, packed or not.
+    pub fn is_front(front: &[u8]) -> bool {
+        front.starts_with(&MAGIC) || is_packed(front) && front.get(8..16) == Some(&MAGIC[..])
+    }
+
+    /// Begins to read a segment, of which `front` was read already.
+    ///
+    /// # Errors
+    /// It is none, or cannot be read.
+    pub fn new(mut front: Vec<u8>, mut rest: R) -> Result<SegmentStream<R>, SegmentReadError> {
+        let wanted = Self::TOLD_BY.saturating_sub(front.len());
+        rest.by_ref().take(wanted as u64).read_to_end(&mut front)?;
+        let is_packed = is_packed(&front);
+        let whole = Cursor::new(front).chain(rest);
+        let reader = SegmentReader::new(match is_packed {
+            true => Unpacked::Packed(PackedSegment::new(whole)),
+            false => Unpacked::Plain(whole),
+        })?;
+        Ok(SegmentStream {
+            reader,
+            order: ByteOrder::Little,
+            ids: Vec::new(),
+            samples: 0,
+            last: 0,
+            is_begun: false,
+            has_ended: false,
+            out: Vec::new(),
+            at: 0,
+        })
+    }
+
+    /// Which segment it is.
+    pub fn header(&self) -> &SegmentHeader {
+        self.reader.header()
+    }
+
+    /// Has more to hand out, or nothing to come.
+    fn fill(&mut self) -> io::Result<()> {
+        (self.out, self.at) = (Vec::new(), 0);
+        while self.out.is_empty() && !self.has_ended {
+            let is_part = self.reader.header().part > 0;
+            let Some(frame) = self.reader.next_frame()? else {
+                self.has_ended = true;
+                if self.reader.is_damaged() {
+                    let (number, good) = (self.reader.header().number, self.reader.good());
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!("segment {number} is damaged from byte {good} on"),
+                    ));
+                }
+                self.account();
+                return Ok(());
+            };
+            self.last = self.last.max(frame.time);
+            let mut records = frame.payload;
+            if !std::mem::replace(&mut self.is_begun, true) {
+                (self.order, self.ids) = described(frame.payload);
+                let (front, rest) = records.split_at(FILE_HEADER.min(records.len()));
+                self.out.extend(front);
+                records = rest;
+            }
+            while let Some((record, rest)) = split(records, self.order) {
+                records = rest;
+                if kind(record, self.order) == RecordType::SAMPLE {
+                    self.samples += 1;
+                } else if let Some(counted) = samples_of(record, self.order) {
+                    self.samples = self.samples.saturating_add(counted);
+                } else if is_ledger(record, self.order) {
+                    if is_part {
+                        continue;
+                    }
+                    self.ids.clear();
+                }
+                self.out.extend(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a stream without a ledger with an account of what it has: readers
+    /// know by it that it is whole.
+    fn account(&mut self) {
+        let mut samples = self.samples;
+        let nanoseconds = self.last.saturating_sub(self.reader.header().begun);
+        let seconds = Duration::from_nanos(nanoseconds).as_secs_f64();
+        for id in std::mem::take(&mut self.ids) {
+            let delivered = std::mem::take(&mut samples);
+            let text = format!("delivered={delivered};seconds={seconds:.6}");
+            // It is short enough.
+            let _fits = write::event_unit(id, &text, self.order, &mut self.out);
+        }
+    }
+}
+
+impl<R: Read> Read for SegmentStream<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.out.len() {
+            self.fill()?;
+        }
+        let mut left = self.out.get(self.at..).unwrap_or_default();
+        let read = left.read(buffer)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
+impl<R> std::fmt::Debug for SegmentStream<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SegmentStream").field("samples", &self.samples).finish_non_exhaustive()
+    }
+}
+
+fn is_packed(front: &[u8]) -> bool {
+    front.starts_with(&SKIPPABLE.to_le_bytes())
+}
+
+/// The byte order of a stream, and an id of each event that is to have a
+/// ledger.
+fn described(front: &[u8]) -> (ByteOrder, Vec<u64>) {
+    let mut decoder = StreamDecoder::new();
+    let mut rest = front;
+    while let Ok(StreamStep::Record { consumed, .. }) = decoder.step(rest) {
+        rest = rest.get(consumed..).unwrap_or_default();
+    }
+    let sampled = decoder.events().iter().filter(|event| event.lacks_ledger());
+    (decoder.order(), sampled.filter_map(|event| event.ids.first().copied()).collect())
+}
+
+/// The first record, and what follows; what is no whole record is one, so that
+/// whoever decodes it says so.
+fn split(bytes: &[u8], order: ByteOrder) -> Option<(&[u8], &[u8])> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let header = RecordHeader::decode(&mut bytes::Cursor::new(bytes, order)).ok();
+    let size = header.map_or(bytes.len(), |it| usize::from(it.size).max(RecordHeader::SIZE));
+    Some(bytes.split_at(size.min(bytes.len())))
+}
+
+fn kind(record: &[u8], order: ByteOrder) -> RecordType {
+    let header = RecordHeader::decode(&mut bytes::Cursor::new(record, order));
+    header.map_or(RecordType(0), |header| header.kind)
+}
+
+/// Whether it is the account of an event, which comes last.
+fn is_ledger(record: &[u8], order: ByteOrder) -> bool {
+    let text = String::from_utf8_lossy(record.get(BEFORE_TEXT..).unwrap_or_default());
+    kind(record, order) == RecordType::EVENT_UPDATE
+        && note::value(text.trim_end_matches('\0'), "delivered").is_some()
+}
+
+#[cfg(test)]
+mod tests;
