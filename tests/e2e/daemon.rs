@@ -6,6 +6,7 @@ mod confinement;
 mod conservation;
 mod describing;
 mod descriptors;
+mod exported;
 mod guards;
 mod in_kernel;
 mod killed;

@@ -32,7 +32,7 @@ pub use comparing::{CompareArguments, ComparingArguments, DiffArguments};
 pub use converting::ConvertArguments;
 pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
-pub use exporting::{ExportArguments, ExportForm};
+pub use exporting::{ExportArguments, ExportForm, SegmentArguments};
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use laying_out::LayoutArguments;
 pub use live::{ReplaySpeed, ReplaySpeedError, TopArguments};

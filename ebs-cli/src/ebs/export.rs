@@ -2,17 +2,20 @@
 
 mod destination;
 mod partition;
+mod segments;
+mod written_export;
 
 use crate::ebs::arguments::{ExportArguments, ExportForm};
-use crate::ebs::report::{self, CountedRecording};
+use crate::ebs::input::Input;
+use crate::ebs::report;
 use crate::terminal::said::say;
 use analysis::{Glob, Pipeline, Query};
 use anyhow::{Context, Result};
 use destination::Destination;
-use export::{ExportFormat, ExportedRecording, SharedExport};
+use export::ExportFormat;
 use partition::Partition;
-use std::io::BufWriter;
 use symbolizer::Symbolizer;
+use written_export::WrittenExport;
 
 /// Exports what a report of the same question would count. Damage of the
 /// recording is told once all that could be read was written.
@@ -22,9 +25,29 @@ use symbolizer::Symbolizer;
 /// A question without meaning; a recording of which nothing can be read; a
 /// place that cannot be written to: nothing is left there then.
 pub fn run(arguments: &ExportArguments) -> Result<()> {
+    if let Some(directory) = &arguments.segments.directory {
+        return segments::run(arguments, directory);
+    }
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
     let destination = Destination::open(arguments)?;
     let format = format(arguments.to, destination.is_terminal());
+    let pipeline = pipeline(arguments, format, &input)?;
+    let written = WrittenExport::write(&mut input, format, pipeline, destination.file()?)
+        .with_context(|| format!("cannot export to {}", arguments.output.display()))?;
+    let WrittenExport { report, features, end } = written;
+    report::tell_ending(ended);
+    for event in &report.events {
+        if let Some(not_kept) = &event.not_kept {
+            say("ebs", &not_kept.told(&event.name));
+        }
+    }
+    let file = arguments.file.as_deref();
+    destination.keep(&Partition::of(&report, &features, input.segment(), file))?;
+    end.into_result().context("what could be read is exported")
+}
+
+/// What counts as was asked for.
+fn pipeline(arguments: &ExportArguments, format: ExportFormat, input: &Input) -> Result<Pipeline> {
     let query = Query {
         keys: format.keys(),
         filters: report::filters(&arguments.filter)?,
@@ -34,27 +57,8 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
         ..Query::default()
     };
     let query = report::in_time(query, arguments.time.as_deref(), arguments.file.as_deref())?;
-    let symbolizer = Symbolizer::new(report::symbols_of(&input, &arguments.symbols)?);
-    let export = SharedExport::new(format.to(Box::new(BufWriter::new(destination.file()?))));
-    let mut pipeline = Pipeline::new(query, symbolizer)?;
-    if format.takes_samples() {
-        pipeline = pipeline.hand_to(Box::new(export.clone()));
-    }
-    let goal = || format!("cannot export to {}", arguments.output.display());
-    let recording = CountedRecording::of(&mut input, pipeline).with_context(goal)?;
-    let ((report, features), end) = recording
-        .answer(|pipeline, decoder| Ok((pipeline.finish(decoder)?, decoder.features().clone())))
-        .with_context(goal)?;
-    let (report, features) = (&report, &features);
-    export.finish(&ExportedRecording { report, features }).with_context(goal)?;
-    report::tell_ending(ended);
-    for event in &report.events {
-        if let Some(not_kept) = &event.not_kept {
-            say("ebs", &not_kept.told(&event.name));
-        }
-    }
-    destination.keep(&Partition::of(report, features, arguments.file.as_deref()))?;
-    end.into_result().context("what could be read is exported")
+    let symbolizer = Symbolizer::new(report::symbols_of(input, &arguments.symbols)?);
+    Ok(Pipeline::new(query, symbolizer)?)
 }
 
 fn format(form: ExportForm, is_terminal: bool) -> ExportFormat {

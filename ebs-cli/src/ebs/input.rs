@@ -4,12 +4,14 @@ use crate::terminal::progress::ProgressReader;
 use crate::terminal::said::say;
 use anyhow::{Context, Result, anyhow};
 use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
+use record::segment::{SegmentHeader, SegmentStream};
 use record::stream::{
     self, EventDescription, FeatureId, FeatureSection, StreamError, StreamRecord, StreamSample,
 };
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use symbolizer::CarriedFiles;
 
@@ -69,6 +71,8 @@ pub struct Input {
     source: Bytes,
     /// The file, when it is one, to be read besides.
     file: Option<File>,
+    /// Where it is a segment of a standing session.
+    segment: Option<SegmentHeader>,
     name: String,
     buffer: Vec<u8>,
     start: usize,
@@ -108,13 +112,21 @@ impl Input {
 
     /// A regular file, from its start, is read in any order, anything else
     /// front to back.
-    fn of_file(mut file: File, name: &str) -> Result<Input> {
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read; a directory.
+    pub fn of_file(mut file: File, name: &str) -> Result<Input> {
         let metadata = file.metadata().with_context(|| format!("cannot look at {name}"))?;
         if metadata.is_dir() {
             return Err(anyhow!("{name} is a directory; a recording is a file"));
         }
         if !metadata.is_file() || file.stream_position().is_ok_and(|position| position != 0) {
             return Input::piped(Box::new(file), name);
+        }
+        let mut front = [0; SegmentStream::<File>::TOLD_BY];
+        if file.read_exact_at(&mut front, 0).is_ok() && SegmentStream::<File>::is_front(&front) {
+            return Input::of_segment(Vec::new(), Box::new(file), name);
         }
         let length = metadata.len();
         let again = file.try_clone().with_context(|| format!("cannot open {name} twice"))?;
@@ -139,6 +151,9 @@ impl Input {
             .take(RecordingForm::TOLD_BY as u64)
             .read_to_end(&mut front)
             .with_context(|| format!("cannot read {name}"))?;
+        if SegmentStream::<File>::is_front(&front) {
+            return Input::of_segment(front, source, name);
+        }
         let mut all = std::io::Cursor::new(front.clone()).chain(source);
         if RecordingForm::find(&front) != RecordingForm::File {
             return Ok(Input::new(Box::new(all), name));
@@ -159,6 +174,14 @@ impl Input {
         Input::of_file(file, name)
     }
 
+    /// A segment of a standing session, of which `front` was read already.
+    fn of_segment(front: Vec<u8>, rest: Box<dyn Read>, name: &str) -> Result<Input> {
+        let stream = SegmentStream::new(front, rest);
+        let stream = stream.with_context(|| format!("cannot read {name}"))?;
+        let segment = Some(*stream.header());
+        Ok(Input { segment, ..Input::new(Box::new(stream), name) })
+    }
+
     /// Reads from anything, front to back; `name` is for messages.
     pub fn new(source: Box<dyn Read>, name: &str) -> Input {
         Input::of(Bytes::Pipe(source), name)
@@ -167,7 +190,8 @@ impl Input {
     fn of(source: Bytes, name: &str) -> Input {
         let name = name.to_owned();
         let buffer = vec![0; BUFFER];
-        Input { source, file: None, name, buffer, start: 0, end: 0, position: 0 }
+        let (file, segment) = (None, None);
+        Input { source, file, segment, name, buffer, start: 0, end: 0, position: 0 }
     }
 
     /// A decoder for [`Input::read`].
@@ -221,6 +245,11 @@ impl Input {
             }
         });
         found
+    }
+
+    /// Which segment it is, of a standing session; None: it is none.
+    pub fn segment(&self) -> Option<&SegmentHeader> {
+        self.segment.as_ref()
     }
 
     /// What it is called in messages.

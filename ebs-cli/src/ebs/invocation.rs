@@ -211,6 +211,11 @@ pub enum Misuse {
          pipe"
     )]
     BinaryExport,
+    /// `ebs export --segments` to what is no table of a fleet.
+    #[error(
+        "segments are exported to a fleet's folder: say --to parquet, and -o FOLDER, which is there"
+    )]
+    SegmentsTo,
     /// `--kernel` is no version.
     #[error("kernel version {0:?} is no X.Y, such as 6.12")]
     Version(String),

@@ -1,6 +1,8 @@
 //! Options of `ebs export`.
 
 use super::reading::{StandingArguments, SymbolArguments};
+use super::serving::DAEMON;
+use super::timing::size;
 use clap::Args;
 use record::InstructionClass;
 use std::path::PathBuf;
@@ -10,11 +12,14 @@ use std::path::PathBuf;
 #[command(after_long_help = NOTES)]
 pub struct ExportArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
+    #[arg(required_unless_present_any = ["standing", "segments"])]
     pub file: Option<PathBuf>,
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
+    /// What it has on disk.
+    #[command(flatten)]
+    pub segments: SegmentArguments,
     /// Form to write.
     #[arg(long, value_name = "FORM", value_enum)]
     pub to: ExportForm,
@@ -38,6 +43,23 @@ pub struct ExportArguments {
     /// Where names come from.
     #[command(flatten)]
     pub symbols: SymbolArguments,
+}
+
+/// Segments of a standing session, in place of a file.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SegmentArguments {
+    /// Exports every finished segment of a standing session once, from its directory, such as
+    /// /var/lib/ebsd/web; the one that is written waits for the next time. OUT is a folder.
+    #[arg(id = "segments", long = "segments", value_name = "DIR", help_heading = DAEMON)]
+    #[arg(conflicts_with_all = ["file", "standing", "time"])]
+    pub directory: Option<PathBuf>,
+    /// What was exported is noted here [default: OUT/.NAME.account, of the directory's name].
+    #[arg(long, value_name = "FILE", help_heading = DAEMON, requires = "segments")]
+    pub account: Option<PathBuf>,
+    /// Exports nothing while OUT's file system has less than so much room.
+    #[arg(long, value_name = "SIZE", help_heading = DAEMON, requires = "segments")]
+    #[arg(default_value = "1g", value_parser = size)]
+    pub keep_free: u64,
 }
 
 /// A form that another tool reads.
@@ -76,6 +98,7 @@ the same. docs/export.md says what each form has.
   ebs export --to pprof server.data -o server.pb.gz    then go tool pprof -http : server.pb.gz
   ebs export --to speedscope server.data -o server.json
   ebs export --to csv -f mode=user server.data | head
+  ebs export --to parquet --segments /var/lib/ebsd/web -o /var/lib/ebsd-export
 
 Exit status: 0; 1 when nothing could be written, or when the recording is damaged: what could be
-read of it is in OUT then; 2 for a wrong command line.";
+read of it is in OUT then, or when a segment could not be exported; 2 for a wrong command line.";

@@ -77,7 +77,7 @@ fn cpus(text: &str) -> Result<CpuList, String> {
 }
 
 /// Bytes, also in k, m or g, from a megabyte to a terabyte.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let units = [("k", 10), ("m", 20), ("g", 30)];
     let unit = units.iter().find_map(|(letter, shift)| Some((lower.strip_suffix(letter)?, *shift)));

@@ -2,6 +2,7 @@
 
 use analysis::Report;
 use chrono::DateTime;
+use record::segment::SegmentHeader;
 use record::stream::{Detail, FeatureId, Features};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,16 @@ pub(super) struct Partition {
 
 impl Partition {
     /// That of a recording: the day is that of its first sample, where it tells
-    /// what its clock had to do with that of the wall; else that on which its
-    /// file was changed last.
-    pub(super) fn of(report: &Report, features: &Features, file: Option<&Path>) -> Partition {
-        let told = wall(features);
+    /// what its clock had to do with that of the wall, of a segment that on which
+    /// it was begun; else that on which its file was changed last.
+    pub(super) fn of(
+        report: &Report,
+        features: &Features,
+        segment: Option<&SegmentHeader>,
+        file: Option<&Path>,
+    ) -> Partition {
+        let begun = |it: &SegmentHeader| it.begun.saturating_add_signed(it.realtime_offset);
+        let told = wall(features).or_else(|| segment.map(|it| begun(it) / NANOSECONDS));
         let changed = || fs::metadata(file?).ok()?.modified().ok();
         let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
         let changed = || since(changed().unwrap_or_else(SystemTime::now));

@@ -48,6 +48,34 @@ fn the_unit_allows_little() {
     assert_eq!(about_it, 0, "{verify}");
 }
 
+/// Who exports segments has no rights but its user's: at most 2.5, too.
+#[test]
+fn the_exporters_unit_allows_little() {
+    let test = "the_exporters_unit_allows_little";
+    if !has(test, "systemd-analyze", &["--version"]) {
+        return;
+    }
+    let scene = Scene::new();
+    let text = fs::read_to_string(packaging().join("ebsd-export@.service")).unwrap();
+    let program = built::directory().join("ebs");
+    assert!(text.contains("ExecStart=/usr/bin/ebs export") && text.contains("User=ebsd\n"));
+    let text = text.replace("/usr/bin/ebs ", &format!("{} ", program.display()));
+    scene.write("ebsd-export@web.service", text);
+    let timer = packaging().join("ebsd-export@.timer");
+    fs::copy(timer, scene.path("ebsd-export@web.timer")).unwrap();
+    let units = "./ebsd-export@web.service ./ebsd-export@web.timer";
+    let verify = scene.shell(&format!("systemd-analyze verify --man=no {units}"));
+    // A user that is not there yet is no fault of the unit's.
+    let about_it = verify.err.lines().filter(|line| line.contains("ebsd-export"));
+    assert_eq!(about_it.count(), 0, "{verify}");
+    let told = "systemd-analyze security --offline=true ./ebsd-export@web.service";
+    let outcome = scene.shell(told);
+    let (_, level) =
+        outcome.out.rsplit_once("exposure level for ebsd-export@web.service: ").unwrap();
+    let level: f64 = level.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(level <= 2.5, "{level}");
+}
+
 /// What the supervisor and its children call beyond what every service does:
 /// to ask the kernel as a user (`daemon/src/sys/oracle.rs`), to fork a worker
 /// that becomes its user, and to open events and programs.
@@ -144,7 +172,7 @@ fn the_example_configuration_is_good() {
 }
 
 /// Beside pages and documents.
-const FILES: [&str; 28] = [
+const FILES: [&str; 30] = [
     "./etc/ebsd.toml",
     "./usr/bin/ebs",
     "./usr/bin/ebs-walk",
@@ -155,6 +183,8 @@ const FILES: [&str; 28] = [
     "./usr/include/hardmeter/likwid.h",
     "./usr/lib/hardmeter/libhardmeter.so",
     "./usr/lib/hardmeter/libhardmeter_heap.so",
+    "./usr/lib/systemd/system/ebsd-export@.service",
+    "./usr/lib/systemd/system/ebsd-export@.timer",
     "./usr/lib/systemd/system/ebsd.service",
     "./usr/lib/systemd/system/ebsd.socket",
     "./usr/lib/sysusers.d/ebsd.conf",

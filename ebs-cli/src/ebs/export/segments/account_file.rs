@@ -1,0 +1,83 @@
+//! The account on disk: replaced as a whole, one run's at a time.
+
+use super::export_account::{ExportAccount, VERSION};
+use anyhow::{Context, Result, bail};
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// An account, and where it is.
+#[derive(Debug)]
+pub(super) struct AccountFile {
+    pub(super) books: ExportAccount,
+    path: PathBuf,
+    /// Held until this is dropped.
+    _lock: File,
+}
+
+impl AccountFile {
+    /// Reads it, or begins one of the segments of `directory`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, is none, or is of another directory; another run has
+    /// it.
+    pub(super) fn open(path: PathBuf, directory: &Path) -> Result<AccountFile> {
+        let name = path.display();
+        let lock = beside(&path, ".lock");
+        let goal = || format!("cannot open {}", lock.display());
+        let lock = File::options().create(true).append(true).open(&lock).with_context(goal)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                bail!("another export of these segments runs: {name} is in use")
+            }
+            Err(TryLockError::Error(error)) => return Err(error).with_context(goal),
+        }
+        let books = match fs::read(&path) {
+            Ok(text) => serde_json::from_slice::<ExportAccount>(&text)
+                .with_context(|| format!("{name} is no account of exported segments"))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                ExportAccount::new(directory.to_owned())
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+        };
+        if books.hardmeter_export_account != VERSION {
+            bail!(
+                "{name} is an account of version {}; this program reads version {VERSION}",
+                books.hardmeter_export_account
+            );
+        }
+        if books.directory != directory {
+            bail!(
+                "{name} is the account of {}, not of {}: name another with --account",
+                books.directory.display(),
+                directory.display()
+            );
+        }
+        Ok(AccountFile { books, path, _lock: lock })
+    }
+
+    /// It is on disk when this returns.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub(super) fn save(&self) -> Result<()> {
+        let goal = || format!("cannot write to {}", self.path.display());
+        let made = beside(&self.path, ".new");
+        let mut file = File::create(&made).with_context(goal)?;
+        let mut text = serde_json::to_vec_pretty(&self.books).with_context(goal)?;
+        text.push(b'\n');
+        file.write_all(&text).and_then(|()| file.sync_all()).with_context(goal)?;
+        fs::rename(&made, &self.path).with_context(goal)?;
+        super::sync(self.path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new(".")))
+            .with_context(goal)
+    }
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
