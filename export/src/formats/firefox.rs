@@ -19,12 +19,11 @@ use std::time::Duration;
 
 /// Samples that are kept in order, some 40 bytes each; of more, one a stack.
 const MOST_SAMPLES: usize = 1 << 22;
+/// Those and all others: what weighs more than a number of the form holds.
+const MOST_PIECES: usize = 2 * MOST_SAMPLES;
 /// Samples that have a marker with what is known of their access, some 150
 /// bytes each.
 const MOST_MARKERS: usize = 1 << 19;
-/// Pieces of a weight that is larger than the form's 32 bits.
-const MOST_PIECES: usize = 64;
-
 /// What is added up of samples beyond [`MOST_SAMPLES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct StackOfThread {
@@ -79,17 +78,32 @@ impl FirefoxExport {
     }
 
     /// Adds samples of a stack that weigh so much in all.
-    fn add(&mut self, of: StackOfThread, at: Timestamp, weight: u64) {
+    fn add(&mut self, of: StackOfThread, at: Timestamp, weight: u64) -> io::Result<()> {
+        self.samples = self.samples.saturating_add(pieces_of(weight));
+        if self.samples > MOST_PIECES {
+            return Err(io::Error::other(format!(
+                "{weight} events are too many for the Firefox Profiler: its weights have 31 bits, \
+                 so that they are {} samples there, of {MOST_PIECES} in all. Export to pprof or \
+                 speedscope, or less of the recording (--time, -f)",
+                pieces_of(weight)
+            )));
+        }
         let mut left = weight;
-        for _ in 0..MOST_PIECES {
+        loop {
             let piece = i32::try_from(left).unwrap_or(i32::MAX);
             self.profile.add_sample(of.thread, at, of.stack, CpuDelta::ZERO, piece);
             left = left.saturating_sub(u64::from(piece.unsigned_abs()));
             if left == 0 {
-                break;
+                return Ok(());
             }
         }
     }
+}
+
+/// Samples that a weight is, of 31 bits each.
+fn pieces_of(weight: u64) -> usize {
+    usize::try_from(weight.div_ceil(u64::from(i32::MAX.unsigned_abs())).max(1))
+        .unwrap_or(usize::MAX)
 }
 
 impl fmt::Debug for FirefoxExport {
@@ -105,8 +119,7 @@ impl SampleSink for FirefoxExport {
         let stack = self.threads.stack(thread, sample.stack, names, &mut self.profile);
         let of = StackOfThread { thread, stack };
         if self.samples < MOST_SAMPLES {
-            self.samples += 1;
-            self.add(of, at, sample.period);
+            self.add(of, at, sample.period)?;
         } else {
             let sum = self.others.entry(of).or_default();
             *sum = sum.saturating_add(sample.period);
@@ -128,7 +141,7 @@ impl SampleSink for FirefoxExport {
         let mut others: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
         others.sort_unstable_by_key(|(of, _)| (of.thread, of.stack));
         for (of, weight) in others {
-            self.add(of, self.last, weight);
+            self.add(of, self.last, weight)?;
         }
         Ok(())
     }
@@ -145,5 +158,20 @@ impl Export for FirefoxExport {
         }
         serde_json::to_writer(&mut self.out, &self.profile).map_err(io::Error::from)?;
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_is_as_many_samples_as_it_takes() {
+        let most = u64::from(i32::MAX.unsigned_abs());
+        for (weight, pieces) in
+            [(0, 1), (1, 1), (most, 1), (most + 1, 2), (65 * most, 65), (u64::MAX, 8_589_934_597)]
+        {
+            assert_eq!(pieces_of(weight), pieces, "{weight}");
+        }
     }
 }
