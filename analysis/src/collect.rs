@@ -13,6 +13,7 @@ pub(crate) mod held;
 pub(crate) mod hindered;
 pub(crate) mod inclusive;
 pub(crate) mod late_names;
+pub(crate) mod late_samples;
 pub(crate) mod map_cells;
 pub(crate) mod members;
 pub(crate) mod miss_distances;

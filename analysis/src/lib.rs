@@ -72,6 +72,7 @@ mod typed;
 
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;
+pub use collect::late_samples::SampleRoom;
 pub use collect::members::{Growth, Members, SampleShare};
 pub use collect::registers;
 pub use collect::single_sample::{NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent};

@@ -6,6 +6,7 @@ use crate::collect::counters::{Counters, SampleRecord};
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
+use crate::collect::late_samples::SampleRoom;
 use crate::collect::members::{Growth, Members, SampleShare};
 use crate::collect::single_sample::SampleSink;
 use crate::collect::single_samples::SingleSamples;
@@ -85,6 +86,17 @@ impl Pipeline {
     #[must_use]
     pub fn hand_to(mut self, sink: Box<dyn SampleSink>) -> Pipeline {
         self.counters.singles = Some(SingleSamples::new(sink));
+        self
+    }
+
+    /// Has samples wait in `room` whose types only the whole recording tells,
+    /// and those behind them, to be handed to the sink when it has ended; in
+    /// memory without one.
+    #[must_use]
+    pub fn wait_in(mut self, room: Box<dyn SampleRoom>) -> Pipeline {
+        if let Some(singles) = &mut self.counters.singles {
+            singles.wait_in(room);
+        }
         self
     }
 

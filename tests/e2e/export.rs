@@ -195,6 +195,54 @@ fn sums_of_a_recording_made_here_are_those_of_the_report() {
 }
 
 #[test]
+fn types_that_are_told_later_are_those_of_the_report() {
+    let test = "types_that_are_told_later_are_those_of_the_report";
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    // More accesses than are named at once, by code that knows no types; what
+    // the blocks hold is known from what comes behind them.
+    scene.write(
+        "fill.c",
+        "void fill(volatile long *at) { for (int i = 0; i < 512; i++) at[i] = i; }\n",
+    );
+    scene.write(
+        "late.c",
+        "#include <stdlib.h>\n\
+         struct late { long key, value, rest[510]; };\n\
+         void fill(volatile long *at);\n\
+         __attribute__((noinline)) void touch(volatile struct late *it) { it->value = it->key; }\n\
+         int main(void) { struct late *all[64];\n\
+         for (int i = 0; i < 64; i++) fill((long *)(all[i] = malloc(sizeof(struct late))));\n\
+         for (int i = 0; i < 64; i++) touch(all[i]); }\n",
+    );
+    scene.shell("gcc -O1 -c fill.c && gcc -g -O1 -o late late.c fill.o").success();
+    scene.run("ebs -u -t memory_moves -i =1 --source emulated --heap -o l.data ./late").success();
+    sums_are_equal(&scene, "l.data");
+    let csv = scene.run("ebs export --to csv -e *memory_moves* l.data").success().out;
+    let words = "ebs report --json --by type,member -e *memory_moves* l.data";
+    let report = json(&scene.run(words).success().out);
+    for column in ["type", "member"] {
+        let mut expected = Sums::new();
+        for row in report["events"][0]["rows"].as_array().unwrap() {
+            let name = row[column].as_str().unwrap_or_default().to_owned();
+            let own = expected.entry(name).or_default();
+            own[0] += number(&row["count"]);
+            own[1] += number(&row["period"]);
+        }
+        assert_eq!(by_column(&csv, column), expected, "{column}");
+    }
+    let of_type = by_column(&csv, "type")["struct late"][0];
+    assert!(of_type >= 64 * 512, "{of_type}");
+    // In their order, whatever they waited for.
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let at = reader.headers().unwrap().iter().position(|it| it == "time").unwrap();
+    let times = reader.records().map(|row| row.unwrap()[at].parse::<u64>().unwrap());
+    assert!(times.is_sorted());
+}
+
+#[test]
 fn pprof_reads_what_is_exported() {
     let test = "pprof_reads_what_is_exported";
     if !rights::emulated_pmu(test) || !rights::program(test, "gcc") || !rights::program(test, "go")

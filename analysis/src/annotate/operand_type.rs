@@ -55,7 +55,11 @@ impl RoutineTypes {
     ) {
         let known = self.sampled.entry(address).or_default();
         for (typed, count) in types {
-            let typed = lookup.decided_type(typed.of).unwrap_or(*typed);
+            let typed = typed
+                .of
+                .as_undecided()
+                .and_then(|number| lookup.decided_type(number))
+                .unwrap_or(*typed);
             if typed.of.as_name().is_ok() {
                 *known.entry(typed).or_default() += count;
             }

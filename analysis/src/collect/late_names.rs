@@ -34,7 +34,7 @@ pub(crate) fn with_late_names(
     lookup.learn_lines(places);
     let rename = |_, atoms: &mut [Atom], _: &Sum| {
         for (column, atom) in columns.iter().zip(atoms) {
-            if let Some(typed) = lookup.decided_type(*atom) {
+            if let Some(typed) = atom.as_undecided().and_then(|it| lookup.decided_type(it)) {
                 *atom = if column.key == Key::Type { typed.of } else { typed.member };
                 continue;
             }

@@ -1,7 +1,10 @@
 //! Counted samples are named and handed out, some at a time: debug info is
-//! asked for many places at once.
+//! asked for many places at once. From the first on whose type other accesses
+//! to such blocks of the heap may tell, they wait for the end: a report decides
+//! with all of them, too.
 
 use crate::collect::event::{Event, title};
+use crate::collect::late_samples::{LateSample, LateSamples, SampleRoom};
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::collect::single_sample::{
@@ -9,7 +12,6 @@ use crate::collect::single_sample::{
 };
 use crate::collect::weight::Weighing;
 use crate::error::Error;
-use crate::name::access_types::TypedAtoms;
 use crate::name::atom::{Atom, TIMELESS};
 use crate::name::comms::Comm;
 use crate::name::lookup::{Lookup, PlaceKind};
@@ -18,6 +20,7 @@ use crate::query::Weighting;
 use record::SampleType;
 use record::data_src::Aspect;
 use rustc_hash::FxHashMap;
+use std::io::{self, Cursor};
 use symbolizer::Place;
 
 /// Samples that are named at once, some 300 bytes each.
@@ -30,7 +33,11 @@ pub(crate) struct SingleSamples {
     waiting: Vec<SingleSample>,
     /// Types of those, which blocks of the heap may have yet to tell, by their
     /// place among them.
-    undecided: Vec<(usize, TypedAtoms)>,
+    undecided: FxHashMap<usize, u32>,
+    /// Those that wait for that.
+    late: Option<LateSamples>,
+    /// Where they are to; None: it is in use.
+    room: Option<Box<dyn SampleRoom>>,
     stacks: SampledStacks,
     comms: FxHashMap<Comm, NameNumber>,
     allocations: FxHashMap<Place, NameNumber>,
@@ -44,13 +51,20 @@ impl SingleSamples {
         SingleSamples {
             sink,
             waiting: Vec::with_capacity(BATCH),
-            undecided: Vec::new(),
+            undecided: FxHashMap::default(),
+            late: None,
+            room: Some(Box::new(Cursor::new(Vec::new()))),
             stacks: SampledStacks::default(),
             comms: FxHashMap::default(),
             allocations: FxHashMap::default(),
             events: Vec::new(),
             frames: Vec::new(),
         }
+    }
+
+    /// Has samples that wait for the end do so there.
+    pub(crate) fn wait_in(&mut self, room: Box<dyn SampleRoom>) {
+        self.room = Some(room);
     }
 
     /// Takes a sample of an event, which stands for `sum`.
@@ -116,8 +130,8 @@ impl SingleSamples {
             latency: sample.latency,
             miss: sample.words.class,
         };
-        if typed.of.as_undecided().is_some() {
-            self.undecided.push((self.waiting.len(), typed));
+        if let Some(number) = typed.of.as_undecided() {
+            self.undecided.insert(self.waiting.len(), number);
         }
         self.waiting.push(named);
     }
@@ -167,7 +181,9 @@ impl SingleSamples {
     #[inline(never)]
     pub(crate) fn hand_out(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
         self.stacks.learn(lookup);
-        self.decide_types(lookup);
+        if !self.undecided.is_empty() && self.late.is_none() {
+            self.late = self.room.take().map(LateSamples::new);
+        }
         for sample in &self.waiting {
             if self.events.len() <= sample.event {
                 self.events.resize(sample.event.saturating_add(1), None);
@@ -178,37 +194,56 @@ impl SingleSamples {
                 *event = sampled_event(sample.event, events);
             }
         }
-        let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
         let mut waiting = self.waiting.drain(..);
-        waiting.try_for_each(|sample| self.sink.take(&sample, &names)).map_err(refused)
+        let Some(late) = &mut self.late else {
+            let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+            return waiting.try_for_each(|it| self.sink.take(&it, &names)).map_err(refused);
+        };
+        for (at, sample) in waiting.enumerate() {
+            let undecided = self.undecided.remove(&at);
+            late.write(&LateSample { sample, undecided }).map_err(no_room)?;
+        }
+        Ok(())
     }
 
-    /// Types that blocks of the heap tell, as far as samples up to here say what
-    /// they hold.
-    fn decide_types(&mut self, lookup: &mut Lookup) {
-        if self.undecided.is_empty() {
-            return;
-        }
-        lookup.decide_these(self.undecided.iter().map(|(_, typed)| typed.of));
-        for (at, typed) in self.undecided.drain(..) {
-            let decided = lookup.decided_type(typed.of);
-            if let (Some(sample), Some(decided)) = (self.waiting.get_mut(at), decided) {
-                sample.of_type = decided.of.as_name().ok().map(NameNumber);
-                sample.member = decided.member.as_name().ok().map(NameNumber);
+    /// Hands out what waited, with the types that all samples tell.
+    fn hand_out_late(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
+        let Some(late) = self.late.take() else { return Ok(()) };
+        lookup.decide_types();
+        let mut late = late.into_reader().map_err(no_room)?;
+        let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+        while let Some(LateSample { mut sample, undecided }) =
+            late.next_sample().map_err(no_room)?
+        {
+            if let Some(typed) = undecided.and_then(|number| lookup.decided_type(number)) {
+                sample.of_type = typed.of.as_name().ok().map(NameNumber);
+                sample.member = typed.member.as_name().ok().map(NameNumber);
             }
+            self.sink.take(&sample, &names).map_err(refused)?;
         }
+        Ok(())
     }
 
     /// Hands out what waits: nothing follows.
     pub(crate) fn end(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
         self.hand_out(events, lookup)?;
+        self.hand_out_late(lookup)?;
         let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
         self.sink.end(&names).map_err(refused)
     }
 }
 
-fn refused(error: std::io::Error) -> Error {
+fn refused(error: io::Error) -> Error {
     Error::Sink { kind: error.kind(), why: error.to_string() }
+}
+
+/// Where samples wait there is no more room, or they are there no more.
+fn no_room(error: io::Error) -> Error {
+    let why = format!(
+        "samples whose types blocks of the heap tell wait for the end of the recording, and cannot \
+         be kept so long: {error}; give a TMPDIR with more room"
+    );
+    Error::Sink { kind: error.kind(), why }
 }
 
 /// The events of one request as a report has them.

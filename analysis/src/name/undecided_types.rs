@@ -117,17 +117,8 @@ impl Lookup {
 
     /// Decides by what was counted so far of all that wait.
     pub(crate) fn decide_types(&mut self) {
-        self.decide(0..self.undecided.waiting.len());
-    }
-
-    /// The same of these alone.
-    pub(crate) fn decide_these(&mut self, atoms: impl Iterator<Item = Atom>) {
-        self.decide(atoms.filter_map(|atom| usize::try_from(atom.as_undecided()?).ok()));
-    }
-
-    fn decide(&mut self, numbers: impl Iterator<Item = usize>) {
         let mut of_blocks = FxHashMap::default();
-        for number in numbers {
+        for number in 0..self.undecided.waiting.len() {
             let Some(access) = self.undecided.waiting.get(number).map(|it| it.access) else {
                 continue;
             };
@@ -155,9 +146,9 @@ impl Lookup {
         told
     }
 
-    /// What was decided of an access that waited; None: it did not wait.
-    pub(crate) fn decided_type(&self, atom: Atom) -> Option<TypedAtoms> {
-        let at = usize::try_from(atom.as_undecided()?).ok()?;
+    /// What was decided of an access that waited, by its number.
+    pub(crate) fn decided_type(&self, number: u32) -> Option<TypedAtoms> {
+        let at = usize::try_from(number).ok()?;
         self.undecided.waiting.get(at).map(|waiting| waiting.decided)
     }
 

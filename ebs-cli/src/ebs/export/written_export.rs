@@ -9,6 +9,9 @@ use record::stream::Features;
 use std::fs::File;
 use std::io::BufWriter;
 
+/// Bytes of samples that wait in memory; of more, all are in a file.
+const IN_MEMORY: usize = 1 << 20;
+
 /// What was written, and how the recording ended.
 #[derive(Debug)]
 pub(super) struct WrittenExport {
@@ -31,7 +34,8 @@ impl WrittenExport {
     ) -> Result<WrittenExport> {
         let export = SharedExport::new(format.to(Box::new(BufWriter::new(out))));
         if format.takes_samples() {
-            pipeline = pipeline.hand_to(Box::new(export.clone()));
+            let room = tempfile::spooled_tempfile(IN_MEMORY);
+            pipeline = pipeline.hand_to(Box::new(export.clone())).wait_in(Box::new(room));
         }
         let recording = CountedRecording::of(input, pipeline)?;
         let ((report, features), end) = recording.answer(|pipeline, decoder| {
