@@ -1,6 +1,7 @@
 //! Records in, report out.
 
-use crate::annotate::{self, Annotation, Showing, View};
+mod answers;
+
 use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
 use crate::collect::counters::{Counters, SampleRecord};
 use crate::collect::event::Event;
@@ -16,18 +17,13 @@ use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::key::Key;
-use crate::report::answer::{StreamAccount, leaders, report};
-use crate::report::event_hindrances;
-use crate::report::miss_causes::event_causes;
-use crate::report::{
-    CauseReport, Losses, MapReport, PlotReport, Report, SharingReport, TypeReport, map_report,
-    plot_report, sharing, type_report,
-};
+use crate::report::answer::{StreamAccount, report};
+use crate::report::{Losses, Report};
 use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
 use record::callchain::DeferredKey;
 use record::stream::{StreamDecoder, StreamRecord};
-use record::{ByteOrder, SideRecord, Time};
+use record::{SideRecord, Time};
 use symbolizer::Symbolizer;
 
 /// Counts the samples of one stream. Memory grows with the distinct rows, up
@@ -63,7 +59,7 @@ impl Pipeline {
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
         let mut lookup = Lookup::new(symbolizer);
-        let shows_types = query.target.is_some() || query.types || query.samples;
+        let shows_types = !query.targets.is_empty() || query.types || query.samples;
         lookup.types.shows_types = shows_types || query.keys.contains(&Key::Type);
         lookup.types.is_told =
             query.types || query.samples || query.keys.iter().any(Key::is_of_types);
@@ -201,100 +197,6 @@ impl Pipeline {
         self.query.keys = keys;
         self.counters = Counters::new(&self.query);
         Ok(report)
-    }
-
-    /// Counts what still waits and shows the routine that the query has as
-    /// its target.
-    ///
-    /// # Errors
-    /// An event that the stream does not have; a target that no sample, or
-    /// that several routines fit.
-    pub fn annotate(mut self, decoder: &StreamDecoder, view: View) -> Result<Annotation, Error> {
-        self.count_all(decoder)?;
-        let spots = self.counters.spots.take();
-        let meanings = annotate::meanings(&self.counters.events, &self.counters.sieve, decoder);
-        let report = self.report(decoder, true)?;
-        let spots = spots.ok_or(Error::Untargeted)?;
-        let described = decoder.events().first();
-        let order = described.map_or(ByteOrder::Little, |event| event.layout.order());
-        annotate::annotation(report, &meanings, spots, &mut self.lookup, Showing { view, order })
-    }
-
-    /// Counts what still waits and tells why the misses of each event came about.
-    ///
-    /// # Errors
-    /// An event that the stream does not have; a stream without misses.
-    pub fn causes(mut self, decoder: &StreamDecoder) -> Result<CauseReport, Error> {
-        self.count_all(decoder)?;
-        let streams = self.counters.streams.take();
-        let hindered = self.counters.hindered.take().unwrap_or_default();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        let mut streams = streams.ok_or(Error::Untargeted)?;
-        let (mut events, mut hindrances) = (Vec::new(), Vec::new());
-        for (event, leader) in report.events.iter().zip(leaders) {
-            events.extend(event_causes(event, leader, &mut streams, &mut self.lookup));
-            hindrances.extend(event_hindrances(event, leader, &hindered, &mut self.lookup));
-        }
-        if events.is_empty() && hindrances.is_empty() {
-            let have = report.events.iter().map(|event| event.name.clone()).collect();
-            return Err(Error::NoMisses { have });
-        }
-        let mut notes = streams.notes();
-        notes.extend(hindered.note());
-        let hardmeter_causes = CauseReport::VERSION;
-        Ok(CauseReport { hardmeter_causes, events, hindrances, notes, report })
-    }
-
-    /// Counts what still waits and tells which lines several threads used.
-    ///
-    /// # Errors
-    /// An event that the stream does not have.
-    pub fn shared_lines(mut self, decoder: &StreamDecoder) -> Result<SharingReport, Error> {
-        self.count_all(decoder)?;
-        let shared = self.counters.shared.take();
-        let report = self.report(decoder, true)?;
-        Ok(sharing(shared.ok_or(Error::Untargeted)?, report, &mut self.lookup))
-    }
-
-    /// Counts what still waits and tells which types samples are on.
-    ///
-    /// # Errors
-    /// An event that the stream does not have.
-    pub fn types(mut self, decoder: &StreamDecoder) -> Result<TypeReport, Error> {
-        self.count_all(decoder)?;
-        let types = self.counters.types.take();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        let mut types = types.ok_or(Error::Untargeted)?;
-        types.add_waiting(&mut self.lookup);
-        Ok(type_report(report, &leaders, types, &mut self.lookup))
-    }
-
-    /// Counts what still waits and tells where accesses are over time.
-    ///
-    /// # Errors
-    /// An event that the stream does not have.
-    pub fn maps(mut self, decoder: &StreamDecoder) -> Result<MapReport, Error> {
-        self.count_all(decoder)?;
-        let maps = self.counters.maps.take();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        let maps = maps.ok_or(Error::Untargeted)?;
-        Ok(map_report(report, &leaders, &maps, &mut self.lookup))
-    }
-
-    /// Counts what still waits and answers the query, with histograms of what it
-    /// counts.
-    ///
-    /// # Errors
-    /// An event or register that the stream does not have.
-    pub fn plots(mut self, decoder: &StreamDecoder) -> Result<PlotReport, Error> {
-        self.count_all(decoder)?;
-        let plots = self.counters.plots.take().unwrap_or_default();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        Ok(plot_report(report, &leaders, &plots))
     }
 
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {

@@ -59,9 +59,9 @@ pub struct Query {
     pub accesses: bool,
     /// Register histograms to make as well.
     pub registers: Option<RegisterQuery>,
-    /// The routine whose instructions are asked for, by
-    /// [`crate::Pipeline::annotate`].
-    pub target: Option<RoutineTarget>,
+    /// The routines whose instructions are asked for, by
+    /// [`crate::Pipeline::annotate`] and [`crate::Pipeline::annotate_all`].
+    pub targets: Vec<RoutineTarget>,
     /// Causes of misses are asked for, by [`crate::Pipeline::causes`].
     pub causes: Option<CauseQuery>,
     /// Lines that threads share are asked for, by
@@ -103,7 +103,7 @@ impl Query {
         let of_filter = |filter: &Filter| {
             matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
-        let all = self.accesses || self.target.is_some() || self.is_about_data() || self.samples;
+        let all = self.accesses || !self.targets.is_empty() || self.is_about_data() || self.samples;
         let all = all || self.plots.is_some();
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
@@ -145,7 +145,7 @@ impl Query {
         let of_key = |key: &Key| key.is_of_heap() || key.is_of_types();
         let of_objects =
             self.causes.is_some() || self.shared_lines.is_some() || self.maps.is_some();
-        let of_types = self.types || self.target.is_some();
+        let of_types = self.types || !self.targets.is_empty();
         self.samples || of_objects || of_types || self.keys.iter().any(of_key)
     }
 
@@ -229,7 +229,7 @@ impl Default for Query {
             weighting: None,
             accesses: false,
             registers: None,
-            target: None,
+            targets: Vec::new(),
             causes: None,
             shared_lines: None,
             types: false,

@@ -14,6 +14,7 @@ mod listing;
 mod loss;
 pub(crate) mod miss_causes;
 mod not_kept;
+mod overview;
 mod plots;
 mod shared_lines;
 mod sieved;
@@ -40,6 +41,7 @@ pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, Unlisted
 pub use loss::{Bursts, Losses, RecorderLedger};
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub use not_kept::NotKept;
+pub use overview::Overview;
 pub(crate) use plots::plot_report;
 pub use plots::{EventPlots, LatencyPlot, PlotBar, PlotLevel, PlotReport, SetPlot};
 pub(crate) use shared_lines::sharing;

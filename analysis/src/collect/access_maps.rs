@@ -61,12 +61,7 @@ impl AccessMaps {
     }
 
     /// Counts a sample of an event.
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        lookup: &mut Lookup,
-    ) {
+    pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, lookup: &mut Lookup) {
         let shape = self.shapes.get(&event).copied();
         let maps = self.events.entry(event).or_insert_with(|| EventMaps::new(shape));
         let Ok(address) = sample.address() else {
@@ -74,8 +69,8 @@ impl AccessMaps {
             return;
         };
         let has_data = sample.data(lookup).is_ok();
-        let band =
-            has_data.then(|| BandKey { pid: sample.held.pid(), holder: sample.holder(lookup) });
+        let band = has_data
+            .then(|| BandKey { pid: sample.held.pid(), holder: sample.holder_but_stacks(lookup) });
         maps.add(sample.held.time.0, address, band);
     }
 }

@@ -33,8 +33,8 @@ pub(crate) struct Counters {
     pub(crate) events: Vec<Event>,
     pub(crate) rows: RowCounter,
     pub(crate) sieve: Sieve,
-    /// Samples by instruction, of the routine that was asked for.
-    pub(crate) spots: Option<Spots>,
+    /// Samples by instruction, of each routine that was asked for.
+    pub(crate) spots: Vec<Spots>,
     /// Misses in order, where their causes were asked for.
     pub(crate) streams: Option<MissStreams>,
     /// Likewise of accesses that something hinders.
@@ -66,7 +66,7 @@ impl Counters {
             events: Vec::new(),
             rows: RowCounter::new(query),
             sieve: Sieve::new(query.class),
-            spots: query.target.clone().map(Spots::new),
+            spots: query.targets.iter().cloned().map(Spots::new).collect(),
             streams: query.causes.is_some().then(MissStreams::new),
             hindered: query.causes.is_some().then(HinderedAccesses::default),
             shared: query.shared_lines.map(SharedLines::new),
@@ -92,7 +92,7 @@ impl Counters {
                 self.rows.round.line = u64::from(line);
             }
             self.rows.columns = columns(&query.keys, arch)?;
-            if let Some(spots) = &mut self.spots {
+            for spots in &mut self.spots {
                 spots.arch = arch;
             }
             (lookup.stacks.is_wanted, lookup.stacks.arch) = (query.needs_stacks(), arch);
@@ -102,7 +102,7 @@ impl Counters {
         let (access, class) = (query.needs_access(), query.needs_class());
         let mut wanted = WantedFields { registers: 0, access, class, heap: false, callers };
         let of_registers =
-            query.registers.is_some() || query.target.is_some() || query.types || query.samples;
+            query.registers.is_some() || !query.targets.is_empty() || query.types || query.samples;
         let of_operands = |key: &Key| *key == Key::AddrBefore || key.is_of_types();
         if of_registers || query.keys.iter().any(of_operands) {
             wanted.registers = u64::MAX;
@@ -243,7 +243,7 @@ impl Counters {
         }
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
-            if lookup.heap.is_told && (lookup.types.is_told || self.spots.is_some()) {
+            if lookup.heap.is_told && (lookup.types.is_told || !self.spots.is_empty()) {
                 // It tells of blocks that others are on.
                 sample.vote(lookup);
             }
@@ -275,13 +275,17 @@ impl Counters {
             singles.count(leader, &mut sample, one, lookup);
         }
         if let Some(maps) = &mut self.maps {
-            maps.count(leader, &mut sample, lookup);
+            maps.count(leader, &sample, lookup);
         }
         if let Some(plots) = &mut self.plots {
             plots.count(leader, &sample, one);
         }
-        if let Some(spots) = &mut self.spots {
+        for spots in &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);
+        }
+        if !self.spots.is_empty() && lookup.heap.is_told && sample.typed.is_none() {
+            // Other routines tell of blocks that these are on.
+            sample.vote(lookup);
         }
         let Some(registers) = &query.registers else { return Ok(()) };
         let there = match &registers.site {

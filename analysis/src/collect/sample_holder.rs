@@ -12,14 +12,18 @@ use record::{Arch, CpuMode, SampleType};
 impl CountedSample<'_> {
     /// What holds the bytes that it is on.
     pub(crate) fn holder(&mut self, lookup: &mut Lookup) -> DataHolder {
+        let on_stack = match self.block(lookup) {
+            Ok(_) => None,
+            Err(_) => self.on_stack(lookup),
+        };
+        on_stack.unwrap_or_else(|| self.holder_but_stacks(lookup))
+    }
+
+    /// The same; of stacks alone what is mapped there.
+    pub(crate) fn holder_but_stacks(&self, lookup: &mut Lookup) -> DataHolder {
         let block = self.block(lookup).ok();
         if let Some(site) = block.and_then(|block| block.asker.site.ok()) {
             return DataHolder::Block(site);
-        }
-        if block.is_none()
-            && let Some(holder) = self.on_stack(lookup)
-        {
-            return holder;
         }
         let data = self.data(lookup);
         let variable = data.map_or_else(Atom::lack, |place| lookup.variable(place));

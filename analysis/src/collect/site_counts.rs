@@ -100,9 +100,10 @@ impl Counters {
         if let Some(singles) = &mut self.singles {
             singles.count(event_of_row, &mut sample, sum, lookup);
         }
-        if let (Some(spots), Ok(place)) = (&mut self.spots, place)
-            && let Some(candidate) = spots.of(place, &witness(site, &held), site.count, lookup)
-        {
+        for spots in &mut self.spots {
+            let Ok(place) = place else { break };
+            let found = spots.of(place, &witness(site, &held), site.count, lookup);
+            let Some(candidate) = found else { continue };
             let at = SpotAddress { event: event_of_row, candidate, address: place.address };
             if let Some((spot, _)) = spots.add(at, sum, fields.registers()) {
                 let of_code =

@@ -291,12 +291,7 @@ impl Spots {
         lookup: &mut Lookup,
     ) {
         let Ok(place) = sample.place(lookup) else { return };
-        let Some(candidate) = self.of(place, sample.held, 1, lookup) else {
-            if lookup.heap.is_told {
-                sample.vote(lookup);
-            }
-            return;
-        };
+        let Some(candidate) = self.of(place, sample.held, 1, lookup) else { return };
         let at = SpotAddress { event, candidate, address: place.address };
         let kept = sample.fields.registers();
         let Some((spot, room)) = self.add(at, one, kept) else { return };

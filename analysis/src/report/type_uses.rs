@@ -104,9 +104,10 @@ pub(crate) struct EventShares {
 pub(crate) fn type_report(
     report: Report,
     leaders: &[usize],
-    uses: TypeUses,
+    mut uses: TypeUses,
     lookup: &mut Lookup,
 ) -> TypeReport {
+    uses.add_waiting(lookup);
     let of_event = report.events.iter().zip(leaders).map(|(event, leader)| EventShares {
         leader: *leader,
         weighting: event.weighting,

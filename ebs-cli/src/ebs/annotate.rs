@@ -93,7 +93,7 @@ fn query(arguments: &AnnotateArguments) -> Result<Query> {
         );
     }
     let target: RoutineTarget = routine.parse()?;
-    Ok(Query { target: Some(target), ..asked(arguments)? })
+    Ok(Query { targets: vec![target], ..asked(arguments)? })
 }
 
 fn view(arguments: &AnnotateArguments) -> View {

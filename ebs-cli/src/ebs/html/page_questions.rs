@@ -54,18 +54,21 @@ impl PageQuestions {
         let asked = self.asked();
         let tree = TreeQuery { order: TreeOrder::Callees, least_millionths: LEAST_MILLIONTHS };
         let level = Key::parse_list("level")?;
-        let apart = Query { keys: Vec::new(), ..asked.clone() };
         let causes = CauseQuery { shapes: causes::shapes(&[])? };
-        let maps = Some(causes.clone());
+        let rows = Query { top: Some(SITES), ..asked.clone() };
+        let overview = Query {
+            accesses: true,
+            maps: Some(causes.clone()),
+            causes: Some(causes),
+            shared_lines: Some(LINE),
+            types: true,
+            ..rows.clone()
+        };
         Ok(vec![
-            Query { top: Some(SITES), accesses: true, ..asked.clone() },
-            Query { top: Some(SITES), ..asked.clone() },
+            overview,
+            rows,
             Query { keys: vec![Key::Stack], view: ChainView::Tree(tree), ..asked.clone() },
-            Query { causes: Some(causes), ..apart.clone() },
             Query { keys: level, accesses: true, ..asked },
-            Query { shared_lines: Some(LINE), ..apart.clone() },
-            Query { types: true, ..apart.clone() },
-            Query { maps, ..apart },
         ])
     }
 
@@ -79,15 +82,29 @@ impl PageQuestions {
         name: &str,
         mut reading: SharedReading,
     ) -> Result<(PageContent, End)> {
-        let with_accesses = reading.next(Pipeline::finish);
-        let plain = reading.next(Pipeline::finish);
-        let sites = with_accesses.or(plain)?;
+        let overview = reading.next(Pipeline::overview);
+        let rows = reading.next(Pipeline::finish);
         let callers = callers(reading.next(Pipeline::finish));
-        let causes = reading.next(Pipeline::causes).map_err(|error| error.to_string());
         let levels = levels(reading.next(Pipeline::finish));
-        let sharing = sharing(reading.next(Pipeline::shared_lines));
-        let types = types(reading.next(Pipeline::types));
-        let maps = maps(reading.next(Pipeline::maps));
+        let (sites, causes, sharing, types, maps);
+        match overview {
+            Ok(of) => {
+                sites = of.rows;
+                causes = of.causes.map_err(|error| error.to_string());
+                sharing = self::sharing(of.sharing);
+                types = self::types(of.types);
+                maps = self::maps(of.maps);
+            }
+            // What the kernel counted has rows, and nothing of single accesses.
+            Err(error) => {
+                let why = error.to_string();
+                sites = rows?;
+                causes = Err(why.clone());
+                sharing = Err(why.clone());
+                types = Err(why.clone());
+                maps = Err(why);
+            }
+        }
         let damage = match &reading.end {
             End::Whole => None,
             End::Damaged(error) => Some(format!("{error:#}")),
@@ -134,8 +151,7 @@ fn levels(report: Result<Report, analysis::Error>) -> SectionContent<Report> {
 }
 
 /// Lines that more than one thread used.
-fn sharing(report: Result<SharingReport, analysis::Error>) -> SectionContent<SharingReport> {
-    let report = report.map_err(|error| error.to_string())?;
+fn sharing(report: SharingReport) -> SectionContent<SharingReport> {
     match (report.lines.is_empty(), report.samples == report.without_address) {
         (false, _) => Ok(report),
         (true, true) => Err("no sample has a data address".to_owned()),
@@ -146,8 +162,7 @@ fn sharing(report: Result<SharingReport, analysis::Error>) -> SectionContent<Sha
 }
 
 /// Types that samples are on.
-fn types(report: Result<TypeReport, analysis::Error>) -> SectionContent<TypeReport> {
-    let report = report.map_err(|error| error.to_string())?;
+fn types(report: TypeReport) -> SectionContent<TypeReport> {
     match report.types.is_empty() {
         false => Ok(report),
         true => {
@@ -159,8 +174,7 @@ fn types(report: Result<TypeReport, analysis::Error>) -> SectionContent<TypeRepo
 }
 
 /// Samples with data addresses.
-fn maps(report: Result<MapReport, analysis::Error>) -> SectionContent<MapReport> {
-    let report = report.map_err(|error| error.to_string())?;
+fn maps(report: MapReport) -> SectionContent<MapReport> {
     match report.events.is_empty() {
         false => Ok(report),
         true => Err("no sample has a data address".to_owned()),

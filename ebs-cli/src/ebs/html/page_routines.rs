@@ -40,11 +40,10 @@ pub(super) fn of(
             object: Some(Glob::new(&*site.object)),
         };
         let asked = Query { keys: Vec::new(), ..questions.asked() };
-        let query = |site: &&SiteCell| Query { target: Some(target(site)), ..asked.clone() };
+        let query = Query { targets: hottest.iter().map(target).collect(), ..asked };
         let (mut input, _) = report::open(Some(file), &arguments.standing)?;
         let options = report::symbols_of(&input, &arguments.symbols)?;
-        let queries = hottest.iter().map(query).collect();
-        let mut reading = SharedReading::of(&mut input, queries, &options)?;
+        let mut reading = SharedReading::of(&mut input, vec![query], &options)?;
         let view = View {
             syntax: Syntax::Att,
             context: Some(AROUND),
@@ -52,9 +51,8 @@ pub(super) fn of(
             detailed: DETAILED,
         };
         let mut sources = SourceFiles::at(&options.root);
-        let annotations = hottest
-            .iter()
-            .filter_map(|_| reading.next(|of, decoder| of.annotate(decoder, view)).ok());
+        let all = reading.next(|of, decoder| of.annotate_all(decoder, view))?;
+        let annotations = all.into_iter().flatten();
         Ok(annotations.map(|annotation| with_source(annotation, &mut sources)).collect())
     };
     match read() {

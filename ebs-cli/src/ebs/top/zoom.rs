@@ -34,7 +34,7 @@ pub(super) fn zoom(source: &ZoomSource, target: RoutineTarget, asked: &TopQuesti
 
 fn annotated(source: &ZoomSource, target: RoutineTarget, asked: &TopQuestion) -> Result<String> {
     let query =
-        Query { keys: Vec::new(), accesses: false, target: Some(target), ..asked.query.clone() };
+        Query { keys: Vec::new(), accesses: false, targets: vec![target], ..asked.query.clone() };
     let symbolizer = Symbolizer::new(asked.symbols.clone());
     let view =
         View { syntax: Syntax::Att, context: Some(AROUND), least_share: 0.0, detailed: DETAILED };
