@@ -76,6 +76,7 @@ Examples:
   ebs causes miss.data                         why it misses, and what to change
   ebs html miss.data -o miss.html              all of that as one page
   ebs top -u -t l1_cache_miss ./server         the same while it runs, in the terminal
+  ebs -u -t l1_cache_miss --html miss.html ./server    the page at once, without a recording
   ebs diff old.data new.data                   what changed, and whether that is chance
   ebs compare -n 10 -u -t page_fault -- ./old --- ./new    both in turn, and their diff
   ebs script fault.data | less                 its records, as `perf script` prints them
@@ -274,6 +275,10 @@ pub struct SampleArguments {
     /// Form of the records, whatever the name of OUTFILE; without -o they go to stdout.
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// Writes a page of HTML when sampling has ended, as `ebs html` does: instead of the table, or
+    /// with -o FILE.data besides.
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
     /// Rows of the table.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<usize>)]
     pub top: usize,

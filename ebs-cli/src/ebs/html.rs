@@ -5,6 +5,7 @@ mod page_routines;
 mod shared_reading;
 
 use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::input::End;
 use crate::ebs::place::Place;
 use crate::ebs::report;
 use anyhow::{Context, Result, ensure};
@@ -26,16 +27,53 @@ pub fn run(arguments: &HtmlArguments) -> Result<()> {
         "{} is the recording that is read: name another file for the page",
         output.display()
     );
+    let (page, end) = page(arguments, None)?;
+    write(output, file, page.as_bytes())?;
+    end.into_result().context("the page shows what could be read")
+}
+
+/// The page of a recording that was just made, under the name of what was sampled.
+///
+/// # Errors
+///
+/// Those of [`run`].
+pub(super) fn write_sampled(recording: &Path, output: &Path, name: &str) -> Result<()> {
+    let arguments = HtmlArguments {
+        file: Some(recording.to_owned()),
+        output: output.to_owned(),
+        ..HtmlArguments::default()
+    };
+    let (page, end) = page(&arguments, Some(name))?;
+    if output == Path::new("-") {
+        write(output, None, page.as_bytes())?;
+    } else {
+        let place = Place::at_once(output, recording)?;
+        let goal = || format!("cannot write {}", output.display());
+        place.file()?.write_all(page.as_bytes()).with_context(goal)?;
+        place.keep()?;
+    }
+    end.into_result().context("the page shows what could be read")
+}
+
+/// Whether a page can be written there later.
+///
+/// # Errors
+///
+/// A directory, no right to write there.
+pub(super) fn check(output: &Path) -> Result<()> {
+    Place::check(output).with_context(|| format!("--html {}", output.display()))
+}
+
+/// What is to be written, and how the recording ended.
+fn page(arguments: &HtmlArguments, name: Option<&str>) -> Result<(String, End)> {
     let questions = PageQuestions::new(arguments)?;
-    let (mut input, ended) = report::open(file, &arguments.standing)?;
+    let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let reading = SharedReading::of(&mut input, questions.queries()?, &options)?;
     report::tell_ending(ended);
-    let (mut content, end) = questions.content(input.name(), reading)?;
+    let (mut content, end) = questions.content(name.unwrap_or(input.name()), reading)?;
     content.routines = page_routines::of(arguments, &questions, &content.sites);
-    let page = page::render(&content);
-    write(output, file, page.as_bytes())?;
-    end.into_result().context("the page shows what could be read")
+    Ok((page::render(&content), end))
 }
 
 fn is_same(file: Option<&Path>, output: &Path) -> bool {

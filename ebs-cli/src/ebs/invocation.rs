@@ -4,6 +4,7 @@
 mod emulation;
 mod events;
 mod in_kernel;
+mod page;
 mod planning;
 mod regions;
 mod ring_size;
@@ -16,6 +17,7 @@ mod target;
 
 pub use emulation::EmulationChoice;
 pub use in_kernel::InKernelMisuse;
+pub use page::PageMisuse;
 pub use planning::PlanJob;
 pub use regions::RegionMisuse;
 pub use selftest::SelftestJob;
@@ -50,7 +52,7 @@ pub enum Invocation {
     /// Describe one event type.
     TypeHelp(String),
     /// Sample.
-    Sample(SampleJob),
+    Sample(Box<SampleJob>),
     /// Tables from a recording.
     Report(ReportArguments),
     /// The instructions of a routine with their records.
@@ -123,6 +125,8 @@ pub struct SampleJob {
     pub carries_files: bool,
     /// Whether copied stacks stay as they are in a recording.
     pub keeps_stacks: bool,
+    /// A page that is written when sampling has ended; `-` is stdout.
+    pub page: Option<PathBuf>,
 }
 
 /// What a sampling job writes.
@@ -135,6 +139,8 @@ pub enum OutputChoice {
         /// How much of it is shown.
         shown: TableArguments,
     },
+    /// A recording without a name, for a page.
+    Unnamed,
     /// Text records.
     Text(OutputPlace),
     /// The perf.data stream.
@@ -243,6 +249,9 @@ pub enum Misuse {
     /// Options of steering.
     #[error(transparent)]
     Steering(#[from] SteeringMisuse),
+    /// `--html` where no page can be made.
+    #[error(transparent)]
+    Page(#[from] PageMisuse),
     /// `--regions` where there are none to be had.
     #[error(transparent)]
     Regions(#[from] RegionMisuse),
@@ -300,7 +309,7 @@ impl Invocation {
             Typed::Sample(SampleArguments { types: Some(Some(name)), .. }) => {
                 Invocation::TypeHelp(name)
             }
-            Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
+            Typed::Sample(arguments) => Invocation::Sample(Box::new(job(arguments)?)),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
             Typed::Other(Other::C2c(arguments)) => Invocation::C2c(arguments),
@@ -356,6 +365,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     }
     let counts = asked.request.in_kernel.as_ref().is_some_and(InKernel::counts);
     let output = output(&arguments)?;
+    page::check(arguments.html.as_deref(), &output)?;
     asked.count = count(arguments.count.as_deref(), &output)?;
     if counts && matches!(output, OutputChoice::Text(_)) {
         return Err(InKernelMisuse::Text.into());
@@ -381,6 +391,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
         output,
         carries_files,
         keeps_stacks: arguments.keep_stacks,
+        page: arguments.html,
     })
 }
 
@@ -445,6 +456,7 @@ fn output(arguments: &SampleArguments) -> Result<OutputChoice, Misuse> {
     let path = match (&arguments.output, arguments.format) {
         (Some(path), _) => path.as_path(),
         (None, Some(_)) => Path::new("-"),
+        (None, None) if arguments.html.is_some() => return Ok(OutputChoice::Unnamed),
         (None, None) => {
             return Ok(OutputChoice::Table { top: arguments.top, shown: arguments.table });
         }

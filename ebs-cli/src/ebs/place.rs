@@ -44,6 +44,14 @@ impl Place {
     ///
     /// As of [`Place::open`].
     pub(super) fn over(path: &Path, input: &Path) -> Result<Place> {
+        let place = Place::beside(path, input)?;
+        if let Place::File(file, _) = &place {
+            remove_when_ended(file.path().to_owned())?;
+        }
+        Ok(place)
+    }
+
+    fn beside(path: &Path, input: &Path) -> Result<Place> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
                 return Err(Misuse::Terminal.into());
@@ -71,9 +79,31 @@ impl Place {
                     .permissions(Permissions::from_mode(readers(there.as_ref(), input)))
                     .tempfile_in(folder)
                     .with_context(|| format!("cannot write to {}", folder.display()))?;
-                remove_when_ended(file.path().to_owned())?;
                 Ok(Place::File(file, path))
             }
+        }
+    }
+
+    /// The same for what is at hand as a whole: it is written at once, so that no signal
+    /// is watched for.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Place::open`].
+    pub(super) fn at_once(path: &Path, input: &Path) -> Result<Place> {
+        Place::beside(path, input)
+    }
+
+    /// Whether a file can be written there later; of pipes and devices that is not tried.
+    ///
+    /// # Errors
+    ///
+    /// A directory, no right to write there.
+    pub(super) fn check(path: &Path) -> Result<()> {
+        let special = fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        match special || path == Path::new("-") {
+            true => Ok(()),
+            false => Place::beside(path, path).map(drop),
         }
     }
 

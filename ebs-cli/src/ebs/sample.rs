@@ -21,6 +21,7 @@ mod sys;
 mod watched;
 
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
+use crate::ebs::html;
 use crate::ebs::invocation::{Beginning, SampleJob, Serving};
 use crate::terminal::causes;
 use crate::terminal::said::say;
@@ -81,6 +82,9 @@ impl SampleEnding {
 ///
 /// What cannot be sampled, and why; a command that cannot be started.
 pub fn sample(job: &SampleJob) -> Result<u8> {
+    if let Some(page) = &job.page {
+        html::check(page)?;
+    }
     let mut steerer = Steerer::new(&job.steering)?;
     let mut job = with_group(job.clone())?;
     let entered = watched::place(&mut job)?;
@@ -152,7 +156,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     // Who emulates a process takes it along.
     let spared = stopper.map(|_| Spared::begin());
     // What cannot be sampled costs no earlier recording of that name.
-    let mut output = SampleOutput::open(&job.output, extras(job), facts)?;
+    let mut output = SampleOutput::open(job, extras(job), facts)?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
     let misplaced = sampling::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {

@@ -5,7 +5,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// `ebs html`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct HtmlArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     #[arg(required_unless_present = "standing")]

@@ -46,7 +46,7 @@ pub(super) fn check(
         return Err(RegionMisuse::Daemon);
     }
     match output {
-        OutputChoice::Stream(_) => Ok(()),
+        OutputChoice::Stream(_) | OutputChoice::Unnamed => Ok(()),
         OutputChoice::Table { .. } | OutputChoice::Text(_) => Err(RegionMisuse::NoRecording),
     }
 }

@@ -20,7 +20,7 @@ fn meaning(line: &str) -> Result<Invocation, String> {
 
 fn job(line: &str) -> SampleJob {
     match meaning(line) {
-        Ok(Invocation::Sample(job)) => job,
+        Ok(Invocation::Sample(job)) => *job,
         other => panic!("{line:?} does not sample: {other:?}"),
     }
 }

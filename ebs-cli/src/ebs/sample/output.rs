@@ -5,6 +5,7 @@ mod destination;
 mod keeper;
 mod recorded_file;
 mod records;
+mod sampled_page;
 mod stack_unwinder;
 mod text;
 
@@ -12,7 +13,7 @@ pub use destination::Destination;
 
 use crate::ebs::arguments::TableArguments;
 use crate::ebs::input::Input;
-use crate::ebs::invocation::OutputChoice;
+use crate::ebs::invocation::{OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::report::CountedRecording;
 use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};
@@ -20,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use record::ByteOrder;
 pub use recorded_file::RecordedExtras;
 use recorded_file::RecordedFile;
+use sampled_page::{PageSource, SampledPage};
 use sampling::Facts;
 use sampling::session::Sink;
 use sampling::session::ledger::Ledger;
@@ -35,6 +37,8 @@ const NATIVE_ORDER: ByteOrder =
 #[derive(Debug)]
 pub struct SampleOutput {
     form: Form,
+    /// A page to be made of a recording.
+    page: Option<SampledPage>,
     /// The output is a pipe that nobody reads any more.
     reader_gone: bool,
     /// Samples that were written of a piece that did not fit as a whole,
@@ -62,12 +66,9 @@ impl SampleOutput {
     /// # Errors
     ///
     /// A file that cannot be made.
-    pub fn open(
-        wanted: &OutputChoice,
-        extras: RecordedExtras,
-        facts: &Facts,
-    ) -> Result<SampleOutput> {
-        let form = match wanted {
+    pub fn open(job: &SampleJob, extras: RecordedExtras, facts: &Facts) -> Result<SampleOutput> {
+        let mut page = None;
+        let form = match &job.output {
             OutputChoice::Table { top, shown } => {
                 let (spool, kept) = (Some(Destination::spool()?), Box::default());
                 Form::Table { spool, top: *top, shown: *shown, kept }
@@ -77,6 +78,9 @@ impl SampleOutput {
                 if destination.is_terminal() {
                     bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
                 }
+                if let OutputPlace::File(path) = place {
+                    page = SampledPage::of(job, PageSource::Named(path.clone()));
+                }
                 match destination.end() {
                     Some(_) => {
                         let file = RecordedFile::new(destination, facts.clone(), extras);
@@ -85,11 +89,16 @@ impl SampleOutput {
                     None => Form::Stream(destination),
                 }
             }
+            OutputChoice::Unnamed => {
+                let destination = Destination::spool()?;
+                page = SampledPage::of(job, PageSource::Unnamed(destination.again()?));
+                Form::File(Box::new(RecordedFile::new(destination, facts.clone(), extras)))
+            }
             OutputChoice::Text(place) => {
                 Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
             }
         };
-        Ok(SampleOutput { form, reader_gone: false, kept: 0 })
+        Ok(SampleOutput { form, page, reader_gone: false, kept: 0 })
     }
 
     /// The session has ended: what waited is written now, and the account
@@ -136,12 +145,15 @@ impl SampleOutput {
         }
     }
 
-    /// Prints the table, if that is what was wanted, and not twice.
+    /// Prints the table, or writes the page, if that is what was wanted, and not twice.
     ///
     /// # Errors
     ///
-    /// The kept stream cannot be read, or the table not be written.
+    /// The kept stream cannot be read, or the table or page not be written.
     pub fn show(&mut self) -> Result<()> {
+        if let Some(page) = self.page.take() {
+            return page.write();
+        }
         let Form::Table { spool, top, shown, kept } = &mut self.form else {
             return Ok(());
         };

@@ -160,6 +160,7 @@ impl<'a> Tester<'a> {
             output: OutputChoice::Stream(OutputPlace::Stdout),
             carries_files: false,
             keeps_stacks: false,
+            page: None,
         };
         let recorded = match record(job, cast, self.facts, &mut self.catcher)? {
             Attempt::Recorded(recorded) => recorded,

@@ -72,6 +72,15 @@ impl Destination {
         Ok(Destination { file, end: Some(0) })
     }
 
+    /// The same file, for reading it later.
+    ///
+    /// # Errors
+    ///
+    /// Too many open files.
+    pub fn again(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
     /// Whether a person would see what is written.
     pub fn is_terminal(&self) -> bool {
         self.file.is_terminal()
