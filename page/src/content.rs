@@ -28,6 +28,8 @@ pub struct PageContent {
     /// Rows by site, all of them or the top ones; also what was sampled, what
     /// that promises, and what was lost.
     pub sites: Report,
+    /// Rows by name and number of the thread.
+    pub threads: SectionContent<Report>,
     /// Call chains as a tree that begins at the outermost routine.
     pub callers: SectionContent<Report>,
     /// Why accesses miss, and what to change.

@@ -5,6 +5,7 @@ use crate::html_text::HtmlText;
 use crate::policy::{SCRIPT, STYLE, policy};
 use crate::sections::{
     absent, callers, causes, levels, maps, members, recording, routines, sharing, sites,
+    threads,
 };
 
 /// A section that has something to show.
@@ -22,6 +23,7 @@ fn sections(content: &PageContent) -> Vec<PageSection> {
         of("recording", "What was sampled", recording::write, true),
         of("causes", "Why, and what to change", causes::write, content.causes.is_ok()),
         of("sites", "Where", sites::write, true),
+        of("threads", "Threads", threads::write, content.threads.is_ok()),
         of("callers", "Who called", callers::write, content.callers.is_ok()),
         of("maps", "Over time", maps::write, content.maps.is_ok()),
         of("levels", "Latency by level", levels::write, content.levels.is_ok()),

@@ -10,3 +10,4 @@ pub(crate) mod recording;
 pub(crate) mod routines;
 pub(crate) mod sharing;
 pub(crate) mod sites;
+pub(crate) mod threads;

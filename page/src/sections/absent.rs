@@ -6,6 +6,7 @@ use crate::html_text::HtmlText;
 fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
     let all = [
         ("Why, and what to change", content.causes.as_ref().err()),
+        ("Threads", content.threads.as_ref().err()),
         ("Who called", content.callers.as_ref().err()),
         ("Over time", content.maps.as_ref().err()),
         ("Latency by level", content.levels.as_ref().err()),

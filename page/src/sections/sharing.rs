@@ -3,8 +3,10 @@
 use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::html_text::HtmlText;
+use crate::sections::threads;
 use crate::table::{PageCell, PageTable};
-use analysis::report::{SharedLine, SharingReport};
+use analysis::report::{LineThread, SharedLine, SharingReport};
+use std::collections::BTreeMap;
 
 /// Lines, and threads of each, that are drawn.
 const MOST_LINES: usize = 12;
@@ -16,7 +18,9 @@ const MOST_WAITS: usize = 20;
 /// Pixels.
 const BYTE: f64 = 13.0;
 const ROW: f64 = 18.0;
-const NAMES: f64 = 110.0;
+const NAMES: f64 = 190.0;
+/// Letters of a thread's name and number.
+const LETTERS: usize = 26;
 
 /// Writes a picture a line, and who waits for whom.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
@@ -24,8 +28,9 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     for note in &sharing.notes {
         out.mark("<p>").words(note).mark("</p>\n");
     }
+    let names = content.threads.as_ref().map(threads::names).unwrap_or_default();
     for (number, line) in sharing.lines.iter().take(MOST_LINES).enumerate() {
-        one(number, line, sharing, out);
+        one(number, &NamedLine { line, names: &names }, sharing, out);
     }
     if let Some(more) = sharing.lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
         out.mark("<p class=\"rest\">").words(&more.to_string());
@@ -34,11 +39,28 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     waits(sharing, out);
 }
 
-fn one(number: usize, line: &SharedLine, sharing: &SharingReport, out: &mut HtmlText) {
+/// A line, with the names of threads.
+struct NamedLine<'r> {
+    line: &'r SharedLine,
+    names: &'r BTreeMap<i64, String>,
+}
+
+impl NamedLine<'_> {
+    /// Number and name of a thread.
+    fn named(&self, thread: &LineThread) -> String {
+        match self.names.get(&i64::from(thread.tid)) {
+            Some(name) => format!("{} {name}", thread.tid),
+            None => thread.tid.to_string(),
+        }
+    }
+}
+
+fn one(number: usize, named: &NamedLine<'_>, sharing: &SharingReport, out: &mut HtmlText) {
+    let line = named.line;
     out.mark("<article class=\"card\"><h3><code>").words(&line.data.join(", "));
     out.mark("</code> <span class=\"on\">").words(line.sharing.words()).mark("</span></h3>");
     let title = format!("Line {:#x} of process {}", line.address, line.pid);
-    let table = threads(&title, line);
+    let table = bytes_by_thread(&title, named);
     let shown = line.threads.len().min(MOST_THREADS);
     let told = format!(
         "{} sampled transfers between cores, {} threads. A row a thread, a box a byte: light where it \
@@ -62,7 +84,7 @@ fn one(number: usize, line: &SharedLine, sharing: &SharingReport, out: &mut Html
             out.mark("\" y=\"9\">").number(u64::from(byte)).mark("</text>");
         }
         for (place, thread) in (0_u32..).zip(line.threads.iter().take(MOST_THREADS)) {
-            row(f64::from(place) * ROW + 14.0, thread.tid, &thread.bytes, out);
+            row(f64::from(place) * ROW + 14.0, &named.named(thread), &thread.bytes, out);
         }
     });
     sites(line).write(out);
@@ -72,9 +94,9 @@ fn one(number: usize, line: &SharedLine, sharing: &SharingReport, out: &mut Html
     out.mark("</article>\n");
 }
 
-fn row(y: f64, tid: i32, bytes: &str, out: &mut HtmlText) {
-    out.mark("<text class=\"axis\" x=\"0\" y=\"").measure(y + 12.0).mark("\">thread ");
-    out.words(&tid.to_string()).mark("</text>");
+fn row(y: f64, thread: &str, bytes: &str, out: &mut HtmlText) {
+    out.mark("<text class=\"axis\" x=\"0\" y=\"").measure(y + 12.0).mark("\">");
+    out.words_in(thread, LETTERS).mark("</text>");
     for (place, byte) in (0_u32..).zip(bytes.chars()) {
         let x = NAMES + f64::from(place) * BYTE;
         let (class, letter) = match byte {
@@ -96,14 +118,15 @@ fn row(y: f64, tid: i32, bytes: &str, out: &mut HtmlText) {
     out.mark("\n");
 }
 
-fn threads(title: &str, line: &SharedLine) -> PageTable {
+fn bytes_by_thread(title: &str, named: &NamedLine<'_>) -> PageTable {
+    let line = named.line;
     let mut table = PageTable::new(
         format!("{title}, byte by byte: r read, w written, b both"),
         &["thread", "bytes"],
     );
     for thread in line.threads.iter().take(MOST_THREADS) {
         table.row(vec![
-            PageCell::Name(thread.tid.to_string()),
+            PageCell::Name(named.named(thread)),
             PageCell::Name(eights(&thread.bytes)),
         ]);
     }

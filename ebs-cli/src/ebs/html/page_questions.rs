@@ -15,6 +15,8 @@ use std::path::Path;
 
 /// Sites of a page.
 const SITES: usize = 200;
+/// Threads of a page.
+const THREADS: usize = 64;
 /// Bytes of a line.
 const LINE: u64 = 64;
 /// Nodes of a tree that are told apart, of an event's samples or periods.
@@ -54,6 +56,7 @@ impl PageQuestions {
         let asked = self.asked();
         let tree = TreeQuery { order: TreeOrder::Callees, least_millionths: LEAST_MILLIONTHS };
         let level = Key::parse_list("level")?;
+        let thread = Key::parse_list("comm,tid")?;
         let causes = CauseQuery { shapes: causes::shapes(&[])? };
         let rows = Query { top: Some(SITES), ..asked.clone() };
         let overview = Query {
@@ -68,7 +71,8 @@ impl PageQuestions {
             overview,
             rows,
             Query { keys: vec![Key::Stack], view: ChainView::Tree(tree), ..asked.clone() },
-            Query { keys: level, accesses: true, ..asked },
+            Query { keys: level, accesses: true, ..asked.clone() },
+            Query { keys: thread, top: Some(THREADS), ..asked },
         ])
     }
 
@@ -86,6 +90,7 @@ impl PageQuestions {
         let rows = reading.next(Pipeline::finish);
         let callers = callers(reading.next(Pipeline::finish));
         let levels = levels(reading.next(Pipeline::finish));
+        let threads = reading.next(Pipeline::finish).map_err(|error| error.to_string());
         let (sites, causes, sharing, types, maps);
         match overview {
             Ok(of) => {
@@ -114,6 +119,7 @@ impl PageQuestions {
             name: name.into_owned(),
             made_by: format!("A recording of memory events, by ebs {}", env!("CARGO_PKG_VERSION")),
             sites,
+            threads,
             callers,
             causes,
             levels,
