@@ -4,8 +4,7 @@ use crate::content::PageContent;
 use crate::html_text::HtmlText;
 use crate::policy::{SCRIPT, STYLE, policy};
 use crate::sections::{
-    absent, callers, causes, levels, maps, members, recording, routines, sharing, sites,
-    threads,
+    absent, callers, causes, levels, maps, members, recording, routines, sharing, sites, threads,
 };
 
 /// A section that has something to show.

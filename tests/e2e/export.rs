@@ -2,6 +2,7 @@
 
 mod fleet;
 mod profile_proto;
+mod speedscope;
 mod weights;
 
 use std::{collections::BTreeMap, path::PathBuf};

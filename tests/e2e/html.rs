@@ -1,10 +1,17 @@
 //! A recording as one page: its numbers are the report's, names do nothing,
 //! and a browser has nothing to complain of.
 
+/// A recording of IBS.
+mod ibs_recording;
+/// Each picture's numbers are those of the command that has them.
+mod pictures;
+/// A page as soon as sampling has ended.
+mod sampled;
+
+use hardmeter_tests::chromium::{self, BrowsedPage};
 use hardmeter_tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 /// A name that would do something if it were taken for markup.
 const HOSTILE: &str =
@@ -19,23 +26,30 @@ fn page(scene: &Scene, data: &str) -> String {
 /// The rows of the table after this caption, cells as they read.
 fn rows(page: &str, caption: &str) -> Vec<Vec<String>> {
     let start = page.find(&format!("<caption>{caption}</caption>"));
-    let table = &page[start.unwrap_or_else(|| panic!("no table {caption}"))..];
-    let table = &table[..table.find("</table>").unwrap()];
-    let cell = |text: &str| {
-        let (mut words, mut is_markup) = (String::new(), false);
-        for letter in text.chars() {
-            match letter {
-                '<' => is_markup = true,
-                '>' => is_markup = false,
-                letter if !is_markup => words.push(letter),
-                _ => {}
-            }
-        }
-        words
-    };
-    let row =
-        |row: &str| row.split("<td").skip(1).map(|text| cell(&format!("<td{text}"))).collect();
+    rows_from(&page[start.unwrap_or_else(|| panic!("no table {caption}"))..])
+}
+
+/// Those of the next table.
+fn rows_from(page: &str) -> Vec<Vec<String>> {
+    let table = &page[..page.find("</table>").unwrap()];
+    let row = |row: &str| row.split("<td").skip(1).map(|it| read(&format!("<td{it}"))).collect();
     table.split("<tr>").skip(2).map(row).collect()
+}
+
+/// Markup as it reads.
+fn read(markup: &str) -> String {
+    let (mut words, mut is_markup) = (String::new(), false);
+    for letter in markup.chars() {
+        match letter {
+            '<' => is_markup = true,
+            '>' => is_markup = false,
+            letter if !is_markup => words.push(letter),
+            _ => {}
+        }
+    }
+    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    let words = named.iter().fold(words, |words, (escaped, letter)| words.replace(escaped, letter));
+    words.trim().to_owned()
 }
 
 fn report(scene: &Scene, more: &str) -> Value {
@@ -50,6 +64,15 @@ fn callers(scene: &Scene) {
     scene
         .run("ebs -u --source emulated -t memory_loads -i =5000 -c all -g -d -o x.data ./prog")
         .success();
+}
+
+/// `lines.c` emulated: threads that share a line.
+fn lines(scene: &Scene) {
+    let lines = workload::sources().join("lines.c");
+    scene.shell(&format!("gcc -O1 -g -static -pthread -o lines {}", lines.display())).success();
+    let line =
+        "ebs -u --source emulated -t hitm,memory_stores,l1_cache_miss -i =5,=50,=1 -c all -d";
+    scene.run(&format!("{line} -o lines.data ./lines false 20000")).success();
 }
 
 #[test]
@@ -156,11 +179,7 @@ fn browsers_have_nothing_to_complain_of() {
     callers(&scene);
     page(&scene, "x.data");
     browse(test, &scene);
-    let lines = workload::sources().join("lines.c");
-    scene.shell(&format!("gcc -O1 -g -static -pthread -o lines {}", lines.display())).success();
-    let line =
-        "ebs -u --source emulated -t hitm,memory_stores,l1_cache_miss -i =5,=50,=1 -c all -d";
-    scene.run(&format!("{line} -o lines.data ./lines false 20000")).success();
+    lines(&scene);
     let shared = page(&scene, "lines.data");
     for section in ["causes", "sites", "maps", "levels", "members", "sharing", "routines"] {
         assert!(shared.contains(&format!("<section id=\"{section}\"")), "{section}");
@@ -170,10 +189,47 @@ fn browsers_have_nothing_to_complain_of() {
     let report = report(&scene, "-e *l1_cache_miss* lines.data");
     assert_eq!(sum, report["events"][0]["totals"]["counted"].as_u64().unwrap(), "{sets:?}");
     browse(test, &scene);
-    for of in ["page_faults-6.1.pipe", "weight_struct-5.17.file", "group_desc-4.14.file"] {
+}
+
+/// PEBS, page faults, and what else perf recorded, on machines that this one is not.
+#[test]
+fn browsers_open_pages_of_other_machines() {
+    let test = "browsers_open_pages_of_other_machines";
+    let scene = Scene::new();
+    for of in [
+        "weight_struct-5.17.file",
+        "page_faults-6.1.pipe",
+        "group_desc-4.14.file",
+        "everything-6.1.file",
+    ] {
         page(&scene, &format!("{}/{of}.data", fixtures().display()));
         browse(test, &scene);
     }
+}
+
+#[test]
+fn browsers_open_pages_of_ibs_whatever_threads_are_called() {
+    let test = "browsers_open_pages_of_ibs_whatever_threads_are_called";
+    if !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    ibs_recording::record(&scene);
+    let page = page(&scene, "ibs.data");
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+    assert!(!page.contains('\u{202e}') && page.matches("<script").count() == 1);
+    let report = report(&scene, "--by comm,tid ibs.data");
+    let of = &report["events"][0];
+    let comm = of["rows"][0]["comm"].as_str().unwrap();
+    let threads = rows(&page, "Threads of ibs_op//");
+    let shown = &threads[0];
+    assert!(comm.starts_with(HOSTILE) && shown[0].starts_with("<script>document.title"), "{comm}");
+    assert_eq!([&shown[1], &shown[2]], ["4321", &of["totals"]["counted"].to_string()]);
+    let levels = rows(&page, "Levels that served ibs_op//");
+    let sum: u64 = levels.iter().map(|row| row[1].parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, of["totals"]["counted"].as_u64().unwrap());
+    assert!(levels.iter().any(|row| row[0] == "RAM hit"), "{levels:?}");
+    browse(test, &scene);
 }
 
 fn fixtures() -> std::path::PathBuf {
@@ -183,30 +239,8 @@ fn fixtures() -> std::path::PathBuf {
 /// Opens the page of a scene in a browser, where there is one, with the network off: its
 /// script ran, and nothing else did.
 fn browse(test: &str, scene: &Scene) {
-    if !rights::program(test, "chromium") {
-        return;
-    }
-    let profile = scene.path("profile");
     let url = format!("file://{}", scene.path("page.html").display());
-    let mut chromium = Command::new("chromium");
-    chromium.args([
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--enable-logging=stderr",
-        "--v=0",
-        "--dump-dom",
-    ]);
-    let outcome =
-        chromium.arg(format!("--user-data-dir={}", profile.display())).arg(&url).output().unwrap();
-    let (dom, said) =
-        (String::from_utf8_lossy(&outcome.stdout), String::from_utf8_lossy(&outcome.stderr));
+    let Some(BrowsedPage { dom, said }) = chromium::browse(test, scene, &url, &[]) else { return };
     let complaints: Vec<&str> = said.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(complaints.is_empty(), "{complaints:?}");
     assert!(!dom.contains("<title>taken"), "a name ran");

@@ -9,6 +9,7 @@
 
 pub mod account;
 pub mod built;
+pub mod chromium;
 pub mod ebsd;
 pub mod outcome;
 pub mod rights;

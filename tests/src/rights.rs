@@ -1,6 +1,6 @@
 //! What this machine lets a test do. A test that cannot run says why.
 
-use std::{fs, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
 /// Whether the tests run as root; says so when not.
 pub fn root(test: &str) -> bool {
@@ -64,6 +64,24 @@ pub fn python(test: &str, modules: &[&str]) -> Option<String> {
     }
     eprintln!("skipped {test}: {python} has no {}", modules.join(", "));
     None
+}
+
+/// Where speedscope's page is: the package of npm in HARDMETER_SPEEDSCOPE, else where
+/// `npm install -g` puts it.
+pub fn speedscope(test: &str) -> Option<PathBuf> {
+    let named = std::env::var("HARDMETER_SPEEDSCOPE").ok();
+    let installed = || {
+        let root = Command::new("npm").args(["root", "-g"]).output().ok()?;
+        let root = String::from_utf8(root.stdout).ok()?;
+        Some(format!("{}/speedscope", root.trim()))
+    };
+    let package = named.or_else(installed).map(PathBuf::from);
+    let page = package.map(|package| package.join("dist/release"));
+    let page = page.filter(|page| page.join("index.html").is_file());
+    if page.is_none() {
+        eprintln!("skipped {test}: no speedscope here (npm install -g speedscope)");
+    }
+    page
 }
 
 /// Whether `perf` is installed and runs on this kernel.

@@ -4,7 +4,7 @@ mod page_questions;
 mod page_routines;
 mod shared_reading;
 
-use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::arguments::{HtmlArguments, SymbolArguments};
 use crate::ebs::input::End;
 use crate::ebs::place::Place;
 use crate::ebs::report;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use page_questions::PageQuestions;
 use shared_reading::SharedReading;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads the recording, and writes its page even when it is damaged.
 ///
@@ -41,6 +41,7 @@ pub(super) fn write_sampled(recording: &Path, output: &Path, name: &str) -> Resu
     let arguments = HtmlArguments {
         file: Some(recording.to_owned()),
         output: output.to_owned(),
+        symbols: SymbolArguments { root: PathBuf::from("/"), ..SymbolArguments::default() },
         ..HtmlArguments::default()
     };
     let (page, end) = page(&arguments, Some(name))?;

@@ -125,10 +125,7 @@ fn bytes_by_thread(title: &str, named: &NamedLine<'_>) -> PageTable {
         &["thread", "bytes"],
     );
     for thread in line.threads.iter().take(MOST_THREADS) {
-        table.row(vec![
-            PageCell::Name(named.named(thread)),
-            PageCell::Name(eights(&thread.bytes)),
-        ]);
+        table.row(vec![PageCell::Name(named.named(thread)), PageCell::Name(eights(&thread.bytes))]);
     }
     if let Some(more) = line.threads.len().checked_sub(MOST_THREADS).filter(|more| *more > 0) {
         table.rest(format!("{more} more threads"));

@@ -14,9 +14,6 @@ pub enum PageMisuse {
     /// The recording's own file.
     #[error("--html and -o name one file: name another for the page")]
     SameFile,
-    /// An empty name.
-    #[error("the page's name is empty; `--html -` is stdout")]
-    Empty,
 }
 
 /// Whether a job can have a page.
@@ -26,9 +23,6 @@ pub enum PageMisuse {
 /// Why not.
 pub(super) fn check(page: Option<&Path>, output: &OutputChoice) -> Result<(), PageMisuse> {
     let Some(page) = page else { return Ok(()) };
-    if page.as_os_str().is_empty() {
-        return Err(PageMisuse::Empty);
-    }
     match output {
         OutputChoice::Stream(OutputPlace::File(recording)) if recording == page => {
             Err(PageMisuse::SameFile)
