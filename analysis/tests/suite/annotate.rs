@@ -43,8 +43,8 @@ fn annotate(
     view: View,
     stream: &[u8],
 ) -> Result<Annotation, analysis::Error> {
-    let target = Some(target.parse().unwrap());
-    let query = Query { keys: vec![], target, ..Query::default() };
+    let targets = vec![target.parse().unwrap()];
+    let query = Query { keys: vec![], targets, ..Query::default() };
     let mut pipeline = Pipeline::new(query, symbolizer)?;
     let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
     while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
