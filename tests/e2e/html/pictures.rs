@@ -140,6 +140,16 @@ fn shared_lines_are_those_of_c2c() {
     }
 }
 
+/// A measure that is a count, but for its rounding.
+fn whole(measure: f64) -> u64 {
+    format!("{:.0}", measure.abs()).parse().unwrap()
+}
+
+/// A count as a measure.
+fn real(count: u64) -> f64 {
+    count.to_string().parse().unwrap()
+}
+
 /// Cells of a picture that have samples: row and column, and how dark each is.
 type Cells = BTreeMap<[u64; 2], usize>;
 
@@ -165,13 +175,13 @@ impl Grid {
                     let (y, rest) = rest.split_once('h').unwrap();
                     let (width, _) = rest.split_once('v').unwrap();
                     let row = (number(y) - self.top) / self.height;
-                    if row < -0.01 || row > rows as f64 - 0.5 {
+                    if row < -0.01 || row > real(rows) - 0.5 {
                         continue;
                     }
-                    let first = ((number(x) - LEFT) / self.width).round() as u64;
-                    let count = (number(width) / self.width).round() as u64;
+                    let first = whole((number(x) - LEFT) / self.width);
+                    let count = whole(number(width) / self.width);
                     for column in first..first + count {
-                        cells.insert([row.round() as u64, column], heat);
+                        cells.insert([whole(row), column], heat);
                     }
                 }
             }
@@ -183,7 +193,7 @@ impl Grid {
 /// How dark counts are, of a picture whose fullest cell has `most`.
 fn heats(counts: &BTreeMap<[u64; 2], u64>, most: u64) -> Cells {
     let heat = |count: u64| {
-        let part = (count as f64 / most as f64).sqrt();
+        let part = (real(count) / real(most)).sqrt();
         1 + [0.2, 0.4, 0.6, 0.8].iter().filter(|step| part > **step).count()
     };
     counts.iter().map(|(at, count)| (*at, heat(*count))).collect()
@@ -240,7 +250,7 @@ fn maps_have_a_cell_where_samples_are() {
     let event = "emulated/l1_cache_miss/";
     let accesses = accesses(&scene, "lines.data", event);
     let [first, step] = columns(&accesses);
-    let width = |columns: u64| 900.0 / columns as f64;
+    let width = |columns: u64| 900.0 / real(columns);
     let last = accesses.iter().map(|it| it.time / step).max().unwrap();
     let width = width(last - first + 1);
     // It is the third event, and the only one of a cache.
@@ -270,7 +280,7 @@ fn maps_have_a_cell_where_samples_are() {
             assert_eq!(counts.values().sum::<u64>(), number(&row[4]), "{row:?}");
             bands.push((Grid { width, height: 10.0, top }, rows, counts));
         }
-        top += (rows as f64 * 10.0).max(14.0) + 8.0;
+        top += (real(rows) * 10.0).max(14.0) + 8.0;
     }
     assert!(!bands.is_empty(), "{objects:?}");
     // What is darkest in all of them may be in a band that is not looked at.
