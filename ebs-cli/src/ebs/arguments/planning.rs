@@ -2,6 +2,7 @@
 
 use super::EmulationArguments;
 use clap::Args;
+#[cfg(feature = "top")]
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ pub struct EventArguments {
 
 impl EventArguments {
     /// The words that say the same to another `ebs`.
+    #[cfg(feature = "top")]
     pub(crate) fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         for (is_set, word) in [(self.callers, "-g"), (self.allow_skid, "--allow-skid")] {

@@ -1,6 +1,7 @@
 //! Whether a daemon samples.
 
 use clap::Args;
+#[cfg(feature = "top")]
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub(super) const DAEMON: &str = "Daemon";
 
 impl ServingArguments {
     /// The words that say the same to another `ebs`.
+    #[cfg(feature = "top")]
     pub(crate) fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         for (is_set, word) in [(self.daemon, "--daemon"), (self.no_daemon, "--no-daemon")] {
