@@ -30,12 +30,14 @@ impl Tmux {
             .collect();
         let command = move || {
             let mut command = Command::new("tmux");
-            command.env_clear().envs(environment.clone()).current_dir(&home);
+            // The shell of who has no login ends at once.
+            let environment = environment.clone();
+            command.env_clear().envs(environment).env("SHELL", "/bin/sh").current_dir(&home);
             command
         };
         let tmux = Tmux { socket, command: Box::new(command) };
         let size = ["new-session", "-d", "-x", "120", "-y", "40"];
-        tmux.run(&[&size[..], &["bash --norc --noprofile"]].concat());
+        tmux.run(&[&size[..], &["exec bash --norc --noprofile"]].concat());
         tmux.press(&format!("PS1='$ '; {AFTER}; stty -g > before; echo is-ready\n"));
         tmux.wait_for("\nis-ready");
         tmux
