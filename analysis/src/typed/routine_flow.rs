@@ -56,7 +56,7 @@ impl RoutineFlow {
             left: MOST_STEPS,
         };
         match walk.run() {
-            Some(()) => RoutineFlow { frames: walk.frames(), operands: walk.operands() },
+            Some(()) => walk.flow(),
             // What is known so far may not hold on all ways.
             None => RoutineFlow::default(),
         }
@@ -218,29 +218,18 @@ impl Walk<'_> {
         jumps.or(calls).unwrap_or_else(FlowState::anywhere)
     }
 
-    fn frames(&mut self) -> FxHashMap<u64, FrameRegisters> {
-        let mut all = FxHashMap::default();
-        for block in &self.blocks {
-            let Some(mut state) = block.before.clone() else { continue };
-            for instruction in &self.instructions[block.first..block.end] {
-                if let Some(stack) = state.get(Register::RSP).frame {
-                    let base = state.get(Register::RBP).frame;
-                    all.insert(instruction.ip(), FrameRegisters { stack, base });
-                }
-                self.transfer.learn(instruction.ip(), &mut state);
-                self.transfer.step(instruction, &mut state, &mut self.factory);
-            }
-        }
-        all
-    }
-
-    fn operands(&mut self) -> FxHashMap<u64, Vec<TypedOperand>> {
-        let mut all = FxHashMap::default();
+    /// What is known before each instruction.
+    fn flow(&mut self) -> RoutineFlow {
+        let mut flow = RoutineFlow::default();
         let types = self.transfer.program;
         for block in &self.blocks {
             let Some(mut state) = block.before.clone() else { continue };
             for number in block.first..block.end {
                 let instruction = &self.instructions[number];
+                if let Some(stack) = state.get(Register::RSP).frame {
+                    let base = state.get(Register::RBP).frame;
+                    flow.frames.insert(instruction.ip(), FrameRegisters { stack, base });
+                }
                 self.transfer.learn(instruction.ip(), &mut state);
                 let mut operands = self.transfer.operands(instruction, &state, &mut self.factory);
                 if operands.iter().any(|it| it.place(&types.types, |_| None).is_none()) {
@@ -251,10 +240,10 @@ impl Walk<'_> {
                         operands = self.transfer.operands(instruction, &later, &mut self.factory);
                     }
                 }
-                all.insert(instruction.ip(), operands);
+                flow.operands.insert(instruction.ip(), operands);
                 self.transfer.step(instruction, &mut state, &mut self.factory);
             }
         }
-        all
+        flow
     }
 }
