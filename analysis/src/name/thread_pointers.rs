@@ -34,9 +34,9 @@ struct ThreadPointer {
 }
 
 /// What an instruction tells of the thread that is at it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct InstructionFacts {
-    /// It changes the stack pointer.
+    /// It changes the stack pointer, or may.
     pub(crate) moves_stack: bool,
     /// It accesses what lies so far from the thread pointer.
     pub(crate) from_pointer: Option<i64>,
@@ -62,7 +62,8 @@ impl Lookup {
         }
         let code = self.symbolizer.code(at);
         let facts = code.map_or_else(
-            |_| InstructionFacts::default(),
+            // Nobody knows that it does not.
+            |_| InstructionFacts { moves_stack: true, from_pointer: None },
             |code| InstructionFacts::of(code.bytes(), code.bits, at.address),
         );
         if self.stacks.pointers.facts.len() >= MOST_PLACES {
