@@ -4,6 +4,7 @@ use crate::code::register_number::register_number;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
 use crate::name::data_holder::DataHolder;
+use crate::name::heap_blocks::HeapBlock;
 use crate::name::lookup::Lookup;
 use crate::name::stacks::ThreadPoint;
 use iced_x86::Register;
@@ -12,19 +13,25 @@ use record::{Arch, CpuMode, SampleType};
 impl CountedSample<'_> {
     /// What holds the bytes that it is on.
     pub(crate) fn holder(&mut self, lookup: &mut Lookup) -> DataHolder {
-        let on_stack = match self.block(lookup) {
-            Ok(_) => None,
-            Err(_) => self.on_stack(lookup),
-        };
-        on_stack.unwrap_or_else(|| self.holder_but_stacks(lookup))
+        match self.block(lookup) {
+            Ok(block) => self.in_block(block, lookup),
+            Err(_) => self.on_stack(lookup).unwrap_or_else(|| self.mapped(lookup)),
+        }
     }
 
     /// The same; of stacks alone what is mapped there.
     pub(crate) fn holder_but_stacks(&self, lookup: &mut Lookup) -> DataHolder {
-        let block = self.block(lookup).ok();
-        if let Some(site) = block.and_then(|block| block.asker.site.ok()) {
-            return DataHolder::Block(site);
+        match self.block(lookup) {
+            Ok(block) => self.in_block(block, lookup),
+            Err(_) => self.mapped(lookup),
         }
+    }
+
+    fn in_block(&self, block: HeapBlock, lookup: &mut Lookup) -> DataHolder {
+        block.asker.site.map_or_else(|_| self.mapped(lookup), DataHolder::Block)
+    }
+
+    fn mapped(&self, lookup: &mut Lookup) -> DataHolder {
         let data = self.data(lookup);
         let variable = data.map_or_else(Atom::lack, |place| lookup.variable(place));
         DataHolder::Mapped { variable, object: data.ok().map(|place| place.object) }
@@ -82,17 +89,11 @@ impl CountedSample<'_> {
             return None;
         }
         let place = self.place(lookup).ok()?;
-        let stack = self.register_value(Register::RSP)?;
-        let base = self.register_value(Register::RBP);
+        let value = |register| self.register_of_kernel(register_number(register)?);
+        let (stack, base) = (value(Register::RSP)?, value(Register::RBP));
         // What a PEBS record has may be what the instruction left.
         let is_moved =
             !self.fields.is_emulated() && lookup.instruction_facts(at, place).moves_stack;
         (!is_moved).then_some(ThreadPoint { at, tid: self.held.tid(), place, stack, base })
-    }
-
-    fn register_value(&self, register: Register) -> Option<u64> {
-        let number = register_number(register)?;
-        let index = self.fields.registers().iter().position(|bit| *bit == number)?;
-        self.words.registers.get(index).copied()
     }
 }

@@ -197,18 +197,14 @@ impl CountedSample<'_> {
     ) -> Result<T, Lack> {
         let place = self.place(lookup)?;
         let has_registers = !self.fields.registers_of_user();
-        let (fields, registers) = (self.fields, self.words.registers);
-        let register = |number: u32| {
-            let index = fields.registers().iter().position(|bit| *bit == number)?;
-            registers.get(index).copied().filter(|_| has_registers)
-        };
+        let register = |number: u32| self.register_of_kernel(number).filter(|_| has_registers);
         let access = SampledAccess {
             at: self.held.at(),
             place,
             address: self.address().ok(),
             data: self.data(lookup).ok(),
             register: &register,
-            is_before: fields.is_emulated(),
+            is_before: self.fields.is_emulated(),
         };
         Ok(question(lookup, access))
     }
@@ -231,10 +227,13 @@ impl CountedSample<'_> {
         }
         let place = self.place(lookup).map_err(|_| NoAccess::NoCode)?;
         let instruction = lookup.before(self.held.at(), place)?;
-        previous::accessed(&instruction, |number| {
-            let index = self.fields.registers().iter().position(|bit| *bit == number)?;
-            self.words.registers.get(index).copied()
-        })
+        previous::accessed(&instruction, |number| self.register_of_kernel(number))
+    }
+
+    /// The value of a register by the kernel's number, if it was sampled.
+    pub(crate) fn register_of_kernel(&self, number: u32) -> Option<u64> {
+        let index = self.fields.registers().iter().position(|bit| *bit == number)?;
+        self.words.registers.get(index).copied()
     }
 
     /// The value of register number `bit`.

@@ -6,8 +6,7 @@
 //! followed from the routine's first instruction.
 
 use super::lookup::{Lookup, MOST_PLACES};
-use super::stacks::NamedVariable;
-use super::stacks::ThreadPoint;
+use super::stacks::{NamedVariable, ThreadPoint};
 use crate::typed::frame_registers::{FrameByte, FrameRegisters, FrameVariable};
 use symbolizer::{FrameStart, Place, SampledAddress};
 
@@ -18,12 +17,9 @@ const RBP: u8 = 6;
 const RSP: u8 = 7;
 
 impl Lookup {
-    /// The frame of a thread that an address lies in; callers are those of the chain that was
-    /// asked for last.
+    /// The frame of a thread that an address lies in which it may reach; callers are those of
+    /// the chain that was asked for last.
     pub(crate) fn frame_byte(&mut self, of: &ThreadPoint, address: u64) -> Option<FrameByte> {
-        if !of.may_reach(address) {
-            return None;
-        }
         let (mut stack, mut base) = (of.stack, of.base);
         for level in 0..MOST_FRAMES {
             let (at, place) = match level {

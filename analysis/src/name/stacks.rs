@@ -94,16 +94,10 @@ impl Lookup {
         if address < stack.first {
             return None;
         }
-        let is_there = match stack.is_main {
-            true => true,
-            // A thread's library puts what is at the thread pointer on top of its stack.
-            false => self
-                .stacks
-                .pointers
-                .of_thread(pid, stack.tid)
-                .any(|pointer| address < pointer && pointer <= stack.last),
-        };
-        is_there.then_some(stack.tid)
+        // A thread's library puts what is at the thread pointer on top of its stack.
+        let mut pointers = self.stacks.pointers.of_thread(pid, stack.tid);
+        let is_below = |pointer: u64| address < pointer && pointer <= stack.last;
+        (stack.is_main || pointers.any(is_below)).then_some(stack.tid)
     }
 
     /// Learns where a thread's stack is.
