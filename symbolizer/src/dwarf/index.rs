@@ -7,71 +7,53 @@ use super::sections::SectionReader;
 use gimli::{Dwarf, Section};
 use rustc_hash::FxHashSet;
 
-/// Units by address. Of several that claim one, the first in the file wins.
+/// Units by address. Of several that claim one, those of `.debug_aranges` go
+/// before the others, and the first in the file before those after it: what
+/// is found does not depend on what was looked for before.
 #[derive(Debug)]
 pub(crate) struct Index {
+    listed: UnitPieces,
+    /// Units that the list speaks of.
+    spoken_of: FxHashSet<usize>,
+    /// Looked for when an address is in none of the list.
+    others: Option<OtherUnits>,
+}
+
+/// Units that no list speaks of.
+#[derive(Debug)]
+struct OtherUnits {
+    pieces: UnitPieces,
+    /// What kept some from being found.
+    damage: Option<String>,
+}
+
+/// Addresses that a unit says are its own.
+#[derive(Clone, Copy, Debug)]
+struct UnitClaim {
+    start: u64,
+    end: u64,
+    /// Where it begins in `.debug_info`.
+    unit: usize,
+}
+
+/// Who of some units owns which address.
+#[derive(Debug)]
+struct UnitPieces {
     pieces: Pieces,
     /// Where each begins in `.debug_info`; the last in the file comes first.
     units: Vec<usize>,
-    claims: Vec<(u64, u64, usize)>,
-    /// Units that `.debug_aranges` speaks of.
-    listed: FxHashSet<usize>,
-    /// Whether those that it does not speak of were looked at, too.
-    complete: bool,
-    /// What kept units from being found.
-    damage: Option<String>,
 }
 
 impl Index {
     /// As `.debug_aranges` has it.
     pub(crate) fn listed(dwarf: &Dwarf<SectionReader<'_>>) -> Index {
-        let mut index = Index {
-            pieces: Pieces::default(),
-            units: Vec::new(),
-            claims: Vec::new(),
-            listed: FxHashSet::default(),
-            complete: false,
-            damage: None,
-        };
         // A list that is damaged is as good as none: units say the same.
-        if index.add_listed(dwarf).is_err() {
-            index.claims.clear();
-            index.listed.clear();
+        let claims = listed_claims(dwarf).unwrap_or_default();
+        Index {
+            spoken_of: claims.iter().map(|claim| claim.unit).collect(),
+            listed: UnitPieces::new(&claims),
+            others: None,
         }
-        index.arrange();
-        index
-    }
-
-    fn add_listed(&mut self, dwarf: &Dwarf<SectionReader<'_>>) -> gimli::Result<()> {
-        let aranges = &dwarf.debug_aranges;
-        let mut headers = aranges.headers();
-        while let Some(header) = headers.next()? {
-            let unit = header.debug_info_offset().0;
-            let mut entries = header.entries();
-            let mut any = false;
-            while let Some(entry) = entries.next()? {
-                let range = entry.range();
-                self.claims.push((range.begin, range.end, unit));
-                any = true;
-            }
-            if any {
-                self.listed.insert(unit);
-            }
-        }
-        Ok(())
-    }
-
-    fn arrange(&mut self) {
-        self.units = self.claims.iter().map(|claim| claim.2).collect();
-        self.units.sort_unstable_by(|a, b| b.cmp(a));
-        self.units.dedup();
-        let owner = |unit: usize| {
-            let found = self.units.binary_search_by(|other| unit.cmp(other));
-            u32::try_from(found.unwrap_or(usize::MAX)).unwrap_or(u32::MAX)
-        };
-        let spans = self.claims.iter();
-        let spans = spans.map(|&(start, end, unit)| OwnedSpan { start, end, owner: owner(unit) });
-        self.pieces = Pieces::new(spans.collect());
     }
 
     /// The unit that holds an address, or why it may not have been found.
@@ -80,26 +62,36 @@ impl Index {
         dwarf: &Dwarf<SectionReader<'_>>,
         address: u64,
     ) -> Result<Option<usize>, &str> {
-        if let Some(unit) = self.known(address) {
+        if let Some(unit) = self.listed.find(address) {
             return Ok(Some(unit));
         }
-        self.complete(dwarf);
-        match (self.known(address), &self.damage) {
+        let others = self.others.get_or_insert_with(|| {
+            let spoken_of = std::mem::take(&mut self.spoken_of);
+            OtherUnits::find_all(dwarf, &spoken_of)
+        });
+        match (others.pieces.find(address), &others.damage) {
             (None, Some(damage)) => Err(damage),
             (found, _) => Ok(found),
         }
     }
+}
 
-    fn known(&self, address: u64) -> Option<usize> {
-        let owner = usize::try_from(self.pieces.find(address)?).ok()?;
-        self.units.get(owner).copied()
-    }
-
-    /// Looks at the units that no list speaks of.
-    fn complete(&mut self, dwarf: &Dwarf<SectionReader<'_>>) {
-        if std::mem::replace(&mut self.complete, true) {
-            return;
+fn listed_claims(dwarf: &Dwarf<SectionReader<'_>>) -> gimli::Result<Vec<UnitClaim>> {
+    let mut claims = Vec::new();
+    let mut headers = dwarf.debug_aranges.headers();
+    while let Some(header) = headers.next()? {
+        let unit = header.debug_info_offset().0;
+        let mut entries = header.entries();
+        while let Some(entry) = entries.next()? {
+            let range = entry.range();
+            claims.push(UnitClaim { start: range.begin, end: range.end, unit });
         }
+    }
+    Ok(claims)
+}
+
+impl OtherUnits {
+    fn find_all(dwarf: &Dwarf<SectionReader<'_>>, spoken_of: &FxHashSet<usize>) -> OtherUnits {
         let ranges = dwarf.ranges.debug_ranges().reader().len();
         let ranges = ranges.saturating_add(dwarf.ranges.debug_rnglists().reader().len());
         let mut scan = Scan {
@@ -107,34 +99,50 @@ impl Index {
             ranges: ranges.saturating_mul(4).saturating_add(1 << 20),
         };
         let mut units = dwarf.units();
-        let before = self.claims.len();
+        let (mut claims, mut damage) = (Vec::new(), None);
         loop {
             let header = match units.next() {
                 Ok(Some(header)) => header,
                 Ok(None) => break,
                 Err(error) => {
-                    self.damage = Some(format!("its list of units: {error}"));
+                    damage = Some(format!("its list of units: {error}"));
                     break;
                 }
             };
-            let Some(offset) = header.debug_info_offset().map(|offset| offset.0) else { continue };
-            if self.listed.contains(&offset) {
+            let Some(unit) = header.debug_info_offset().map(|offset| offset.0) else { continue };
+            if spoken_of.contains(&unit) {
                 continue;
             }
-            if let Err(why) = scan.unit(dwarf, header, &mut |start, end| {
-                self.claims.push((start, end, offset));
-            }) {
-                self.damage = Some(format!("unit at {offset:#x}: {why}"));
+            let read = scan.unit(dwarf, header, &mut |start, end| {
+                claims.push(UnitClaim { start, end, unit });
+            });
+            if let Err(why) = read {
+                damage = Some(format!("unit at {unit:#x}: {why}"));
                 if scan.is_spent() {
                     break;
                 }
             }
         }
-        if self.claims.len() > before {
-            self.arrange();
-        }
-        self.claims = Vec::new();
-        self.listed = FxHashSet::default();
+        OtherUnits { pieces: UnitPieces::new(&claims), damage }
+    }
+}
+
+impl UnitPieces {
+    fn new(claims: &[UnitClaim]) -> UnitPieces {
+        let mut units: Vec<_> = claims.iter().map(|claim| claim.unit).collect();
+        units.sort_unstable_by(|a, b| b.cmp(a));
+        units.dedup();
+        let owner = |unit: usize| {
+            let found = units.binary_search_by(|other| unit.cmp(other));
+            u32::try_from(found.unwrap_or(usize::MAX)).unwrap_or(u32::MAX)
+        };
+        let span = |&UnitClaim { start, end, unit }| OwnedSpan { start, end, owner: owner(unit) };
+        UnitPieces { pieces: Pieces::new(claims.iter().map(span).collect()), units }
+    }
+
+    fn find(&self, address: u64) -> Option<usize> {
+        let owner = usize::try_from(self.pieces.find(address)?).ok()?;
+        self.units.get(owner).copied()
     }
 }
 

@@ -51,10 +51,20 @@ struct RawName<'a> {
 /// Names that were asked for, and how to find more.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
-    known: FxHashMap<DebugEntry, Name>,
+    known: FxHashMap<AskedEntry, Name>,
     pub(crate) texts: Texts,
     main: Heads,
     alternate: Heads,
+}
+
+/// An entry, and the unit that names it. Damaged debug info may have units
+/// that overlap, each with another reading of the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct AskedEntry {
+    entry: DebugEntry,
+    /// Where the unit begins, in its own part.
+    unit: usize,
+    part: DebugPart,
 }
 
 /// A unit, and the debug info that it is in.
@@ -75,14 +85,15 @@ impl FunctionNames {
         entry: DebugEntry,
         home: UnitHome<'_, 'a>,
     ) -> gimli::Result<Name> {
-        if let Some(known) = self.known.get(&entry) {
+        let asked = AskedEntry { entry, unit: home.head.offset, part: home.part };
+        if let Some(known) = self.known.get(&asked) {
             return Ok(known.clone());
         }
         let RawName { text, linked, line, file } = self.raw(entry, home)?;
         let text = text.map(|raw| self.texts.name(raw.slice()));
         let start = line.map(|line| FunctionStart { line, file });
         let name = Name { text, linked, start };
-        self.known.insert(entry, name.clone());
+        self.known.insert(asked, name.clone());
         Ok(name)
     }
 
