@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use record::heap_log::{FRONT, LONGEST, SLOT, WORDS, room, slot, weight};
-use record::{HeapChange, HeapLogRecord};
+use record::{HeapChange, HeapLogRecord, MappingChange};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, rest)) = input.split_first() else { return };
@@ -23,9 +23,14 @@ fuzz_target!(|input: &[u8]| {
     if let Some(record) = HeapLogRecord::decode(&words) {
         assert!((1..=LONGEST).contains(&record.slots));
         assert!(record.stack <= (record.slots - 1) * SLOT);
+        assert!(record.call.event() < 3);
         assert_eq!(HeapLogRecord::decode(&record.encode()), Some(record));
     }
     if let Some(change) = HeapChange::decode(raw) {
         assert_eq!(HeapChange::decode(&change.encode()), Some(change));
+    }
+    if let Some(change) = MappingChange::decode(raw) {
+        assert_eq!(MappingChange::decode(&change.encode()), Some(change));
+        assert_eq!(HeapChange::decode(raw), None);
     }
 });

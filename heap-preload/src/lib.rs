@@ -1,5 +1,6 @@
-//! libhardmeter_heap.so: preloaded by `ebs --heap`, it stands before malloc(3) and its kin, and tells
-//! of some blocks, or of each, in memory that the session made (`record::heap_log`).
+//! libhardmeter_heap.so: preloaded by `ebs --heap`, it stands before malloc(3), mmap(2) and their
+//! kin, and tells of some blocks, or of each, and of all mappings, in memory that the session made
+//! (`record::heap_log`).
 //!
 //! `sys` has what is called and what it calls. What is sampled is decided by bytes: each thread
 //! counts down to the next sampled one, whose distance `draw` gives; blocks that were told of are

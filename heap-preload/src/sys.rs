@@ -1,10 +1,11 @@
-//! What programs call instead of malloc(3) and its kin, and what that calls.
+//! What programs call instead of malloc(3), mmap(2) and their kin, and what that calls.
 
 mod begin;
 mod early;
 mod entry;
 mod hooks;
 mod log;
+mod mappings;
 mod real;
 mod slow;
 mod thread;

@@ -10,7 +10,7 @@
 //! | 8 | [`STOPPED`]: 1: nothing is told any more |
 //! | 16 | [`BEGUN`]: slots that were taken |
 //! | 24 | [`READ`]: slots that may be taken again |
-//! | 32 | [`MADE`]: allocations that were sampled, with or without room; 33: releases |
+//! | 32 | [`MADE`]: allocations that were sampled, with or without room; 33: releases; 34: calls about mappings |
 //! | 40 | [`ATTACHED`]: programs that the library was loaded into |
 //! | 64 on | [`SLOTS`] slots of [`SLOT`] words, of which the first [`ROOM`] are used |
 //!
@@ -20,12 +20,12 @@
 //! A record is one slot, and as many behind it as its copy of the stack takes; past the last slot that is used
 //! comes the first. Everything in it is the program's to scribble over: nobody may believe it.
 
-use crate::{AllocatorCall, Cpu, Pid, Task, Tid, Time};
+use crate::{AllocatorCall, Cpu, MappingCall, Pid, Task, Tid, Time};
 
 /// The variable of the environment that names the memory: a path.
 pub const VARIABLE: &str = "HARDMETER_HEAP";
-/// "HMHEAP2\0".
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HMHEAP2\0");
+/// "HMHEAP3\0": those before it know no mappings.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HMHEAP3\0");
 /// Bytes for each sample.
 pub const RATE: usize = 1;
 /// Bytes of the stack.
@@ -38,7 +38,7 @@ pub const STOPPED: usize = 8;
 pub const BEGUN: usize = 16;
 /// Slots read.
 pub const READ: usize = 24;
-/// Records made: of allocations, and in the next word of releases.
+/// Records made: of allocations, in the next word of releases, behind that of mappings.
 pub const MADE: usize = 32;
 /// Programs that write.
 pub const ATTACHED: usize = 40;
@@ -60,6 +60,39 @@ pub const REGISTERS: [u32; 8] = [8, 7, 6, 1, 20, 21, 22, 23];
 /// Word of a record that holds its number, its first slot's plus 1, written last.
 pub const NUMBER: usize = 0;
 
+/// What a program called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoggedCall {
+    /// A function of an allocator.
+    Allocator(AllocatorCall),
+    /// One of those of mmap(2).
+    Mapping(MappingCall),
+}
+
+impl LoggedCall {
+    /// Its number.
+    pub fn number(self) -> u8 {
+        match self {
+            LoggedCall::Allocator(call) => call as u8,
+            LoggedCall::Mapping(call) => call as u8,
+        }
+    }
+
+    /// That of a number.
+    pub fn of_number(number: u8) -> Option<LoggedCall> {
+        let allocator = AllocatorCall::of_number(number).map(LoggedCall::Allocator);
+        allocator.or_else(|| MappingCall::of_number(number).map(LoggedCall::Mapping))
+    }
+
+    /// Which of the three events tells of it: 0 allocations, 1 releases, 2 mappings.
+    pub fn event(self) -> usize {
+        match self {
+            LoggedCall::Allocator(call) => usize::from(call == AllocatorCall::Release),
+            LoggedCall::Mapping(_) => 2,
+        }
+    }
+}
+
 /// The first slot of a record, but for its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapLogRecord {
@@ -70,33 +103,28 @@ pub struct HeapLogRecord {
     /// Where.
     pub cpu: Cpu,
     /// What was called.
-    pub call: AllocatorCall,
+    pub call: LoggedCall,
     /// Slots of it, from 1 to [`LONGEST`].
     pub slots: usize,
     /// Words of the stack, from sp up, in the slots behind the first.
     pub stack: usize,
-    /// The block.
+    /// The block, or the range.
     pub address: u64,
     /// Bytes that were asked for.
     pub size: u64,
-    /// The block that it was before, or that is given back; 0: none.
+    /// The block that it was before, or that is given back; where a range was before; 0: none.
     pub old: u64,
-    /// When the call began.
+    /// When the call began; of a mapping the bytes that it had before, instead of nanoseconds.
     pub began: Time,
     /// Of [`REGISTERS`].
     pub registers: [u64; 8],
 }
 
 impl HeapLogRecord {
-    /// Whether it gives a block back, and no other instead.
-    pub fn is_release(&self) -> bool {
-        self.call == AllocatorCall::Release
-    }
-
     /// The words of the first slot; the number is left 0.
     pub fn encode(&self) -> [u64; SLOT] {
         let half = |number: i32| u64::from(number.cast_unsigned());
-        let what = u64::from(self.call as u8)
+        let what = u64::from(self.call.number())
             | (self.slots as u64 & 0x3ff) << 8
             | (self.stack as u64 & 0x3fff) << 18
             | u64::from(self.cpu.0) << 32;
@@ -134,7 +162,7 @@ impl HeapLogRecord {
                 tid: Tid(low(task).cast_signed()),
             },
             cpu: Cpu(low(what >> 32)),
-            call: AllocatorCall::of_number(u8::try_from(what & 0xff).ok()?)?,
+            call: LoggedCall::of_number(u8::try_from(what & 0xff).ok()?)?,
             slots,
             stack,
             address,
@@ -177,6 +205,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Of all calls.
+    const NUMBERS: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19];
+
     proptest! {
         #[test]
         fn what_was_written_is_read(
@@ -184,10 +215,11 @@ mod tests {
             registers in any::<[u64; 8]>(),
             [pid, tid] in any::<[i32; 2]>(),
             cpu in any::<u32>(),
-            call in prop::sample::select(AllocatorCall::ALL.to_vec()),
+            number in prop::sample::select(NUMBERS.to_vec()),
             slots in 1..=LONGEST,
         ) {
             let stack = (slots - 1) * SLOT;
+            let call = LoggedCall::of_number(number).unwrap();
             let [time, address, size, old, began] = numbers;
             let (time, began) = (Time(time), Time(began));
             let task = Task { pid: Pid(pid), tid: Tid(tid) };
@@ -203,6 +235,19 @@ mod tests {
             if let Some(record) = HeapLogRecord::decode(&words) {
                 prop_assert!(record.slots <= LONGEST);
             }
+        }
+    }
+
+    #[test]
+    fn each_call_has_its_number_and_event() {
+        let known: Vec<u8> =
+            (0..=u8::MAX).filter(|number| LoggedCall::of_number(*number).is_some()).collect();
+        assert_eq!(known, NUMBERS);
+        for number in NUMBERS {
+            let call = LoggedCall::of_number(number).unwrap();
+            assert_eq!(call.number(), number);
+            let event = if number > 8 { 2 } else { usize::from(number == 7) };
+            assert_eq!(call.event(), event);
         }
     }
 

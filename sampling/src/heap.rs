@@ -1,6 +1,7 @@
 //! Blocks of the heap that a program of its own tells of, natively: a library that `LD_PRELOAD`
 //! names stands before its allocator (`heap-preload/`), and writes into memory that the session
-//! made. Two events of the stream are what comes of it, `allocation` and `release`; the kernel has
+//! made. Three events of the stream are what comes of it, `allocation`, `release` and, of what it
+//! maps itself, `mapping`; the kernel has
 //! them open as dummies, for their ids.
 //!
 //! [`add`] plans them, [`HeapLog`] is the session's end of the memory, `sample` makes records.
@@ -16,7 +17,7 @@ use crate::request::StackBytes;
 
 pub use log::{HeapAccount, HeapLog};
 pub use plan::add;
-pub(crate) use plan::{ALLOCATION, opened};
+pub(crate) use plan::{opened, place};
 pub(crate) use sample::{HeapSample, HeapSampler};
 
 /// The PMU's name in streams: no directory under /sys/bus/event_source/devices has it.
@@ -53,7 +54,7 @@ impl HeapSettings {
     }
 }
 
-/// Whether an event is one of the two.
+/// Whether an event is one of the three.
 pub(crate) fn is_of_heap(event: &PlannedEvent) -> bool {
     event.pmu == PMU
 }

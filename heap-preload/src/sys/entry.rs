@@ -11,6 +11,18 @@ pub(super) struct Entry {
     pub(super) registers: [u64; 8],
 }
 
+/// The same of a function that takes more arguments.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct LongEntry {
+    pub(super) entry: Entry,
+    pub(super) fourth: u64,
+    pub(super) fifth: u64,
+    pub(super) sixth: u64,
+}
+
+const _: () = assert!(size_of::<LongEntry>() == 112);
+
 impl Entry {
     /// What the stack pointer was: the return address is there.
     pub(super) fn sp(&self) -> u64 {

@@ -4,6 +4,7 @@
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
+use super::mappings;
 use super::real::{
     ALIGNED_ALLOC, CALLOC, FREE, MALLOC, MEMALIGN, POSIX_MEMALIGN, PVALLOC, REALLOC, VALLOC,
 };
@@ -120,4 +121,60 @@ hook!(
     realloc(block: *mut c_void, bytes: usize) -> *mut c_void, REALLOC, slow::realloc,
     [look_up!(), count_down!("rsi")],
     LIVE
+);
+
+/// A function of C that is not called often: each call takes the slow way, with a `LongEntry`.
+macro_rules! slow_hook {
+    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $slow:path) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            naked_asm!(
+                ".cfi_startproc",
+                "3:",
+                "lea rsp, [rsp - 120]",
+                ".cfi_adjust_cfa_offset 120",
+                "mov qword ptr [rsp], rdi",
+                "mov qword ptr [rsp + 8], rsi",
+                "mov qword ptr [rsp + 16], rdx",
+                "lea rax, [rip + 3b]",
+                "mov qword ptr [rsp + 24], rax",
+                "lea rax, [rsp + 120]",
+                "mov qword ptr [rsp + 32], rax",
+                "mov qword ptr [rsp + 40], rbp",
+                "mov qword ptr [rsp + 48], rbx",
+                "mov qword ptr [rsp + 56], r12",
+                "mov qword ptr [rsp + 64], r13",
+                "mov qword ptr [rsp + 72], r14",
+                "mov qword ptr [rsp + 80], r15",
+                "mov qword ptr [rsp + 88], rcx",
+                "mov qword ptr [rsp + 96], r8",
+                "mov qword ptr [rsp + 104], r9",
+                "mov rdi, rsp",
+                "call {slow}",
+                "lea rsp, [rsp + 120]",
+                ".cfi_adjust_cfa_offset -120",
+                "ret",
+                ".cfi_endproc",
+                slow = sym $slow,
+            )
+        }
+    };
+}
+
+slow_hook!(
+    mmap(at: *mut c_void, bytes: usize, access: c_int, flags: c_int, file: c_int, from: i64)
+        -> *mut c_void,
+    mappings::mmap
+);
+slow_hook!(
+    mmap64(at: *mut c_void, bytes: usize, access: c_int, flags: c_int, file: c_int, from: i64)
+        -> *mut c_void,
+    mappings::mmap
+);
+slow_hook!(munmap(at: *mut c_void, bytes: usize) -> c_int, mappings::munmap);
+slow_hook!(
+    mremap(at: *mut c_void, before: usize, bytes: usize, flags: c_int, to: *mut c_void)
+        -> *mut c_void,
+    mappings::mremap
 );

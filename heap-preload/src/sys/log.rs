@@ -5,10 +5,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use record::heap_log::{
-    ATTACHED, BEGUN, FRONT, LONGEST, MADE, NUMBER, RATE, READ, ROOM, SLOT, SLOTS, STACK, STOPPED,
-    WORDS, slot,
+    ATTACHED, BEGUN, FRONT, LONGEST, LoggedCall, MADE, NUMBER, RATE, READ, ROOM, SLOT, SLOTS,
+    STACK, STOPPED, WORDS, slot,
 };
-use record::{AllocatorCall, Cpu, HeapLogRecord, Pid, Task, Tid, Time};
+use record::{AllocatorCall, Cpu, HeapLogRecord, MappingCall, Pid, Task, Tid, Time};
 
 use super::entry::Entry;
 
@@ -28,17 +28,27 @@ const PAGE: u64 = 4096;
 /// What a call did.
 #[derive(Debug)]
 pub(super) struct Told {
-    pub(super) call: AllocatorCall,
+    pub(super) call: LoggedCall,
     pub(super) address: u64,
     pub(super) size: u64,
     pub(super) old: u64,
-    /// When it began; None: when it is written.
+    /// When it began, of mappings the bytes that they had; None: when it is written.
     pub(super) began: Option<u64>,
 }
 
 impl Told {
     pub(super) fn release(block: u64) -> Told {
-        Told { call: AllocatorCall::Release, address: block, size: 0, old: block, began: None }
+        let call = LoggedCall::Allocator(AllocatorCall::Release);
+        Told { call, address: block, size: 0, old: block, began: None }
+    }
+
+    /// Whether something ends with it, and nothing begins: nobody asks who did it.
+    fn is_end(&self) -> bool {
+        let ends = [
+            LoggedCall::Allocator(AllocatorCall::Release),
+            LoggedCall::Mapping(MappingCall::Unmap),
+        ];
+        ends.contains(&self.call)
     }
 }
 
@@ -118,13 +128,13 @@ pub(super) fn keeping_errno(act: impl FnOnce()) {
 }
 
 /// Writes a record, if there is room; it is counted all the same. `whole`: it is not to be counted
-/// alone.
-pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
-    let Some(words) = words() else { return };
+/// alone. Whether it was written.
+pub(super) fn write(entry: &Entry, told: &Told, whole: bool) -> bool {
+    let Some(words) = words() else { return false };
     ask_for_pages(words);
-    let is_release = told.call == AllocatorCall::Release;
-    word(words, MADE + usize::from(is_release)).fetch_add(1, Ordering::Relaxed);
-    let bytes = match is_release {
+    let is_end = told.is_end();
+    word(words, MADE + told.call.event()).fetch_add(1, Ordering::Relaxed);
+    let bytes = match is_end {
         true => 0,
         false => word(words, STACK).load(Ordering::Relaxed),
     };
@@ -132,10 +142,10 @@ pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
     let bytes = usize::try_from(bytes).unwrap_or(most).min(most) & !7;
     let slots = 1 + bytes.div_ceil(SLOT * size_of::<u64>());
     let number = match whole {
-        true => take_slots(words, slots as u64, is_release),
+        true => take_slots(words, slots as u64, is_end),
         false => None,
     };
-    let Some(number) = number else { return };
+    let Some(number) = number else { return false };
     let stack = copy_stack(words, number, entry.sp(), bytes) / size_of::<u64>();
     let time = now();
     // SAFETY: both take nothing, and always work.
@@ -162,13 +172,14 @@ pub(super) fn write(entry: &Entry, told: &Told, whole: bool) {
         word(words, at + index).store(value, Ordering::Relaxed);
     }
     word(words, at + NUMBER).store(number.wrapping_add(1), Ordering::Release);
+    true
 }
 
-/// The number of the first of so many slots that nobody else writes: allocations leave the last
-/// ones to releases. Where every block is told a call waits for room, as long as somebody reads.
-fn take_slots(words: &[AtomicU64], slots: u64, is_release: bool) -> Option<u64> {
+/// The number of the first of so many slots that nobody else writes: what begins leaves the last
+/// ones to what ends. Where every block is told a call waits for room, as long as somebody reads.
+fn take_slots(words: &[AtomicU64], slots: u64, is_end: bool) -> Option<u64> {
     let room = room(words);
-    let most = if is_release { room } else { room - room / 8 } as u64;
+    let most = if is_end { room } else { room - room / 8 } as u64;
     let has_room = |begun: u64| {
         let read = word(words, READ).load(Ordering::Acquire);
         let used = begun.wrapping_sub(read).checked_add(slots)?;

@@ -31,7 +31,11 @@ pub(super) static PVALLOC: Real = Real::unknown();
 pub(super) static FREE: Real =
     Real(AtomicPtr::new(early::free_first as unsafe extern "C" fn(*mut c_void) as *mut c_void));
 
-const FUNCTIONS: [(&Real, &CStr); 9] = [
+static MMAP: Real = Real::unknown();
+static MUNMAP: Real = Real::unknown();
+static MREMAP: Real = Real::unknown();
+
+const FUNCTIONS: [(&Real, &CStr); 12] = [
     (&MALLOC, c"malloc"),
     (&CALLOC, c"calloc"),
     (&REALLOC, c"realloc"),
@@ -41,6 +45,9 @@ const FUNCTIONS: [(&Real, &CStr); 9] = [
     (&VALLOC, c"valloc"),
     (&PVALLOC, c"pvalloc"),
     (&FREE, c"free"),
+    (&MMAP, c"mmap"),
+    (&MUNMAP, c"munmap"),
+    (&MREMAP, c"mremap"),
 ];
 
 static FOUND: AtomicU32 = AtomicU32::new(0);
@@ -121,4 +128,53 @@ pub(super) fn free(block: *mut c_void) {
     let call = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void)>(FREE.get()) };
     // SAFETY: the caller's own block, as the caller says.
     unsafe { call(block) }
+}
+
+/// mmap, or the call itself where that is not known yet.
+pub(super) fn mmap(of: [u64; 6]) -> *mut c_void {
+    let [at, bytes, access, flags, file, from] = of;
+    let real = MMAP.get();
+    if real.is_null() {
+        return called(libc::SYS_mmap, of);
+    }
+    type Map = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64) -> *mut c_void;
+    // SAFETY: mmap takes six words in registers, of which it looks at the part that it needs.
+    let call = unsafe { transmute::<*mut c_void, Map>(real) };
+    // SAFETY: what the caller asked for.
+    unsafe { call(at, bytes, access, flags, file, from) }
+}
+
+/// munmap, or the call itself.
+pub(super) fn munmap(at: u64, bytes: u64) -> c_int {
+    let real = MUNMAP.get();
+    if real.is_null() {
+        let result = called(libc::SYS_munmap, [at, bytes, 0, 0, 0, 0]);
+        return if result.is_null() { 0 } else { -1 };
+    }
+    // SAFETY: munmap takes two words.
+    let call = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(u64, u64) -> c_int>(real) };
+    // SAFETY: what the caller asked for.
+    unsafe { call(at, bytes) }
+}
+
+/// mremap, or the call itself.
+pub(super) fn mremap(of: [u64; 5]) -> *mut c_void {
+    let [at, before, bytes, flags, to] = of;
+    let real = MREMAP.get();
+    if real.is_null() {
+        return called(libc::SYS_mremap, [at, before, bytes, flags, to, 0]);
+    }
+    type Again = unsafe extern "C" fn(u64, u64, u64, u64, ...) -> *mut c_void;
+    // SAFETY: mremap takes four words and one that may be left out.
+    let call = unsafe { transmute::<*mut c_void, Again>(real) };
+    // SAFETY: what the caller asked for.
+    unsafe { call(at, before, bytes, flags, to) }
+}
+
+/// A system call that gives an address; it sets errno.
+fn called(number: libc::c_long, of: [u64; 6]) -> *mut c_void {
+    let [first, second, third, fourth, fifth, sixth] = of;
+    // SAFETY: what the caller asked for.
+    let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
+    std::ptr::with_exposed_provenance_mut(usize::try_from(result).unwrap_or(usize::MAX))
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use record::AllocatorCall;
+use record::heap_log::LoggedCall;
 
 use super::entry::Entry;
 use super::log::{self, Told};
@@ -17,11 +18,11 @@ pub(super) static LIVE: LiveBlocks = LiveBlocks::new();
 
 /// This thread is in here until it is dropped; errno is what it was, but for what the allocator
 /// does to it.
-struct Inside(&'static HeapThread);
+pub(super) struct Inside(&'static HeapThread);
 
 impl Inside {
     /// None: it is already, and whoever calls is called by us.
-    fn enter() -> Option<Inside> {
+    pub(super) fn enter() -> Option<Inside> {
         let at = thread();
         // SAFETY: the thread's own, for as long as it runs, and it alone looks at it.
         let thread = unsafe { &*at };
@@ -92,7 +93,7 @@ fn tell(entry: &Entry, told: &Told) {
         None => return,
     };
     // What cannot be remembered would never end.
-    log::write(entry, told, remembered);
+    let _or_lost = log::write(entry, told, remembered);
 }
 
 /// A call that gives a block of `bytes`.
@@ -108,6 +109,7 @@ fn allocate(
     if samples && !block.is_null() {
         log::keeping_errno(|| {
             let address = block.addr() as u64;
+            let call = LoggedCall::Allocator(call);
             let told = Told { call, address, size: bytes, old: 0, began: None };
             tell(entry, &told);
         });
@@ -199,13 +201,13 @@ pub(super) extern "C" fn realloc(entry: &Entry) -> *mut c_void {
     if told {
         // Before its address may be another's. If the allocator has no room the block lives on,
         // and is not known any more.
-        log::keeping_errno(|| log::write(entry, &Told::release(entry.first), true));
+        log::keeping_errno(|| _ = log::write(entry, &Told::release(entry.first), true));
     }
     let began = samples.then(log::now);
     let new = real::realloc(old, size(bytes));
     if samples && !new.is_null() {
         log::keeping_errno(|| {
-            let call = AllocatorCall::Reallocate;
+            let call = LoggedCall::Allocator(AllocatorCall::Reallocate);
             let (address, old) = (new.addr() as u64, if told { entry.first } else { 0 });
             tell(entry, &Told { call, address, size: bytes, old, began });
         });
@@ -234,7 +236,7 @@ pub(super) extern "C" fn free(entry: &Entry) {
     if let Some(_inside) = Inside::enter()
         && was_told(entry.first)
     {
-        log::keeping_errno(|| log::write(entry, &Told::release(entry.first), true));
+        log::keeping_errno(|| _ = log::write(entry, &Told::release(entry.first), true));
     }
     real::free(given);
 }

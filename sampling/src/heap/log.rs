@@ -26,18 +26,23 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub struct HeapAccount {
     /// Programs that the library was loaded into.
     pub attached: u64,
-    /// Allocations that were to be told, and releases.
-    pub made: [u64; 2],
+    /// Allocations that were to be told, releases, and calls about mappings.
+    pub made: [u64; 3],
     /// Of these, those that were read.
-    pub read: [u64; 2],
+    pub read: [u64; 3],
 }
 
 impl HeapAccount {
-    /// What is missing, of both. A program that writes another number there is believed no less
+    /// What is missing, of each. A program that writes another number there is believed no less
     /// than was read.
-    pub fn lost(&self) -> [u64; 2] {
-        let [[allocations, releases], [read, given_back]] = [self.made, self.read];
-        [allocations.saturating_sub(read), releases.saturating_sub(given_back)]
+    pub fn lost(&self) -> [u64; 3] {
+        let [allocations, releases, mappings] = self.made;
+        let [read, given_back, mapped] = self.read;
+        [
+            allocations.saturating_sub(read),
+            releases.saturating_sub(given_back),
+            mappings.saturating_sub(mapped),
+        ]
     }
 }
 
@@ -54,7 +59,7 @@ pub struct HeapLog {
     next: u64,
     /// The slot whose record was not finished when it was looked at, and since when.
     stalled: Option<(u64, Instant)>,
-    read: [u64; 2],
+    read: [u64; 3],
     stack: Vec<u64>,
 }
 
@@ -75,7 +80,7 @@ impl HeapLog {
         let room = room(settings.rate);
         let used = (FRONT + room * SLOT) * size_of::<u64>();
         let _later = fallocate(&file, FallocateFlags::empty(), 0, used as u64);
-        let (next, stalled, read, stack) = (0, None, [0; 2], Vec::new());
+        let (next, stalled, read, stack) = (0, None, [0; 3], Vec::new());
         let log = HeapLog { file, words, settings, room, next, stalled, read, stack };
         log.word(ROOM).store(room as u64, Ordering::Relaxed);
         log.word(RATE).store(log.settings.rate.max(1), Ordering::Relaxed);
@@ -110,8 +115,12 @@ impl HeapLog {
     /// What came so far; what waits to be read is not read.
     pub fn account(&self) -> HeapAccount {
         let word = |index: usize| self.word(index).load(Ordering::Relaxed);
-        let [allocations, releases] = self.read;
-        let made = [word(MADE).max(allocations), word(MADE + 1).max(releases)];
+        let [allocations, releases, mappings] = self.read;
+        let made = [
+            word(MADE).max(allocations),
+            word(MADE + 1).max(releases),
+            word(MADE + 2).max(mappings),
+        ];
         HeapAccount { attached: word(ATTACHED), made, read: self.read }
     }
 
@@ -146,7 +155,7 @@ impl HeapLog {
             self.stalled = None;
             self.take_stack(&record);
             self.next += record.slots as u64;
-            let read = &mut self.read[usize::from(record.is_release())];
+            let read = &mut self.read[record.call.event()];
             *read += 1;
             take(&record, &self.stack);
         }

@@ -1,4 +1,4 @@
-//! The two events, beside those that were asked for.
+//! The three events, beside those that were asked for.
 
 use record::heap_log::REGISTERS;
 use record::{Attr, AttrFlags, EventType, SampleFilter, SampleType, SoftwareEvent};
@@ -11,13 +11,13 @@ use crate::{Plan, PlannedEvent, Promises, Refusal, Target};
 
 /// In attrs of streams. No PMU of any kernel has such a number.
 const PMU_TYPE: EventType = EventType(1 << 31 | 0x5041_4548);
-/// The config of allocations.
-pub(crate) const ALLOCATION: u64 = 1;
+const ALLOCATION: u64 = 1;
 const RELEASE: u64 = 2;
+const MAPPING: u64 = 3;
 /// What the library takes times by: what is compared with them has to use it, too.
 const CLOCK_MONOTONIC: i32 = 1;
 
-/// Adds both to a plan of the kernel's events: allocations first.
+/// Adds them to a plan of the kernel's events: allocations, releases, mappings.
 ///
 /// # Errors
 /// Who cannot be told of, and what works instead.
@@ -58,8 +58,9 @@ pub fn add(plan: &mut Plan, settings: &HeapSettings) -> Result<(), Refusal> {
     }
     let Some(first) = plan.events.iter().find(|event| !event.carrier) else { return Ok(()) };
     let like = first.attr.clone();
-    plan.events.push(event("allocation", allocation(&like, settings)));
+    plan.events.push(event("allocation", with_callers(bare(&like, ALLOCATION), settings)));
     plan.events.push(event("release", bare(&like, RELEASE)));
+    plan.events.push(event("mapping", with_callers(bare(&like, MAPPING), settings)));
     let attrs = plan.events.iter_mut().map(|event| &mut event.attr).chain([&mut plan.side]);
     for attr in attrs {
         attr.flags.insert(AttrFlags::USE_CLOCKID);
@@ -95,13 +96,17 @@ fn bare(like: &Attr, config: u64) -> Attr {
     }
 }
 
-fn allocation(like: &Attr, settings: &HeapSettings) -> Attr {
-    let mut attr = bare(like, ALLOCATION);
+fn with_callers(mut attr: Attr, settings: &HeapSettings) -> Attr {
     attr.sample_type |= SampleType::CALLCHAIN | SampleType::REGS_USER | SampleType::STACK_USER;
     attr.sample_regs_user = REGISTERS.iter().fold(0, |mask, bit| mask | 1 << bit);
     attr.sample_stack_user = settings.stack.get();
     attr.flags |= AttrFlags::EXCLUDE_CALLCHAIN_USER | AttrFlags::EXCLUDE_CALLCHAIN_KERNEL;
     attr
+}
+
+/// Its place among the three.
+pub(crate) fn place(event: &PlannedEvent) -> usize {
+    usize::try_from(event.attr.config.saturating_sub(ALLOCATION)).unwrap_or(0).min(2)
 }
 
 /// What the kernel is asked for in the place of one of ours; None: it is another's event.

@@ -1,7 +1,10 @@
 //! Records of the two events.
 
-use record::heap_log::{self, REGISTERS};
-use record::{Attr, HeapChange, HeapLogRecord, Misc, RecordHeader, RecordType, SampleType};
+use record::heap_log::{self, LoggedCall, REGISTERS};
+use record::{
+    AllocatorCall, Attr, HeapChange, HeapLogRecord, MappingChange, Misc, RecordHeader, RecordType,
+    SampleType,
+};
 
 /// PERF_RECORD_MISC_USER: whoever called an allocator is no kernel.
 const USER: u16 = 2;
@@ -52,9 +55,7 @@ impl HeapSampler {
         if has(SampleType::CALLCHAIN) {
             words(&[0]);
         }
-        let HeapLogRecord { size, old, began, .. } = *told;
-        let change = HeapChange { call: Some(told.call), size, old, began: began.0 };
-        let raw = change.encode();
+        let raw = raw(told);
         // A length that does not fit is refused with the record's, below.
         out.extend(u32::try_from(raw.len()).unwrap_or(u32::MAX).to_ne_bytes());
         out.extend(raw);
@@ -83,8 +84,9 @@ impl HeapSampler {
 
     /// How many blocks it stands for, as a whole number; the sum of all of them is right to one.
     fn period(&mut self, told: &HeapLogRecord, rate: u64) -> u64 {
-        if told.is_release() {
-            return 1;
+        match told.call {
+            LoggedCall::Allocator(AllocatorCall::Release) | LoggedCall::Mapping(_) => return 1,
+            LoggedCall::Allocator(_) => {}
         }
         let exact = heap_log::weight(told.size, rate) + self.carry;
         #[allow(
@@ -100,4 +102,18 @@ impl HeapSampler {
     }
 }
 
+/// What PERF_SAMPLE_RAW says of it.
+fn raw(told: &HeapLogRecord) -> [u8; HeapChange::SIZE] {
+    let HeapLogRecord { call, size, old, began, .. } = *told;
+    match call {
+        LoggedCall::Allocator(call) => {
+            HeapChange { call: Some(call), size, old, began: began.0 }.encode()
+        }
+        LoggedCall::Mapping(call) => {
+            MappingChange { call, length: size, old, old_length: began.0 }.encode()
+        }
+    }
+}
+
+const _: () = assert!(HeapChange::SIZE == MappingChange::SIZE);
 const _: () = assert!(REGISTERS.len() == 8);

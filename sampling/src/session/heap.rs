@@ -6,7 +6,7 @@ use super::Session;
 use crate::PlannedEvent;
 use crate::heap::{HeapLog, HeapSample, is_of_heap};
 
-/// Of one of the two events.
+/// Of one of the three events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ToldBlocks {
     pub(super) made: u64,
@@ -33,13 +33,15 @@ impl Session {
                 (place, &event.attr, self.ids.of(index).first().copied())
             })
             .collect();
-        let [allocation, release] = events[..] else { return nothing };
+        let events: [_; 3] = match events.try_into() {
+            Ok(events) => events,
+            Err(_) => return nothing,
+        };
         let (outbox, sampler) = (&mut self.outbox, &mut self.heap_sampler);
         let (ledger, rate) = (&mut self.ledger, log.settings().rate);
         let mut samples = 0;
         let is_whole = log.drain(Instant::now(), |told, stack| {
-            let of = if told.is_release() { release } else { allocation };
-            let (place, attr, Some(id)) = of else { return };
+            let (place, attr, Some(id)) = events[told.call.event()] else { return };
             let sample = HeapSample { attr, id, told, stack, rate };
             if !sampler.append(sample, &mut outbox.bytes) {
                 ledger.lose(place, 1, |lost| &mut lost.parse_error);
@@ -56,7 +58,7 @@ impl Session {
     /// None: it is no event of the heap.
     pub(super) fn heap_account(&self, event: &PlannedEvent) -> Option<ToldBlocks> {
         let account = self.heap.as_ref().filter(|_| is_of_heap(event))?.account();
-        let place = usize::from(event.attr.config != crate::heap::ALLOCATION);
+        let place = crate::heap::place(event);
         // What waits to be read is lost for nobody yet.
         let lost = if self.stopped.is_some() { account.lost()[place] } else { 0 };
         Some(ToldBlocks { made: account.made[place], lost })
@@ -92,7 +94,7 @@ pub(super) fn ended(log: &HeapLog) -> Option<String> {
              that LD_PRELOAD is taken from; -u --source emulated sees static ones"
                 .into(),
         ),
-        (_, [0, _]) => Some(
+        (_, [0, ..]) => Some(
             "no block of the heap was told: the program allocated too little for a sample \
              (--heap=1 tells every block), or by an allocator of its own"
                 .into(),

@@ -1,19 +1,23 @@
 use record::{
-    AllocatorCall, Attr, Cpu, HeapChange, Misc, Pid, RecordHeader, SampleLayout, SampleType, Task,
-    Tid, Time,
+    AllocatorCall, Attr, Cpu, HeapChange, MappingCall, MappingChange, Misc, Pid, RecordHeader,
+    SampleLayout, SampleType, Task, Tid, Time,
 };
 
 use super::*;
 use crate::heap::{HeapSample, HeapSampler};
 use crate::request::StackBytes;
 use crate::sys::event::NATIVE_ORDER;
-use record::heap_log::{FEW_SLOTS, SLOTS};
+use record::heap_log::{FEW_SLOTS, LoggedCall, SLOTS};
 
 fn settings() -> HeapSettings {
     HeapSettings { rate: 1000, stack: StackBytes::new(160).unwrap(), libraries: Vec::new() }
 }
 
 fn told(call: AllocatorCall, stack: usize) -> HeapLogRecord {
+    told_of(LoggedCall::Allocator(call), stack)
+}
+
+fn told_of(call: LoggedCall, stack: usize) -> HeapLogRecord {
     HeapLogRecord {
         time: Time(70),
         task: Task { pid: Pid(5), tid: Tid(6) },
@@ -43,7 +47,7 @@ fn write(words: &SharedWords, number: u64, record: &HeapLogRecord) {
     }
     words[slot(number) + NUMBER].store(number + 1, Ordering::Release);
     words[BEGUN].store(number + record.slots as u64, Ordering::Release);
-    words[MADE + usize::from(record.is_release())].fetch_add(1, Ordering::Relaxed);
+    words[MADE + record.call.event()].fetch_add(1, Ordering::Relaxed);
 }
 
 fn drained(log: &mut HeapLog) -> Vec<(HeapLogRecord, Vec<u64>)> {
@@ -65,20 +69,22 @@ fn is_read_in_order(settings: HeapSettings) {
     assert_eq!(log.room, if rate == 1 { SLOTS } else { FEW_SLOTS });
     let mut number = 0;
     let (block, end) = (told(AllocatorCall::Allocate, 20), told(AllocatorCall::Release, 0));
+    let gone = told_of(LoggedCall::Mapping(MappingCall::Unmap), 0);
     let mut read = 0;
     while number < log.room as u64 + 100 {
         write(&log.words, number, &block);
         write(&log.words, number + 3, &end);
-        number += 4;
-        read += 2;
+        write(&log.words, number + 4, &gone);
+        number += 5;
+        read += 1;
         let all = drained(&mut log);
         let stack: Vec<u64> = (0..20).collect();
-        assert_eq!(all, [(block, stack), (end, Vec::new())]);
+        assert_eq!(all, [(block, stack), (end, Vec::new()), (gone, Vec::new())]);
         assert_eq!(log.words.words()[READ].load(Ordering::Relaxed), number);
     }
     let account = log.account();
-    assert_eq!(account.read, [read / 2, read / 2]);
-    assert_eq!(account.lost(), [0, 0]);
+    assert_eq!(account.read, [read; 3]);
+    assert_eq!(account.lost(), [0; 3]);
 }
 
 #[test]
@@ -96,7 +102,7 @@ fn what_was_begun_and_not_finished_is_given_up() {
     }
     assert!(log.drain(start + Duration::from_millis(200), |_, _| behind += 1));
     assert_eq!(behind, 1, "the one behind it");
-    assert_eq!(log.account().lost(), [1, 0]);
+    assert_eq!(log.account().lost(), [1, 0, 0]);
 }
 
 #[test]
@@ -165,4 +171,30 @@ fn samples_are_laid_out_as_their_attr_says() {
     // A block of 100 bytes, at one sample each 1000.
     let right = 1000.0 / (1.0 - (-0.1f64).exp());
     assert!((periods as f64 - right).abs() <= 1.0, "{periods}, {right}");
+}
+
+#[test]
+fn a_mapping_is_laid_out_as_one() {
+    let attr = Attr {
+        sample_type: SampleType::IDENTIFIER
+            | SampleType::IP
+            | SampleType::TID
+            | SampleType::TIME
+            | SampleType::ADDR
+            | SampleType::CPU
+            | SampleType::PERIOD
+            | SampleType::RAW,
+        ..Attr::default()
+    };
+    let told = told_of(LoggedCall::Mapping(MappingCall::Remap), 0);
+    let told = HeapLogRecord { old: 0x5000, began: Time(4096), ..told };
+    let mut out = Vec::new();
+    let sample = HeapSample { attr: &attr, id: 9, told: &told, stack: &[], rate: 1000 };
+    assert!(HeapSampler::default().append(sample, &mut out));
+    let layout = SampleLayout::new(&attr, NATIVE_ORDER).unwrap();
+    let sample = layout.decode(Misc(0x4002), &out[RecordHeader::SIZE..]).unwrap();
+    let change = MappingChange::decode(sample.raw.unwrap()).unwrap();
+    let right =
+        MappingChange { call: MappingCall::Remap, length: 100, old: 0x5000, old_length: 4096 };
+    assert_eq!((sample.addr, sample.period, change), (Some(0x7000), Some(1), right));
 }

@@ -1,0 +1,79 @@
+//! What the program maps itself: each call is told, whatever the rate, with the calls that led to it.
+//! Those of the C library's own, for threads' stacks and its allocator, do not come here.
+
+use std::ffi::{c_int, c_void};
+
+use record::MappingCall;
+use record::heap_log::LoggedCall;
+
+use super::entry::{Entry, LongEntry};
+use super::log::{self, Told};
+use super::real;
+use super::slow::Inside;
+
+const PAGE: u64 = 4096;
+
+/// mremap(2): what was moved stays there, too, empty.
+const DONT_UNMAP: u64 = 4;
+
+/// Whether it is to be told: not what we call, or is called by whom we call.
+fn is_told(inside: Option<&Inside>) -> bool {
+    inside.is_some() && log::rate().is_some()
+}
+
+fn told(call: MappingCall, address: u64, size: u64) -> Told {
+    Told { call: LoggedCall::Mapping(call), address, size, old: 0, began: Some(0) }
+}
+
+/// Tells of it; where there is no room for that, of the end of what was there: what is not known is
+/// to be of nobody. Ends have room left for them.
+fn tell(entry: &Entry, what: &Told) {
+    if log::write(entry, what, true) {
+        return;
+    }
+    if what.old != 0 {
+        let before = told(MappingCall::Unmap, what.old, what.began.unwrap_or(0));
+        log::write(entry, &before, true);
+    }
+    log::write(entry, &told(MappingCall::Unmap, what.address, what.size), true);
+}
+
+pub(super) extern "C" fn mmap(of: &LongEntry) -> *mut c_void {
+    let LongEntry { entry, fourth: flags, fifth, sixth } = of;
+    let inside = Inside::enter();
+    let at = real::mmap([entry.first, entry.second, entry.third, *flags, *fifth, *sixth]);
+    if at != libc::MAP_FAILED && is_told(inside.as_ref()) {
+        log::keeping_errno(|| {
+            let is_anonymous = flags & u64::from(libc::MAP_ANONYMOUS.cast_unsigned()) != 0;
+            let call = if is_anonymous { MappingCall::Map } else { MappingCall::MapFile };
+            tell(entry, &told(call, at.addr() as u64, entry.second));
+        });
+    }
+    at
+}
+
+pub(super) extern "C" fn munmap(of: &LongEntry) -> c_int {
+    let (at, bytes) = (of.entry.first, of.entry.second);
+    let inside = Inside::enter();
+    // Before its address may be another's, where the kernel has no reason to refuse.
+    if at.is_multiple_of(PAGE) && bytes > 0 && is_told(inside.as_ref()) {
+        let end = told(MappingCall::Unmap, at, bytes);
+        log::keeping_errno(|| _ = log::write(&of.entry, &end, true));
+    }
+    real::munmap(at, bytes)
+}
+
+pub(super) extern "C" fn mremap(of: &LongEntry) -> *mut c_void {
+    let LongEntry { entry, fourth: flags, fifth: to, .. } = of;
+    let inside = Inside::enter();
+    let at = real::mremap([entry.first, entry.second, entry.third, *flags, *to]);
+    if at != libc::MAP_FAILED && is_told(inside.as_ref()) {
+        log::keeping_errno(|| {
+            let stays = flags & DONT_UNMAP != 0;
+            let before = if stays { 0 } else { entry.second };
+            let moved = told(MappingCall::Remap, at.addr() as u64, entry.third);
+            tell(entry, &Told { old: entry.first, began: Some(before), ..moved });
+        });
+    }
+    at
+}
