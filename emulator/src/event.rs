@@ -31,6 +31,8 @@ pub enum EmulatedEvent {
     Allocation,
     /// Blocks that were given back to them.
     Release,
+    /// Memory that the program mapped, moved or unmapped itself, by mmap(2) and its kin.
+    Mapping,
 }
 
 impl EmulatedEvent {
@@ -45,15 +47,15 @@ impl EmulatedEvent {
                 kind,
                 Kind::ReadsMemory | Kind::WritesMemory | Kind::AccessesMemory | Kind::SplitLoad
             ),
-            EmulatedEvent::Allocation | EmulatedEvent::Release => false,
+            EmulatedEvent::Allocation | EmulatedEvent::Release | EmulatedEvent::Mapping => false,
             _ => true,
         }
     }
 
-    /// Whether calls of allocators decide what is counted.
+    /// Whether calls of allocators, or of mmap(2), decide what is counted.
     #[must_use]
     pub fn is_of_heap(self) -> bool {
-        matches!(self, EmulatedEvent::Allocation | EmulatedEvent::Release)
+        matches!(self, EmulatedEvent::Allocation | EmulatedEvent::Release | EmulatedEvent::Mapping)
     }
 
     /// Whether TLBs decide what is counted.

@@ -18,6 +18,7 @@ mod injection;
 mod leave;
 mod lend;
 mod limits;
+mod mappings;
 mod maps;
 mod page_sizes;
 mod place;

@@ -48,7 +48,8 @@ impl Burst {
             | EmulatedEvent::SplitStore
             | EmulatedEvent::BlockedForward
             | EmulatedEvent::Allocation
-            | EmulatedEvent::Release => 0,
+            | EmulatedEvent::Release
+            | EmulatedEvent::Mapping => 0,
             EmulatedEvent::Class(_) | EmulatedEvent::L1DataMiss | EmulatedEvent::HitModified => {
                 lines(l1d)
             }

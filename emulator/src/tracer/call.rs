@@ -103,6 +103,7 @@ impl Engine {
                 self.give_way(tid, guest.rdi, guest.rsi)?;
                 let result = self.make(tid, next)?;
                 if result == 0 {
+                    self.tell_unmapped(tid, &guest)?;
                     self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
                     let end = guest.rdi.saturating_add(guest.rsi);
                     self.pages_changed(tid, guest.rdi..end, false)?;
@@ -117,6 +118,7 @@ impl Engine {
                 self.unprotect_all(tid, &(guest.rdi..guest.rdi.saturating_add(guest.rsi)))?;
                 let result = self.make(tid, next)?;
                 if result >= 0 {
+                    self.tell_remapped(tid, &guest, result.cast_unsigned())?;
                     self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
                     if guest.r10 & REMAP_FIXED != 0 {
                         self.mappings_changed(tid, guest.r8, guest.rdx, false)?;
@@ -308,6 +310,7 @@ impl Engine {
         }
         let result = self.make(tid, next)?;
         if !(-4095..0).contains(&result) {
+            self.tell_mapped(tid, &guest, result.cast_unsigned())?;
             let code = guest.rdx & u64::from(maps::EXEC) != 0;
             if code || guest.r10 & FIXED != 0 {
                 self.mappings_changed(tid, result.cast_unsigned(), length, code)?;

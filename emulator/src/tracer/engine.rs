@@ -207,6 +207,7 @@ impl Engine {
         };
         self.side.close(&self.plan.ring, Duration::from_secs(1));
         self.account.side_lost += self.side.lost();
+        self.book_mappings();
         let standing =
             if self.progress.left() { TargetStanding::Left } else { TargetStanding::Gone };
         self.progress.stand(standing);

@@ -10,7 +10,7 @@ use record::{
 };
 
 use super::maps::MappedRegion;
-use crate::runtime::target::ring::{LOCK, Ring, TIME};
+use crate::runtime::target::ring::{LIMIT, LOCK, Ring, SAMPLES, TIME};
 use crate::sys::mapping::Memory;
 use crate::zone::MEMORY_PATH;
 
@@ -38,7 +38,22 @@ pub(crate) struct Side {
     data_mappings: bool,
     /// Records that were left out.
     lost: u64,
+    pub(crate) samples: SampleCounts,
 }
+
+/// What became of samples that the tracer makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SampleCounts {
+    /// All of them.
+    pub(crate) made: u64,
+    /// Those in the ring.
+    pub(crate) written: u64,
+    /// Those left out as all that were asked for had been written.
+    pub(crate) beyond: u64,
+}
+
+/// PERF_RECORD_SAMPLE.
+pub(crate) const SAMPLE: u32 = 9;
 
 pub(crate) fn task(pid: i32, tid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(tid) }
@@ -60,6 +75,7 @@ impl Side {
             backlog: Vec::new(),
             data_mappings,
             lost: 0,
+            samples: SampleCounts::default(),
         })
     }
 
@@ -109,6 +125,18 @@ impl Side {
         self.put(ring, misc, &SideRecord::Mmap2(mapping), task);
     }
 
+    /// A sample, whole. It stands before all that the thread does next: `patience` is how long
+    /// room for it is waited for.
+    pub(crate) fn sample(&mut self, ring: &Memory, record: &[u8], patience: Duration) {
+        self.samples.made += 1;
+        if self.backlog.len() <= MOST_BACKLOG {
+            self.backlog.extend_from_slice(record);
+        }
+        // Who waited in vain does not wait again for the same reader.
+        let had_backlog = self.backlog.len() > record.len();
+        self.close(ring, if had_backlog { Duration::ZERO } else { patience });
+    }
+
     fn put(&mut self, ring: &Memory, misc: Misc, record: &SideRecord<'_>, of: Task) {
         let Some(layout) = &self.layout else { return };
         let has = |field, value: u64| self.fields.contains(field).then_some(value);
@@ -152,6 +180,12 @@ impl Side {
             let Some(size) = rest.get(6..8) else { break };
             let size = usize::from(u16::from_le_bytes([size[0], size[1]]));
             let Some(bytes) = rest.get(..size).filter(|_| size >= 8) else { break };
+            let is_sample = bytes.starts_with(&SAMPLE.to_le_bytes());
+            if is_sample && is_full(&ring) {
+                self.samples.beyond += 1;
+                done += size;
+                continue;
+            }
             if !ring.fits(size as u64) {
                 break;
             }
@@ -162,6 +196,12 @@ impl Side {
             }
             ring.publish(size as u64);
             done += size;
+            if is_sample {
+                self.samples.written += 1;
+                if let Some(samples) = ring.word(SAMPLES) {
+                    samples.fetch_add(1, Ordering::Relaxed);
+                }
+            }
         }
         ring.unlock();
         self.backlog.drain(..done);
@@ -177,14 +217,14 @@ impl Side {
         }
     }
 
-    /// Records that were not written, and will not be.
+    /// Records that were not written, and will not be; samples are counted by themselves.
     pub(crate) fn lost(&self) -> u64 {
         let mut rest = self.backlog.as_slice();
         let mut waiting = 0;
         while let Some([low, high]) = rest.get(6..8) {
             let size = usize::from(u16::from_le_bytes([*low, *high])).max(8);
+            waiting += u64::from(!rest.starts_with(&SAMPLE.to_le_bytes()));
             rest = rest.get(size..).unwrap_or_default();
-            waiting += 1;
         }
         self.lost + waiting
     }
@@ -198,6 +238,13 @@ impl Side {
     }
 }
 
-fn now(ring: &Memory) -> Time {
+/// Whether as many samples are written as were asked for. For the lock's holder.
+fn is_full(ring: &Ring<'_>) -> bool {
+    let of = |word| ring.word(word).map_or(0, |word| word.load(Ordering::Relaxed));
+    of(SAMPLES) >= of(LIMIT)
+}
+
+/// The session's clock, moved on.
+pub(crate) fn now(ring: &Memory) -> Time {
     Time(ring.word(TIME).fetch_add(1, Ordering::Relaxed))
 }

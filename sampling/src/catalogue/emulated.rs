@@ -83,6 +83,7 @@ pub(crate) fn description(event: EmulatedEvent) -> String {
         EmulatedEvent::HitModified => "loads of lines that another thread has modified".to_owned(),
         EmulatedEvent::Allocation => "blocks that allocators gave".to_owned(),
         EmulatedEvent::Release => "blocks that were given back to allocators".to_owned(),
+        EmulatedEvent::Mapping => "memory that was mapped and unmapped".to_owned(),
     }
 }
 
@@ -129,6 +130,7 @@ pub(crate) fn number(event: EmulatedEvent) -> u64 {
         EmulatedEvent::HitModified => 11,
         EmulatedEvent::Allocation => 12,
         EmulatedEvent::Release => 13,
+        EmulatedEvent::Mapping => 14,
     }
 }
 

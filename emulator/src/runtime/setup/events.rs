@@ -259,14 +259,15 @@ fn told(event: EmulatedEvent) -> u64 {
         EmulatedEvent::L1DataMiss => CacheLevel::First as u64,
         EmulatedEvent::L2Miss => CacheLevel::Second as u64,
         EmulatedEvent::L3Miss => CacheLevel::Third as u64,
-        EmulatedEvent::Allocation | EmulatedEvent::Release => HEAP,
+        EmulatedEvent::Allocation | EmulatedEvent::Release | EmulatedEvent::Mapping => HEAP,
         _ => 0,
     }
 }
 
 fn events(event: EmulatedEvent) -> Events {
     match event {
-        EmulatedEvent::Class(_) => Events::NONE,
+        // The tracer tells of mappings.
+        EmulatedEvent::Class(_) | EmulatedEvent::Mapping => Events::NONE,
         EmulatedEvent::L1DataMiss => Events::L1_MISS,
         EmulatedEvent::L2Miss => Events::L2_MISS,
         EmulatedEvent::L3Miss => Events::L3_MISS,

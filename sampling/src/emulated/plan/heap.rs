@@ -1,4 +1,5 @@
-//! Events of the heap, beside those that were asked for: what is allocated and given back.
+//! Events of the heap, beside those that were asked for: what is allocated and given back, and
+//! what the program maps itself.
 
 use emulator::{EmulatedEvent, EmulationSettings};
 use record::SampleType;
@@ -8,11 +9,14 @@ use crate::plan::callers;
 use crate::request::{CallGraph, StackBytes};
 use crate::{PlannedEvent, Refusal, Request};
 
-/// The two events, and their names.
-const EVENTS: [(EmulatedEvent, &str); 2] =
-    [(EmulatedEvent::Allocation, "allocation"), (EmulatedEvent::Release, "release")];
+/// The three events, and their names.
+const EVENTS: [(EmulatedEvent, &str); 3] = [
+    (EmulatedEvent::Allocation, "allocation"),
+    (EmulatedEvent::Release, "release"),
+    (EmulatedEvent::Mapping, "mapping"),
+];
 
-/// Adds both: each block is told, by its caller.
+/// Adds them: each block and mapping is told, by its caller.
 pub(super) fn add(
     events: &mut Vec<PlannedEvent>,
     modelled: &mut Vec<ModelledEvent>,
@@ -33,7 +37,7 @@ pub(super) fn add(
     for (counts, name) in EVENTS {
         let mut attr = event_attr(request, counts, 1);
         attr.sample_type |= SampleType::RAW;
-        if counts == EmulatedEvent::Allocation {
+        if counts != EmulatedEvent::Release {
             let how = request.call_graph.unwrap_or(CallGraph::Stack(StackBytes::USUAL));
             let registers = attr.sample_regs_intr;
             callers::ask(&mut attr, how, registers);
