@@ -16,6 +16,7 @@ pub(crate) mod late_names;
 pub(crate) mod late_samples;
 pub(crate) mod map_cells;
 pub(crate) mod members;
+pub(crate) mod memory_change;
 pub(crate) mod miss_distances;
 pub(crate) mod miss_spans;
 pub(crate) mod miss_streams;

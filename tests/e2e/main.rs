@@ -66,6 +66,8 @@ mod layouts;
 mod let_go;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
+/// What programs map themselves.
+mod mappings;
 /// Regions that programs name.
 mod marked;
 /// How long memory takes, on any machine and under any load.

@@ -47,7 +47,7 @@ fn record(scene: &Scene, heap: &str, command: &str) -> Outcome {
 /// What was made was delivered or lost; how much was lost.
 fn lost(scene: &Scene) -> u64 {
     let accounts = Account::each_of_stream(&scene.path("h.data"));
-    assert_eq!(accounts.len(), 3, "the kernel's event, and two of the heap");
+    assert_eq!(accounts.len(), 4, "the kernel's event, and three of memory");
     for account in &accounts {
         assert_eq!(account.count("kernel"), account.count("delivered") + account.lost());
     }

@@ -70,6 +70,8 @@ pub(crate) enum HeapEvent {
     Allocation,
     /// They were given blocks back.
     Release,
+    /// None of theirs: the program mapped memory itself, or unmapped some.
+    Mapping,
 }
 
 impl HeapEvent {
@@ -79,6 +81,7 @@ impl HeapEvent {
         match request(&description.title()) {
             "allocation" => Some(HeapEvent::Allocation),
             "release" => Some(HeapEvent::Release),
+            "mapping" => Some(HeapEvent::Mapping),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! What a query needs of each sample, and how it is got at least cost.
 
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
+use crate::collect::memory_change::MemoryChange;
 use crate::collect::weight;
 use crate::name::atom::TIMELESS;
 use crate::name::call_chains::tells_callers;
@@ -12,8 +13,8 @@ use record::registers::{RegsAbi, name};
 use record::sample::Weight;
 use record::stream::{EventDescription, Features, note};
 use record::{
-    Arch, AttrFlags, ByteOrder, ClassifiedMiss, DataSrc, HeapChange, Misc, MissClass, Sample,
-    SampleLayout, SampleType, SoftwareEvent,
+    Arch, AttrFlags, ByteOrder, ClassifiedMiss, DataSrc, Misc, MissClass, Sample, SampleLayout,
+    SampleType, SoftwareEvent,
 };
 
 /// What is known of a sample before its fields are read.
@@ -45,7 +46,7 @@ pub(crate) struct SampleWords<'w> {
     pub(crate) data_src: Option<DataSrc>,
     pub(crate) weight: Option<u64>,
     pub(crate) class: Option<MissClass>,
-    pub(crate) heap: Option<HeapChange>,
+    pub(crate) heap: Option<MemoryChange>,
     pub(crate) callers: Option<ChainWords<'w>>,
     /// Registers as [`FieldReader::registers`] lists them, or none at all.
     pub(crate) registers: &'w [u64],
@@ -70,7 +71,7 @@ pub(crate) struct FieldReader {
     /// Whether samples have the class of a miss, and whether that waits.
     has_class: bool,
     keeps_class: bool,
-    /// Whether what an allocator did waits, in three words.
+    /// Whether what an allocator, or a mapping call, did waits, in four words.
     keeps_heap: bool,
     /// Whether its callers wait with it, and may be told later.
     keeps_callers: bool,
@@ -295,8 +296,7 @@ impl FieldReader {
             words.push(miss.and_then(|miss| miss.class).map_or(0, |class| class as u64));
         }
         if self.keeps_heap {
-            let change = sample.raw.and_then(HeapChange::decode)?;
-            words.extend([change.size, change.old, change.began]);
+            words.extend(sample.raw.and_then(MemoryChange::decode)?.to_words());
         }
         self.read_registers(&sample, words)
     }
@@ -340,10 +340,9 @@ impl FieldReader {
             (taken.class, taken.registers) = (class, rest);
         }
         if self.keeps_heap
-            && let Some(([size, old, began], rest)) = taken.registers.split_first_chunk()
+            && let Some((change, rest)) = taken.registers.split_first_chunk()
         {
-            let change = HeapChange { call: None, size: *size, old: *old, began: *began };
-            (taken.heap, taken.registers) = (Some(change), rest);
+            (taken.heap, taken.registers) = (Some(MemoryChange::of_words(*change)), rest);
         }
         taken
     }

@@ -1,5 +1,5 @@
 //! Rows by what is known only when all is counted: source lines, and types of
-//! heap blocks, and their ends.
+//! heap blocks, and their ends, and how large mappings were.
 //!
 //! While samples are counted, a row of source lines or inlined calls is one of
 //! places. When all places are known, debug info is asked for them together,
@@ -40,6 +40,10 @@ pub(crate) fn with_late_names(
             }
             if column.key == Key::Block {
                 *atom = lookup.named_block(*atom);
+                continue;
+            }
+            if column.key == Key::Holder {
+                *atom = lookup.named_holder(*atom);
                 continue;
             }
             let place = of_lines((column, atom));

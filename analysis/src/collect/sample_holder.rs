@@ -3,9 +3,10 @@
 use crate::code::register_number::register_number;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
-use crate::name::data_holder::DataHolder;
+use crate::name::data_holder::{DataHolder, MappingHolder};
 use crate::name::heap_blocks::HeapBlock;
 use crate::name::lookup::Lookup;
+use crate::name::mappings::MappingMaker;
 use crate::name::stacks::ThreadPoint;
 use iced_x86::Register;
 use record::{Arch, CpuMode, SampleType};
@@ -15,7 +16,7 @@ impl CountedSample<'_> {
     pub(crate) fn holder(&mut self, lookup: &mut Lookup) -> DataHolder {
         match self.block(lookup) {
             Ok(block) => self.in_block(block, lookup),
-            Err(_) => self.on_stack(lookup).unwrap_or_else(|| self.mapped(lookup)),
+            Err(_) => self.on_stack(lookup).unwrap_or_else(|| self.in_mapping(lookup)),
         }
     }
 
@@ -23,7 +24,23 @@ impl CountedSample<'_> {
     pub(crate) fn holder_but_stacks(&self, lookup: &mut Lookup) -> DataHolder {
         match self.block(lookup) {
             Ok(block) => self.in_block(block, lookup),
-            Err(_) => self.mapped(lookup),
+            Err(_) => self.in_mapping(lookup),
+        }
+    }
+
+    /// The mapping that the program made, or what is mapped there otherwise.
+    fn in_mapping(&self, lookup: &mut Lookup) -> DataHolder {
+        let mapping = self.mapping(lookup);
+        if mapping.is_some_and(|it| it.maker == MappingMaker::Allocator) {
+            return DataHolder::Allocator;
+        }
+        match mapping.and_then(|it| it.origin()) {
+            Some(origin) => {
+                let object = self.data(lookup).ok().map(|place| place.object);
+                let object = object.filter(|_| origin.is_file);
+                DataHolder::Mapping(MappingHolder { origin, object })
+            }
+            None => self.mapped(lookup),
         }
     }
 

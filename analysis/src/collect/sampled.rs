@@ -4,12 +4,14 @@ use crate::code::previous::{self, NoAccess};
 use crate::collect::event::HeapEvent;
 use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
+use crate::collect::memory_change::MemoryChange;
 use crate::name::access_types::TypedAtoms;
 use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
 use crate::name::chain_parts::SampledChain;
 use crate::name::heap_blocks::{BlockAsker, HeapBlock, ToldChange};
 use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::name::mappings::{MappingMaker, OwnMapping, ToldMapping};
 use crate::name::regions::RegionPath;
 use crate::name::stacks::ThreadPoint;
 use crate::name::undecided_types::BlockAccess;
@@ -124,23 +126,42 @@ impl CountedSample<'_> {
         lookup.heap.find(self.held.pid(), address).copied().ok_or(lack)
     }
 
-    /// What it tells of the heap, if it is of such an event.
-    fn heap_change(&self) -> Option<ToldChange> {
-        let change = self.words.heap?;
-        let HeldSample { time, addr: address, .. } = *self.held;
-        Some(ToldChange { pid: self.held.pid(), time, address, change })
+    /// The mapping that holds the data address, whoever made it.
+    pub(crate) fn mapping(&self, lookup: &Lookup) -> Option<OwnMapping> {
+        let address = self.address().ok().filter(|_| self.fields.has(SampleType::TID))?;
+        lookup.heap.mappings.find(self.held.pid(), address)
     }
 
-    /// Takes in what it tells of the heap.
+    /// The block that holds the data address, or the mapping that the program made there.
+    fn block_or_mapping(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+        let is_own = |it: &OwnMapping| matches!(it.maker, MappingMaker::Program(_));
+        self.block(lookup).or_else(|lack| {
+            self.mapping(lookup).filter(is_own).map(|mapping| mapping.block).ok_or(lack)
+        })
+    }
+
+    /// Takes in what it tells of the heap, or of mappings.
     pub(crate) fn change_heap(&mut self, event: HeapEvent, lookup: &mut Lookup) {
-        let Some(told) = self.heap_change() else { return };
-        match event {
-            HeapEvent::Allocation => {
+        let HeldSample { time, addr: address, .. } = *self.held;
+        let pid = self.held.pid();
+        match (event, self.words.heap) {
+            (HeapEvent::Allocation, Some(MemoryChange::Block(change))) => {
                 let chain = self.chain(lookup).whole;
                 let site = chain.and_then(|_| lookup.allocation_site());
+                let told = ToldChange { pid, time, address, change };
                 lookup.heap.allocated(told, BlockAsker { site, chain: chain.ok() });
             }
-            HeapEvent::Release => lookup.heap.released(told),
+            (HeapEvent::Release, Some(MemoryChange::Block(change))) => {
+                lookup.heap.released(ToldChange { pid, time, address, change });
+            }
+            (HeapEvent::Mapping, Some(MemoryChange::Mapping(change))) => {
+                let maker = match self.chain(lookup).whole {
+                    Ok(_) => lookup.mapping_maker(),
+                    Err(lack) => MappingMaker::Program(Err(lack)),
+                };
+                lookup.heap.remapped(ToldMapping { pid, time, address, change }, maker);
+            }
+            _ => {}
         }
     }
 
@@ -316,11 +337,11 @@ impl CountedSample<'_> {
                 Err(lack) => Atom::lack(lack),
             },
             // The line is not known until all places are: with_late_names().
-            Key::Alloc | Key::AllocLine => match self.block(lookup) {
+            Key::Alloc | Key::AllocLine => match self.block_or_mapping(lookup) {
                 Ok(block) => block.asker.site.map_or_else(Atom::lack, Atom::place),
                 Err(lack) => Atom::lack(lack),
             },
-            Key::Block => match self.block(lookup) {
+            Key::Block => match self.block_or_mapping(lookup) {
                 // Until its end is known: with_late_names().
                 Ok(block) => {
                     let life = lookup.heap.lives.asked(self.held.pid(), &block);

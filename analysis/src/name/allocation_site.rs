@@ -22,7 +22,7 @@ const RUNTIMES: [&str; 11] = [
 
 /// Whether a routine asks for memory on behalf of who called it: an allocator's, or a
 /// container's of the language.
-fn asks_for_others(name: &str) -> bool {
+pub(crate) fn asks_for_others(name: &str) -> bool {
     // C++ tells what instances of templates return.
     let own =
         name.split_once(' ').map_or(name, |(returned, rest)| match rest.starts_with("std::") {

@@ -2,6 +2,7 @@
 
 use crate::name::atom::Lack;
 use crate::name::block_lives::BlockLives;
+use crate::name::mappings::{MappingMaker, Mappings, ToldMapping};
 use crate::typed::block_votes::{BlockOrigin, BlockPlace};
 use record::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
@@ -31,6 +32,8 @@ pub(crate) struct HeapBlocks {
     waiting: VecDeque<ProcessChange>,
     /// The block that the sample at hand gives back.
     leaving: Option<LeavingBlock>,
+    /// What they mapped themselves.
+    pub(crate) mappings: Mappings,
     /// Of blocks that were asked about.
     pub(crate) lives: BlockLives,
     /// When the first sample was taken.
@@ -52,8 +55,10 @@ pub(crate) struct HeapBlock {
     pub(crate) start: u64,
     /// Bytes that were asked for.
     pub(crate) size: u64,
-    /// Its number among all blocks, from 1 on.
+    /// Its number among all blocks, or all mappings, from 1 on.
     pub(crate) number: u64,
+    /// It is a mapping of the program's own.
+    pub(crate) is_mapping: bool,
     /// Who asked for it.
     pub(crate) asker: BlockAsker,
     /// When it was allocated.
@@ -121,14 +126,17 @@ impl HeapBlocks {
         if let Some(leaving) = self.leaving.take() {
             self.remove(leaving);
         }
+        self.mappings.go_on(&mut self.lives);
         while self.waiting.front().is_some_and(|change| change.time <= time)
             && let Some(change) = self.waiting.pop_front()
         {
             let gone = self.processes.remove(&change.pid).unwrap_or_default();
             self.live -= gone.len();
             gone.values().for_each(|block| self.lives.ended(change.pid, block, change.time));
-            if let ProcessStep::Forked(parent) = change.what
-                && let Some(blocks) = self.processes.get(&parent)
+            self.mappings.emptied(change.pid, change.time, &mut self.lives);
+            let ProcessStep::Forked(parent) = change.what else { continue };
+            self.mappings.forked(change.pid, parent);
+            if let Some(blocks) = self.processes.get(&parent)
                 && self.live + blocks.len() <= MOST_BLOCKS
             {
                 self.live += blocks.len();
@@ -150,7 +158,8 @@ impl HeapBlocks {
         }
         self.made += 1;
         let blocks = self.processes.entry(pid).or_default();
-        let block = HeapBlock { start: address, size, number: self.made, asker, born: time };
+        let (number, is_mapping) = (self.made, false);
+        let block = HeapBlock { start: address, size, number, is_mapping, asker, born: time };
         // What the new block lies over was given back unseen.
         let end = address.saturating_add(size.max(1));
         let before = blocks.range(..address).next_back();
@@ -176,6 +185,11 @@ impl HeapBlocks {
         self.leaving = Some(LeavingBlock { pid, address, time });
     }
 
+    /// A call changed what is mapped; `maker` made it.
+    pub(crate) fn remapped(&mut self, told: ToldMapping, maker: MappingMaker) {
+        self.mappings.changed(told, maker, &mut self.lives);
+    }
+
     fn remove(&mut self, LeavingBlock { pid, address, time }: LeavingBlock) {
         let blocks = self.processes.get_mut(&pid);
         if let Some(block) = blocks.and_then(|blocks| blocks.remove(&address)) {
@@ -192,12 +206,16 @@ impl HeapBlocks {
 
     /// What users should know.
     pub(crate) fn note(&self) -> Option<String> {
-        (self.left_out > 0).then(|| {
+        let of_blocks = (self.left_out > 0).then(|| {
             format!(
                 "{} blocks of the heap are not known: {MOST_BLOCKS} at once are remembered",
                 self.left_out
             )
-        })
+        });
+        match (of_blocks, self.mappings.note()) {
+            (Some(blocks), Some(mappings)) => Some(format!("{blocks}; {mappings}")),
+            (blocks, mappings) => blocks.or(mappings),
+        }
     }
 }
 

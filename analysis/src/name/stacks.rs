@@ -1,6 +1,6 @@
 //! Whose stack an address lies in.
 
-use super::data_holder::DataHolder;
+use super::data_holder::{DataHolder, MappingHolder};
 use super::lookup::Lookup;
 use super::thread_pointers::ThreadPointers;
 use record::{Arch, Pid, Tid};
@@ -35,6 +35,8 @@ pub(crate) struct Stacks {
     pub(crate) frames: FxHashMap<Place, FrameNames>,
     /// Names of holders.
     pub(crate) holders: FxHashMap<DataHolder, u32>,
+    /// Those of mappings, by their name without sizes.
+    pub(crate) mappings: FxHashMap<u32, MappingHolder>,
 }
 
 /// What a frame is called while its routine is at one place.

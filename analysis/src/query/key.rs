@@ -165,7 +165,7 @@ impl Key {
 
     /// Whether it is in words once all is counted.
     pub(crate) fn is_named_late(&self) -> bool {
-        self.is_of_lines() || self.is_of_types() || *self == Key::Block
+        self.is_of_lines() || self.is_of_types() || matches!(self, Key::Block | Key::Holder)
     }
 
     /// Whether it needs the types of what is accessed.
