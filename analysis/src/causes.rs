@@ -6,6 +6,8 @@
 //! |---|---|
 //! | `access_sources` | whether other nodes, or walks, were waited for |
 //! | `cache_shape` | the cache that misses are judged by |
+//! | `curve_subject` | which accesses a curve can be of |
+//! | `miss_curve` | how many of them caches of other sizes would miss |
 //! | `stack_distances` | distinct lines between two misses of the same line |
 //! | `footprint` | how many distinct lines there are |
 //! | `hindrance` | what hinders accesses whose lines are near |
@@ -20,9 +22,11 @@
 
 pub(crate) mod access_sources;
 pub(crate) mod cache_shape;
+pub(crate) mod curve_subject;
 pub(crate) mod footprint;
 pub(crate) mod hindrance;
 pub(crate) mod line_sharing;
+pub(crate) mod miss_curve;
 pub(crate) mod object_extent;
 pub(crate) mod remedy;
 pub(crate) mod set_counts;
@@ -35,6 +39,7 @@ pub(crate) mod verdict;
 pub use cache_shape::{CacheShape, MissedLevel};
 pub use hindrance::{Hindrance, HindranceVerdict};
 pub use line_sharing::LineSharing;
+pub use miss_curve::{MissCurve, MissCurvePoint};
 pub use object_extent::ObjectExtent;
 pub use remedy::{MissEvidence, Remedy};
 pub use share_interval::ShareInterval;

@@ -6,6 +6,7 @@ pub(crate) mod access_totals;
 pub(crate) mod addresses;
 pub(crate) mod aggregates;
 pub(crate) mod counters;
+pub(crate) mod curve_streams;
 pub(crate) mod distribution;
 pub(crate) mod event;
 pub(crate) mod fields;

@@ -82,7 +82,7 @@ pub use name::regions::{RegionPath, Regions};
 pub use name::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
 pub use pipeline::Pipeline;
 pub use print::{
-    annotation, causes as cause_cards, csv, diff_csv, folded, json, plot, sharing, table,
+    annotation, causes as cause_cards, csv, curves, diff_csv, folded, json, plot, sharing, table,
 };
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};

@@ -3,6 +3,7 @@
 pub mod annotation;
 pub mod causes;
 pub mod csv;
+pub mod curves;
 pub mod diff_csv;
 pub mod folded;
 pub(crate) mod hindrances;

@@ -77,6 +77,8 @@ pub struct Query {
     pub maps: Option<CauseQuery>,
     /// Histograms are asked for, by [`crate::Pipeline::plots`]: the first cache that sets are of.
     pub plots: Option<CauseQuery>,
+    /// What caches of other sizes would miss is asked for, by [`crate::Pipeline::curves`].
+    pub curves: bool,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -104,7 +106,7 @@ impl Query {
             matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
         let all = self.accesses || !self.targets.is_empty() || self.is_about_data() || self.samples;
-        let all = all || self.plots.is_some();
+        let all = all || self.plots.is_some() || self.curves;
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
@@ -117,6 +119,7 @@ impl Query {
     pub(crate) fn needs_class(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
         let all = self.keys.contains(&Key::Miss) || self.causes.is_some() || self.samples;
+        let all = all || self.curves;
         all || self.filters.iter().any(of_filter)
     }
 
@@ -236,6 +239,7 @@ impl Default for Query {
             samples: false,
             maps: None,
             plots: None,
+            curves: false,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,

@@ -13,6 +13,7 @@ mod layout_trial;
 mod listing;
 mod loss;
 pub(crate) mod miss_causes;
+mod miss_curves;
 mod not_kept;
 mod overview;
 mod plots;
@@ -40,6 +41,8 @@ pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayou
 pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, UnlistedFile};
 pub use loss::{Bursts, Losses, RecorderLedger};
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
+pub(crate) use miss_curves::curve_report;
+pub use miss_curves::{CurveLack, CurveMark, CurveReport, EventCurve};
 pub use not_kept::NotKept;
 pub use overview::Overview;
 pub(crate) use plots::plot_report;

@@ -74,6 +74,8 @@ mod marked;
 mod memlat;
 /// Why misses of an emulated cache are some.
 mod miss_classes;
+/// What caches of other sizes would miss.
+mod miss_curves;
 /// Names that outlive what they come from.
 mod native_heap;
 mod outlived;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// Which cache, or TLB, an event's misses are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+/// From the core outwards: which cache, or TLB, an event's misses are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MissedLevel {
     /// The first cache for data.

@@ -1,10 +1,12 @@
 //! What counting changes: events, rows, and the instructions of a routine.
 
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::causes::curve_subject::CurveSubject;
 use crate::causes::hindrance::Hindrance;
 use crate::code::register_number::register_number;
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::access_maps::AccessMaps;
+use crate::collect::curve_streams::CurveStreams;
 use crate::collect::event::{Event, HeapEvent};
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
@@ -24,6 +26,7 @@ use crate::query::{CauseQuery, Query, key::Key};
 use crate::sieve::{Sieve, SieveVerdict};
 use iced_x86::Register;
 use record::Misc;
+use record::attr::SamplingRate;
 use record::registers::{name, number};
 use record::stream::{EventDescription, StreamDecoder, note};
 
@@ -49,6 +52,8 @@ pub(crate) struct Counters {
     pub(crate) maps: Option<AccessMaps>,
     /// Samples by set and latency, where plots were asked for.
     pub(crate) plots: Option<PlotCounts>,
+    /// Accesses in order, where curves of misses were asked for.
+    pub(crate) curves: Option<CurveStreams>,
 }
 
 /// A sample as the stream gives it.
@@ -74,6 +79,7 @@ impl Counters {
             singles: None,
             maps: query.maps.is_some().then(AccessMaps::default),
             plots: query.plots.is_some().then(PlotCounts::default),
+            curves: query.curves.then(CurveStreams::default),
         }
     }
 
@@ -161,6 +167,12 @@ impl Counters {
             if let (Some(plots), Some(wanted)) = (&mut self.plots, &query.plots) {
                 let line = self.rows.round.line;
                 plots.judge(event.leader, plotted_sets(wanted, description, line));
+            }
+            if let Some(curves) = &mut self.curves
+                && has_each_access(description)
+                && CurveSubject::of_event(&event.name).is_ok()
+            {
+                curves.want(event.leader);
             }
             if let (Some(hindered), Some(hindrance)) =
                 (&mut self.hindered, Hindrance::of_event(&event.name))
@@ -280,6 +292,9 @@ impl Counters {
         if let Some(plots) = &mut self.plots {
             plots.count(leader, &sample, one);
         }
+        if let Some(curves) = &mut self.curves {
+            curves.count(leader, &sample);
+        }
         for spots in &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);
         }
@@ -340,6 +355,13 @@ impl Counters {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a recording's model made a sample of each of an event's accesses.
+fn has_each_access(event: &EventDescription) -> bool {
+    let says = |key| event.notes.iter().find_map(|text| note::value(text, key));
+    let is_each = event.attr.sampling() == SamplingRate::Period(1);
+    is_each && says("source") == Some("emulated") && says("burst").is_none()
 }
 
 /// Sets of the first cache when nobody says: of 32 KiB and 8 ways, as of 48 KiB

@@ -10,8 +10,8 @@ use crate::report::answer::leaders;
 use crate::report::event_hindrances;
 use crate::report::miss_causes::event_causes;
 use crate::report::{
-    CauseReport, MapReport, Overview, PlotReport, Report, SharingReport, TypeReport, map_report,
-    plot_report, sharing, type_report,
+    CauseReport, CurveReport, MapReport, Overview, PlotReport, Report, SharingReport, TypeReport,
+    curve_report, map_report, plot_report, sharing, type_report,
 };
 use record::ByteOrder;
 use record::stream::StreamDecoder;
@@ -99,6 +99,18 @@ impl Pipeline {
         let report = self.report(decoder, true)?;
         let maps = maps.ok_or(Error::Untargeted)?;
         Ok(map_report(report, &leaders, &maps, &mut self.lookup))
+    }
+
+    /// Counts what still waits and tells what caches of other sizes would miss.
+    ///
+    /// # Errors
+    /// An event that the stream does not have.
+    pub fn curves(mut self, decoder: &StreamDecoder) -> Result<CurveReport, Error> {
+        self.count_all(decoder)?;
+        let curves = self.counters.curves.take();
+        let leaders = leaders(&self.counters.events, decoder);
+        let report = self.report(decoder, true)?;
+        Ok(curve_report(report, &leaders, curves.ok_or(Error::Untargeted)?))
     }
 
     /// Counts what still waits and answers the query, with histograms of what it

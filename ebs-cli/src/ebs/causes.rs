@@ -10,8 +10,8 @@ use crate::ebs::accesses::AccessQuestion;
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::exit_status::SUCCESS;
 use analysis::causes::{CacheShape, MissedLevel};
-use analysis::report::CauseReport;
-use analysis::{CauseQuery, Pipeline, QueriedCache, Query, cause_cards};
+use analysis::report::{CauseReport, CurveReport};
+use analysis::{CauseQuery, Pipeline, QueriedCache, Query, cause_cards, curves};
 use anyhow::Result;
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
 use sampled_command::SampledCommand;
@@ -44,7 +44,18 @@ pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
 }
 
 fn tell(arguments: &CausesArguments, file: Option<&Path>, out: &mut dyn Write) -> Result<()> {
-    question(arguments)?.put(file, &arguments.accesses, out)
+    match arguments.curve {
+        true => curve_question().put(file, &arguments.accesses, out),
+        false => question(arguments)?.put(file, &arguments.accesses, out),
+    }
+}
+
+fn curve_question() -> AccessQuestion<CurveReport> {
+    AccessQuestion {
+        query: Query { curves: true, ..Query::default() },
+        answer: Pipeline::curves,
+        text: curves::render,
+    }
 }
 
 fn question(arguments: &CausesArguments) -> Result<AccessQuestion<CauseReport>> {

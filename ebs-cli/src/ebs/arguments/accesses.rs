@@ -66,6 +66,10 @@ pub struct CausesArguments {
     #[arg(long = "try", value_name = "CHANGE[@OBJECT],...", requires = "command")]
     #[arg(conflicts_with_all = ["file", "standing"])]
     pub tries: Vec<TriedChanges>,
+    /// Tells what caches of other sizes would miss instead, of a recording with each miss, or each
+    /// load and store, of the emulated PMU: -t l1_cache_miss -i 1, -t memory_moves -i 1.
+    #[arg(long, conflicts_with_all = ["tries"])]
+    pub curve: bool,
     /// Which misses, and their form.
     #[command(flatten)]
     pub accesses: AccessArguments,
