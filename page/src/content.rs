@@ -2,7 +2,7 @@
 
 use analysis::Report;
 use analysis::annotate::Annotation;
-use analysis::report::{CauseReport, MapReport, SharingReport, TypeReport};
+use analysis::report::{CauseReport, CurveReport, MapReport, SharingReport, TypeReport};
 use std::collections::BTreeMap;
 
 /// A section's content; or, in a sentence, why the recording has none.
@@ -34,6 +34,8 @@ pub struct PageContent {
     pub callers: SectionContent<Report>,
     /// Why accesses miss, and what to change.
     pub causes: SectionContent<CauseReport>,
+    /// What caches of other sizes would miss; with a curve.
+    pub curve: SectionContent<CurveReport>,
     /// Rows by level, with latencies.
     pub levels: SectionContent<Report>,
     /// Lines that threads share.

@@ -4,7 +4,8 @@ use crate::content::PageContent;
 use crate::html_text::HtmlText;
 use crate::policy::{SCRIPT, STYLE, policy};
 use crate::sections::{
-    absent, callers, causes, levels, maps, members, recording, routines, sharing, sites, threads,
+    absent, callers, causes, curve, levels, maps, members, recording, routines, sharing, sites,
+    threads,
 };
 
 /// A section that has something to show.
@@ -25,6 +26,7 @@ fn sections(content: &PageContent) -> Vec<PageSection> {
         of("threads", "Threads", threads::write, content.threads.is_ok()),
         of("callers", "Who called", callers::write, content.callers.is_ok()),
         of("maps", "Over time", maps::write, content.maps.is_ok()),
+        of("curve", "Misses by cache size", curve::write, content.curve.is_ok()),
         of("levels", "Latency by level", levels::write, content.levels.is_ok()),
         of("members", "Members of types", members::write, content.types.is_ok()),
         of("sharing", "Lines that threads share", sharing::write, content.sharing.is_ok()),

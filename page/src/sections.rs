@@ -3,6 +3,7 @@
 pub(crate) mod absent;
 pub(crate) mod callers;
 pub(crate) mod causes;
+pub(crate) mod curve;
 pub(crate) mod levels;
 pub(crate) mod maps;
 pub(crate) mod members;

@@ -127,7 +127,7 @@ impl Pipeline {
     }
 
     /// Counts what still waits and answers all of a query that asks for rows, causes, shared
-    /// lines, types and maps at once: names and debug info are looked up once for all of them.
+    /// lines, types, maps and curves at once: names and debug info are looked up once for all of them.
     ///
     /// # Errors
     /// An event that the stream does not have; a query that does not ask for one of these.
@@ -139,6 +139,7 @@ impl Pipeline {
         let shared = counters.shared.take().ok_or(Error::Untargeted)?;
         let types = counters.types.take().ok_or(Error::Untargeted)?;
         let maps = counters.maps.take().ok_or(Error::Untargeted)?;
+        let curves = counters.curves.take().ok_or(Error::Untargeted)?;
         let leaders = leaders(&self.counters.events, decoder);
         let rows = self.report(decoder, true)?;
         let lookup = &mut self.lookup;
@@ -148,6 +149,7 @@ impl Pipeline {
             sharing: sharing(shared, rows.clone(), lookup),
             types: type_report(rows.clone(), &leaders, types, lookup),
             maps: map_report(rows.clone(), &leaders, &maps, lookup),
+            curves: curve_report(rows.clone(), &leaders, curves),
             rows,
         })
     }

@@ -1,7 +1,7 @@
 //! Several answers of one reading.
 
 use crate::error::Error;
-use crate::report::{CauseReport, MapReport, Report, SharingReport, TypeReport};
+use crate::report::{CauseReport, CurveReport, MapReport, Report, SharingReport, TypeReport};
 
 /// What [`crate::Pipeline::overview`] answers: each is as its own method would have it.
 #[derive(Debug)]
@@ -19,4 +19,6 @@ pub struct Overview {
     pub types: TypeReport,
     /// Where accesses are over time.
     pub maps: MapReport,
+    /// What caches of other sizes would miss.
+    pub curves: CurveReport,
 }

@@ -9,6 +9,7 @@ fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
         ("Threads", content.threads.as_ref().err()),
         ("Who called", content.callers.as_ref().err()),
         ("Over time", content.maps.as_ref().err()),
+        ("Misses by cache size", content.curve.as_ref().err()),
         ("Latency by level", content.levels.as_ref().err()),
         ("Members of types", content.types.as_ref().err()),
         ("Lines that threads share", content.sharing.as_ref().err()),

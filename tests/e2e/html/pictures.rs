@@ -1,5 +1,5 @@
 use super::{callers, lines, page, read, report, rows, rows_from};
-use hardmeter_tests::{Scene, rights};
+use hardmeter_tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -316,4 +316,35 @@ fn levels_are_the_reports() {
     }
     // The first of the instructions shown is the one with most samples.
     assert!(read(&page).contains("Most samples were taken in"), "no icicle is told of");
+}
+
+#[test]
+fn misses_by_cache_size_are_those_of_causes() {
+    if !rights::program("misses_by_cache_size_are_those_of_causes", "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    let source = workload::sources().join("rounds.c");
+    scene.shell(&format!("gcc -O1 -static -o rounds {}", source.display())).success();
+    let line = "ebs -u --source emulated -t l1_cache_miss -i 1 -c all --cache l1d=32k,8";
+    scene.run(&format!("{line} -o x.data ./rounds 160 4 64 2")).success();
+    let page = page(&scene, "x.data");
+    let told = json(&scene, "ebs causes --curve --json x.data");
+    let curve = &told["curve"];
+    let points = curve["points"].as_array().unwrap();
+    let shown = rows(&page, "Misses of emulated/l1_cache_miss/ by cache size");
+    assert!(points.len() > 5 && shown.len() == points.len(), "{shown:?} {told:#}");
+    for (row, point) in shown.iter().zip(points) {
+        let told = [1, 2, 3].map(|column: usize| row[column].clone());
+        assert_eq!(told, ["bytes", "misses", "left"].map(|key| point[key].to_string()));
+        let size = point["bytes"].as_u64().unwrap();
+        let of_model = curve["marks"].as_array().unwrap().iter();
+        let name = of_model.into_iter().find(|mark| mark["bytes"] == size);
+        assert_eq!(row[5], name.map_or("-", |mark| mark["name"].as_str().unwrap()));
+    }
+    // A point drawn for each row, and a line upright for each cache of the model.
+    assert_eq!(page.matches("<circle class=\"curve-point\"").count(), points.len());
+    let marks = curve["marks"].as_array().unwrap().len();
+    assert_eq!(page.matches("<line class=\"curve-mark\"").count(), marks);
+    assert!(page.contains(&format!("{} of {} are cold", curve["first"], curve["accesses"])));
 }

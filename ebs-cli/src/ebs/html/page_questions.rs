@@ -5,7 +5,7 @@ use crate::ebs::arguments::HtmlArguments;
 use crate::ebs::causes;
 use crate::ebs::input::End;
 use crate::ebs::report;
-use analysis::report::{MapReport, SharingReport, TypeReport};
+use analysis::report::{CurveReport, MapReport, SharingReport, TypeReport};
 use analysis::{
     CauseQuery, ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery,
 };
@@ -65,6 +65,7 @@ impl PageQuestions {
             causes: Some(causes),
             shared_lines: Some(LINE),
             types: true,
+            curves: true,
             ..rows.clone()
         };
         Ok(vec![
@@ -91,7 +92,7 @@ impl PageQuestions {
         let callers = callers(reading.next(Pipeline::finish));
         let levels = levels(reading.next(Pipeline::finish));
         let threads = reading.next(Pipeline::finish).map_err(|error| error.to_string());
-        let (sites, causes, sharing, types, maps);
+        let (sites, causes, sharing, types, maps, curve);
         match overview {
             Ok(of) => {
                 sites = of.rows;
@@ -99,6 +100,7 @@ impl PageQuestions {
                 sharing = self::sharing(of.sharing);
                 types = self::types(of.types);
                 maps = self::maps(of.maps);
+                curve = self::curve(of.curves);
             }
             // What the kernel counted has rows, and nothing of single accesses.
             Err(error) => {
@@ -107,7 +109,8 @@ impl PageQuestions {
                 causes = Err(why.clone());
                 sharing = Err(why.clone());
                 types = Err(why.clone());
-                maps = Err(why);
+                maps = Err(why.clone());
+                curve = Err(why);
             }
         }
         let damage = match &reading.end {
@@ -122,6 +125,7 @@ impl PageQuestions {
             threads,
             callers,
             causes,
+            curve,
             levels,
             sharing,
             types,
@@ -184,5 +188,13 @@ fn maps(report: MapReport) -> SectionContent<MapReport> {
     match report.events.is_empty() {
         false => Ok(report),
         true => Err("no sample has a data address".to_owned()),
+    }
+}
+
+/// With a curve; else with what each event lacks.
+fn curve(report: CurveReport) -> SectionContent<CurveReport> {
+    match report.curve.is_some() {
+        true => Ok(report),
+        false => Err(report.lack()),
     }
 }
