@@ -3,6 +3,7 @@
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::curve_subject::CurveSubject;
 use crate::causes::miss_curve::{CurveSizes, MissCurve};
+use crate::causes::remedy::size;
 use crate::collect::curve_streams::{CurveStreams, LINE, MOST_ACCESSES};
 use crate::report::{EventReport, Report};
 use serde::Serialize;
@@ -104,9 +105,9 @@ impl EventCurve {
         )];
         if let Some(level) = self.level {
             told.push(format!(
-                "Below the {} of the model, {} bytes, nothing is known.",
-                level.name(),
-                self.from
+                "Below the {} of the model's {} nothing is known.",
+                size(self.from),
+                level.name()
             ));
         }
         told
