@@ -81,8 +81,12 @@ impl TopScreen {
     ///
     /// # Errors
     ///
-    /// The terminal has gone.
+    /// The terminal has gone, or a thread has panicked and gave it back.
     pub fn draw(&mut self, view: &mut TopView) -> io::Result<()> {
+        // A thread that panics gives the terminal back between two pictures,
+        // not within one: it writes to the same stdout.
+        let _whole = stdout().lock();
+        check_taken()?;
         self.terminal.draw(|frame| draw(view, frame)).map(|_| ())
     }
 
@@ -90,8 +94,9 @@ impl TopScreen {
     ///
     /// # Errors
     ///
-    /// The terminal has gone.
+    /// The terminal has gone, or a thread has panicked and gave it back.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<Option<ScreenEvent>> {
+        check_taken()?;
         if self.is_told_to_stop.swap(false, Ordering::Relaxed) {
             self.stop()?;
             return Ok(Some(ScreenEvent::Redraw));
@@ -173,6 +178,16 @@ fn is_ready(timeout: Duration) -> io::Result<bool> {
     }
 }
 
+/// After a panic elsewhere nothing is drawn on what is no longer ours.
+fn check_taken() -> io::Result<()> {
+    match IS_TAKEN.load(Ordering::SeqCst) {
+        true => Ok(()),
+        false => Err(io::Error::other(
+            "a thread has panicked, and gave the terminal back; what it said is above",
+        )),
+    }
+}
+
 fn take_it() -> io::Result<()> {
     IS_TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()
@@ -182,9 +197,13 @@ fn take_it() -> io::Result<()> {
 
 /// The terminal as it was; once only, whoever asks for it.
 fn give_back() {
+    let mut stdout = stdout().lock();
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         // What cannot be given back has gone.
-        let _gone = execute!(stdout(), LeaveAlternateScreen, Show);
+        let _gone = execute!(stdout, LeaveAlternateScreen, Show);
         let _gone = disable_raw_mode();
     }
 }
+
+#[cfg(test)]
+mod tests;
