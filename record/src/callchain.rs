@@ -93,6 +93,14 @@ pub fn has_user(words: impl Iterator<Item = u64> + Clone) -> bool {
     }
 }
 
+/// Whether a chain that was unwound from a copied stack goes on further out than
+/// the copy: `PERF_CONTEXT_USER` stands once more behind its last address. The
+/// kernel puts no context there, and to perf it is a part without addresses.
+pub fn is_cut(words: impl Iterator<Item = u64> + Clone) -> bool {
+    let last = parts(words).fold([None; 2], |[_, last], part| [last, Some(part)]);
+    matches!(last, [Some(CallChainWord::Address(_)), Some(USER)])
+}
+
 const USER: CallChainWord = CallChainWord::Context(ChainContext::USER);
 
 #[cfg(test)]
@@ -136,5 +144,15 @@ mod tests {
         assert!(has(&[ChainContext::USER.0]), "none, but it was looked for");
         assert!(!has(&[]) && !has(&[KERNEL, 1]));
         assert!(!has(&[KERNEL, 1, DEFERRED, ChainContext::USER.0]), "a cookie");
+    }
+
+    #[test]
+    fn a_context_behind_the_last_address_says_that_there_are_more() {
+        const USER: u64 = ChainContext::USER.0;
+        let cut = |words: &[u64]| is_cut(words.iter().copied());
+        assert!(cut(&[USER, 0x40, USER]) && cut(&[KERNEL, 1, USER, 0x40, 0x41, USER]));
+        assert!(!cut(&[USER, 0x40]) && !cut(&[USER]) && !cut(&[]));
+        assert!(!cut(&[KERNEL, USER]), "no address of either");
+        assert!(!cut(&[USER, 0x40, DEFERRED, USER]), "a cookie");
     }
 }

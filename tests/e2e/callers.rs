@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use hardmeter_tests::{Ebsd, Running, Scene, User, rights, workload};
+use hardmeter_tests::{Account, Ebsd, Running, Scene, User, rights, workload};
 
 /// The chains of `tests/programs/callers.c`, innermost first. What its C
 /// library has in the midst of a chain is left out.
@@ -256,5 +256,64 @@ fn kernel_frames_come_before_those_of_the_program() {
     for reader in [PERF, EBS] {
         let told = scene.run(&format!("{reader} c.data")).success();
         assert!(told.out.split("\n\n").any(is_joined), "{told}");
+    }
+}
+
+/// Deeper than a copy of 8 KiB holds.
+const DEEP: &str = r#"
+static volatile int sink;
+__attribute__((noipa)) int deep(int left)
+{
+    volatile char room[200];
+    room[left % 200] = 1;
+    if (left) return deep(left - 1) + room[left % 200];
+    for (int i = 0; i < 100000; i++) sink++;
+    return 0;
+}
+int main(void) { return deep(300) == 0; }
+"#;
+
+#[test]
+fn a_stack_that_the_copy_cuts_takes_the_room_of_its_frames() {
+    let test = "a_stack_that_the_copy_cuts_takes_the_room_of_its_frames";
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    scene.write("deep.c", DEEP);
+    scene.shell("gcc -O1 -w -fno-omit-frame-pointer -o deep deep.c").success();
+    let ebs = "ebs -u -g --call-graph dwarf --source emulated -t memory_stores -i =100 --no-files";
+    let mut told = Vec::new();
+    for (file, more) in [("frames.data", ""), ("stacks.data", "--keep-stacks")] {
+        scene.run(&format!("{ebs} {more} -o {file} ./deep")).success();
+        let account = Account::of_stream(&scene.path(file));
+        let (kernel, delivered) = (account.count("kernel"), account.count("delivered"));
+        assert_eq!(kernel, delivered, "{account:?}");
+        let bytes = std::fs::metadata(scene.path(file)).unwrap().len() / delivered;
+        // 35 frames of 8 bytes, registers twice and what else a sample has.
+        match more {
+            "" => assert!(bytes < 1500, "{bytes} a sample"),
+            _ => assert!(bytes > 8192, "{bytes} a sample"),
+        }
+        let report = scene.run(&format!("ebs report --by routine,caller {file}")).success();
+        let note = report.out.lines().find(|line| line.contains("the copy of the stack is too"));
+        let note = note.unwrap_or_else(|| panic!("{report}")).to_owned();
+        let script = scene.run(&format!("ebs script -F ip,sym {file}")).success();
+        // `deep` alone is in a chain that is cut; all begin alike.
+        let chains = script.out.split("\n\n").filter(|chain| chain.contains("deep"));
+        let mut depths: Vec<usize> = chains.map(|chain| chain.matches("deep").count()).collect();
+        depths.sort_unstable();
+        let as_perf = scene.run(&format!("perf script -F ip,sym -i {file}"));
+        let shown_by_perf = as_perf.out.matches("deep").count();
+        let said = script.err.lines().find(|line| line.contains("too short")).map(str::to_owned);
+        assert!(said.is_some(), "{}", script.err);
+        told.push((note, depths, said, shown_by_perf));
+    }
+    let (frames, stacks) = (&told[0], &told[1]);
+    assert!(frames.1.last().is_some_and(|depth| (20..100).contains(depth)), "{frames:?}");
+    assert_eq!((&frames.0, &frames.1, &frames.2), (&stacks.0, &stacks.1, &stacks.2));
+    if rights::program(test, "perf") {
+        let all: usize = frames.1.iter().sum();
+        assert_eq!(frames.3, all, "perf reads the frames that took the place of stacks");
     }
 }

@@ -5,7 +5,7 @@ use crate::name::chain_parts::ChainParts;
 use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
 use crate::name::chain_words::ChainWords;
 use crate::name::lookup::{Lookup, MOST_PLACES};
-use record::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, parts};
+use record::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, is_cut, parts};
 use record::{ChainContext, CpuMode, SampleType, Tid};
 use rustc_hash::FxHashMap;
 use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserStack};
@@ -48,7 +48,7 @@ pub(crate) struct Callers<'w> {
     /// Of the registers.
     pub(crate) mask: u64,
     /// Whether stacks are copied for such samples: frames of user space in a chain
-    /// stand for one that was unwound to its root while it was recorded.
+    /// stand for one that was unwound while it was recorded.
     pub(crate) copies_stack: bool,
 }
 
@@ -108,11 +108,13 @@ impl Lookup {
         &mut self,
         Callers { words, copies_stack, .. }: Callers<'_>,
     ) -> Option<ChainEnd> {
-        let is_unwound = copies_stack && has_user(words.recorded.iter().copied());
-        is_unwound.then(|| {
-            self.chains.ends.add(ChainEnd::Root, 1);
-            ChainEnd::Root
-        })
+        let recorded = words.recorded.iter().copied();
+        if !copies_stack || !has_user(recorded.clone()) {
+            return None;
+        }
+        let end = if is_cut(recorded) { ChainEnd::CopyTooShort } else { ChainEnd::Root };
+        self.chains.ends.add(end, 1);
+        Some(end)
     }
 
     fn unwound(&mut self, Callers { at, words, mask, .. }: Callers<'_>) -> Option<ChainEnd> {

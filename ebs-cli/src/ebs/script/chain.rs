@@ -1,11 +1,11 @@
 //! The frames of a sample's call chain, innermost first.
 
 use record::bytes::RecordWords;
-use record::callchain::{CallChainWord, has_user, is_known, parts};
+use record::callchain::{CallChainWord, has_user, is_cut, is_known, parts};
 use record::registers::RegsAbi;
 use record::sample::StackUser;
 use record::{ChainContext, CpuMode, Registers, Sample};
-use symbolizer::StackFrame;
+use symbolizer::{ChainEnd, StackFrame};
 
 /// An address on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,15 @@ pub(super) fn frames<'a>(
 /// Whether user space's part of a chain was to come later and did not.
 pub(super) fn is_unsent(sample: &Sample<'_>) -> bool {
     parts(believed(sample).iter()).any(|part| matches!(part, CallChainWord::Cookie(_)))
+}
+
+/// Why a chain ends whose frames took the place of a copied stack.
+pub(super) fn end_of_frames(sample: &Sample<'_>, besides: Besides) -> Option<ChainEnd> {
+    let chain = believed(sample);
+    if !besides.stack || besides.calls || !has_user(chain.iter()) {
+        return None;
+    }
+    Some(if is_cut(chain.iter()) { ChainEnd::CopyTooShort } else { ChainEnd::Root })
 }
 
 /// Whether a chain has as many calls as the CPU keeps: there may be more.

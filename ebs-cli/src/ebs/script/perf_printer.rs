@@ -1,6 +1,6 @@
 //! Records as `perf script` prints them.
 
-use super::chain::{Besides, CopiedStack, copied_stack, frames, is_full, is_unsent};
+use super::chain::{Besides, CopiedStack, copied_stack, end_of_frames, frames, is_full, is_unsent};
 use super::column::hex;
 use super::data_sources::DataSources;
 use super::field::{Field, LineFields, Selection};
@@ -274,6 +274,8 @@ impl PerfPrinter {
                 *cut += u64::from(end == ChainEnd::FrameLimit);
             } else if is_unsent(sample) {
                 ends.add(ChainEnd::NotSent, 1);
+            } else if let Some(end) = end_of_frames(sample, look.besides) {
+                ends.add(end, 1);
             } else if is_full(sample, look.besides) {
                 ends.add(ChainEnd::CallsLimit, 1);
             }

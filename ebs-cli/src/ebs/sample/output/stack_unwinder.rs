@@ -2,9 +2,9 @@
 //!
 //! A stack is unwound by what was mapped at its time, which is known for sure
 //! once the round after its own has ended: so long records wait. Only a chain
-//! that unwind tables lead along to its outermost frame takes the place of a
-//! stack: whoever reads the others later may have files that were not here,
-//! and says why they end.
+//! that unwind tables lead along to its outermost frame, or to the end of what
+//! was copied, takes the place of a stack: whoever reads the others later may
+//! have files that were not here, and says why they end.
 
 use super::records::first;
 use record::bytes::RecordWords;
@@ -229,14 +229,18 @@ impl StackUnwinder {
         let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
         let end = self.symbolizer.unwind(&of, &mut self.frames);
         let is_sure = self.frames.iter().all(|frame| frame.way != FrameWay::FramePointer);
-        if end != ChainEnd::Root || !is_sure {
+        let is_cut = end == ChainEnd::CopyTooShort;
+        if !(end == ChainEnd::Root || is_cut) || !is_sure || self.frames.is_empty() {
             return None;
         }
         self.chain.clear();
         let order = layout.order();
         let addresses =
             self.frames.iter().enumerate().map(|(number, frame)| address(number, frame));
-        for word in kernel.iter().chain([ChainContext::USER.0]).chain(addresses) {
+        let user = ChainContext::USER.0;
+        // Says that there are more: `record::callchain::is_cut`.
+        let mark = is_cut.then_some(user);
+        for word in kernel.iter().chain([user]).chain(addresses).chain(mark) {
             self.chain.extend_from_slice(&match order {
                 ByteOrder::Little => word.to_le_bytes(),
                 ByteOrder::Big => word.to_be_bytes(),
