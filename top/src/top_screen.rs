@@ -1,6 +1,7 @@
 //! The edge to the terminal, and the way back.
 
 use crate::draw::draw;
+use crate::sys::faults;
 use crate::top_view::TopView;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -39,8 +40,8 @@ pub enum ScreenEvent {
 }
 
 /// The terminal while it is ours: raw mode, the alternate screen, no cursor.
-/// It is given back when this is dropped, when any thread panics, and while
-/// the program is stopped.
+/// It is given back when this is dropped, when any thread panics or faults, and
+/// while the program is stopped.
 #[derive(Debug)]
 pub struct TopScreen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -189,6 +190,8 @@ fn check_taken() -> io::Result<()> {
 }
 
 fn take_it() -> io::Result<()> {
+    faults::watch()?;
+    faults::arm(true);
     IS_TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()
         .and_then(|()| execute!(stdout(), EnterAlternateScreen, Hide))
@@ -202,6 +205,7 @@ fn give_back() {
         // What cannot be given back has gone.
         let _gone = execute!(stdout, LeaveAlternateScreen, Show);
         let _gone = disable_raw_mode();
+        faults::arm(false);
     }
 }
 

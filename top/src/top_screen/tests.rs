@@ -1,14 +1,15 @@
-//! The terminal after panics: `script` of util-linux makes one, and writes
+//! The terminal after panics and faults: `script` of util-linux makes one, and writes
 //! down what came to it.
 
 use super::*;
+use signal_hook::low_level::raise;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 /// How the programs of the next test end, each in a terminal of its own.
 #[test]
-#[ignore = "a part of the_terminal_is_as_it_was_after_a_panic"]
+#[ignore = "a part of the_terminal_is_as_it_was_after_what_nobody_foresaw"]
 fn ending() {
     let mut screen = TopScreen::take().unwrap();
     let mut view = TopView::new("a test");
@@ -23,8 +24,20 @@ fn ending() {
             drop(screen);
             panic!("{error}");
         }
-        other => panic!("{other}"),
+        "a stack that overflows" => {
+            std::hint::black_box(overflow(1));
+        }
+        signal => {
+            raise(signal.parse().unwrap()).unwrap();
+            panic!("{signal} has not ended it");
+        }
     }
+}
+
+/// Longer than any stack.
+fn overflow(depth: u64) -> u64 {
+    let room = std::hint::black_box([depth; 512]);
+    if depth == 0 { 0 } else { overflow(depth + 1) + room[7] }
 }
 
 /// What came to a terminal in which that ending came, and its settings before
@@ -33,7 +46,8 @@ fn ended(ending: &str, place: &Path) -> (String, String, String) {
     let test = std::env::current_exe().unwrap();
     let line = format!(
         "stty cols 80 rows 24; stty -g > before; \\
-         '{}' --ignored --exact top_screen::tests::ending --nocapture; stty -g > after",
+         '{}' --ignored --exact top_screen::tests::ending --nocapture; \
+         echo status $?; stty -g > after",
         test.display()
     );
     let mut script = Command::new("script");
@@ -45,11 +59,26 @@ fn ended(ending: &str, place: &Path) -> (String, String, String) {
     (read("seen"), read("before"), read("after"))
 }
 
+/// What comes once the alternate screen is left, and the cursor seen again, for
+/// good.
+#[track_caller]
+fn is_given_back(seen: &str) -> &str {
+    let ends = [("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?25l", "\x1b[?25h")];
+    let behind = ends.map(|(taken, given_back)| {
+        let last = seen.rfind(taken).unwrap_or_else(|| panic!("{taken:?} in {seen:?}"));
+        let back = seen[last..].find(given_back);
+        last + back.unwrap_or_else(|| panic!("no {given_back:?} behind: {seen:?}"))
+    });
+    &seen[behind.into_iter().max().unwrap()..]
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "why nothing was checked")]
-fn the_terminal_is_as_it_was_after_a_panic() {
+fn the_terminal_is_as_it_was_after_what_nobody_foresaw() {
     if Command::new("script").arg("--version").output().is_err() {
-        eprintln!("skipped the_terminal_is_as_it_was_after_a_panic: no script(1) of util-linux");
+        eprintln!(
+            "skipped the_terminal_is_as_it_was_after_what_nobody_foresaw: no script(1) of util-linux"
+        );
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -60,16 +89,23 @@ fn the_terminal_is_as_it_was_after_a_panic() {
     ] {
         let (seen, before, after) = ended(ending, place.path());
         assert_eq!(before, after, "{ending}: {seen:?}");
-        // The alternate screen is left, and the cursor seen again, before
-        // anything is said.
-        for (taken, given_back) in [("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?25l", "\x1b[?25h")] {
-            let last = seen.rfind(taken).unwrap_or_else(|| panic!("{taken:?} in {seen:?}"));
-            let rest = &seen[last..];
-            let back = rest.find(given_back).unwrap_or(usize::MAX);
-            let words = rest.find(said).unwrap_or(0);
-            assert!(back < words, "{ending}: {seen:?}");
-        }
+        // Before anything is said.
+        assert!(is_given_back(&seen).contains(said), "{ending}: {seen:?}");
     }
+    // Nobody else hears of these.
+    let realtime = [libc::SIGRTMIN(), libc::SIGRTMAX()];
+    let faults =
+        [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+    for signal in faults.into_iter().chain(realtime) {
+        let (seen, before, after) = ended(&signal.to_string(), place.path());
+        assert_eq!(before, after, "{signal}: {seen:?}");
+        is_given_back(&seen);
+        assert!(seen.contains(&format!("status {}", 128 + signal)), "{signal}: {seen:?}");
+    }
+    let (seen, before, after) = ended("a stack that overflows", place.path());
+    assert_eq!(before, after, "{seen:?}");
+    let rest = is_given_back(&seen);
+    assert!(rest.contains("has overflowed its stack"), "{seen:?}");
     // What another thread's panic is to who draws.
     let (seen, ..) = ended("a panic of another thread", place.path());
     assert!(seen.contains("gave the terminal back"), "{seen:?}");
