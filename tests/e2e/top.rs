@@ -281,3 +281,32 @@ fn what_cannot_be_shown_is_said_before_the_screen_is_taken() {
         assert!(seen.contains(words) && !seen.contains("status=0"), "{line}: {seen}");
     }
 }
+
+/// Of all that runs, by whoever runs it; names come from all programs there are.
+#[test]
+fn the_whole_system_is_seen_live() {
+    let test = "the_whole_system_is_seen_live";
+    if !rights::root(test) || !rights::program(test, "tmux") {
+        return;
+    }
+    let scene = Scene::new();
+    let mut storm = storm(&scene, &Workload::Storm.build(&scene), "1000000 1 wait 2000");
+    let tmux = Tmux::start(&scene);
+    tmux.enter("ebs top -u -k -t page_fault -i =1 --no-daemon");
+    tmux.wait_for("the system  running");
+    storm.tell("go");
+    // However much else there is: rows that hold it alone.
+    tmux.press("/");
+    tmux.press("storm");
+    tmux.press("Enter");
+    tmux.press("3");
+    let seen = tmux.wait_until("rows of the program", |seen| {
+        seen.lines().any(|line| line.contains("/storm") && !line.contains("only"))
+    });
+    assert!(seen.contains("only storm") && seen.contains("page_fault"), "{seen}");
+    assert!(delivered(&seen) > 0, "{seen}");
+    tmux.press("q");
+    tmux.wait_for("status=0 as-before");
+    storm.signal(Signal::KILL);
+    let _killed = storm.finish();
+}

@@ -7,4 +7,7 @@ pub struct SourceState {
     pub title: String,
     /// Why no more comes; None: it may.
     pub ended: Option<String>,
+    /// Seconds for which nothing was heard of who counts, beyond an interval:
+    /// names of large programs are read, and what comes meanwhile waits.
+    pub behind: u64,
 }

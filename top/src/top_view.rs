@@ -70,7 +70,7 @@ pub struct TopView {
 impl TopView {
     /// A view of a source of which nothing has come.
     pub fn new(title: &str) -> TopView {
-        let source = SourceState { title: title.to_owned(), ended: None };
+        let source = SourceState { title: title.to_owned(), ..SourceState::default() };
         TopView { source, kind: Some(ViewKind::Sites), ..TopView::default() }
     }
 
@@ -81,6 +81,13 @@ impl TopView {
         if self.frozen.is_none() {
             self.refresh();
         }
+    }
+
+    /// Nothing was heard of who counts for so many seconds beyond an interval;
+    /// 0: it keeps up. Gives whether that is new.
+    pub fn fall_behind(&mut self, seconds: u64) -> bool {
+        let before = std::mem::replace(&mut self.source.behind, seconds);
+        before != seconds
     }
 
     /// No more will come, for this reason.

@@ -24,11 +24,14 @@ use anyhow::{Context, Result, ensure};
 use news::TopNews;
 use source::{Opened, TopSource};
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use top::{ScreenEvent, TopAction, TopScreen, TopView};
 
 /// Keys are seen at once, all else after so long.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Who counts tells each interval, and may take so long for it.
+const LATE: Duration = Duration::from_secs(1);
 
 /// Why the screen was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +111,9 @@ fn watch(
     let mut view = TopView::new(&title(arguments));
     let mut screen = TopScreen::take().context("the terminal cannot be taken")?;
     let mut is_stale = true;
+    let mut has_ended = false;
+    let mut heard = Instant::now();
+    let late = arguments.every.0 + LATE;
     loop {
         match catcher.asked() {
             AskedEnd { end: Some(signal), .. } => return Ok(TopEnding::Signalled(signal)),
@@ -116,10 +122,13 @@ fn watch(
         }
         while let Some(news) = source.news() {
             is_stale = true;
+            heard = Instant::now();
             match news {
+                TopNews::Nothing => {}
                 TopNews::Interval(report, seconds) => view.add(&report, seconds),
                 TopNews::Routine(text) => view.zoomed(&text),
                 TopNews::End(why) => {
+                    has_ended = true;
                     view.end(why.as_deref().unwrap_or("no more comes"));
                     if arguments.exit {
                         return Ok(TopEnding::Left);
@@ -127,6 +136,8 @@ fn watch(
                 }
             }
         }
+        let behind = if has_ended { Duration::ZERO } else { heard.elapsed().saturating_sub(late) };
+        is_stale |= view.fall_behind(behind.as_secs());
         if std::mem::take(&mut is_stale) {
             screen.draw(&mut view).context("drawing")?;
         }

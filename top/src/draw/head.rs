@@ -20,7 +20,10 @@ fn source(view: &TopView) -> Line<'static> {
         (Some(why), false) => format!("ended: {why}"),
         (Some(why), true) => format!("PAUSED, ended: {why}"),
         (None, true) => "PAUSED: sampling goes on".to_owned(),
-        (None, false) => "running".to_owned(),
+        (None, false) => match view.source.behind {
+            0 => "running".to_owned(),
+            seconds => format!("running, {seconds} s behind: names of programs are read"),
+        },
     };
     Line::from(vec![
         Span::styled("ebs top  ", STRONG),

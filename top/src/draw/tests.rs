@@ -29,6 +29,17 @@ fn sites_with_what_was_lost() {
 }
 
 #[test]
+fn who_reads_names_is_behind_until_it_tells() {
+    let mut view = viewed();
+    assert!(view.fall_behind(4) && !view.fall_behind(4));
+    let drawn = screen(&mut view, 110, 10).to_string();
+    assert!(drawn.contains("running, 4 s behind: names of programs are read"), "{drawn}");
+    assert!(view.fall_behind(0));
+    let drawn = screen(&mut view, 110, 10).to_string();
+    assert!(drawn.contains("running") && !drawn.contains("behind"), "{drawn}");
+}
+
+#[test]
 fn threads_of_the_end() {
     let mut view = viewed();
     let mut last = report(vec![row("walk", 2, 1)], 0);

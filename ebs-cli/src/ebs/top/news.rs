@@ -16,6 +16,8 @@ pub(super) enum StreamPart {
 pub(super) enum TopNews {
     /// What was counted since the last time, and in how many seconds.
     Interval(Box<Report>, f64),
+    /// An interval in which nothing could be counted: there is no event yet.
+    Nothing,
     /// All that there was has been counted; what was wrong with it.
     End(Option<String>),
     /// The text of a routine, or why there is none.
