@@ -46,27 +46,26 @@ int main(int argc, char **argv)
 }
 C
 gcc -O2 -o "$place/faults" "$place/faults.c"
-"$place/faults" 100000 & program=$!
+# Where others use the machine the program may be put before them: NICE=-15.
+nice -n "${NICE:-0}" "$place/faults" 100000 & program=$!
 
-ticks() { # PID...: CPU time of processes, in ticks
-    local sum=0 pid
-    for pid; do
-        sum=$((sum + $(awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$pid/stat")))
-    done
-    echo "$sum"
+ticks() { # PID...: CPU time of processes, user and system, in ticks
+    local pid
+    for pid; do cat "/proc/$pid/stat"; done |
+        awk '{ sub(/.*\) /, ""); user += $12; kernel += $13 } END { print user + 0, kernel + 0 }'
 }
-share() { # PID...: per cent of a core over the seconds
-    local before after
-    before=$(ticks "$@")
-    sleep "$seconds"
-    after=$(ticks "$@")
-    awk -v used=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s="$seconds" \
-        'BEGIN { printf "%.1f", 100 * used / hz / s }'
+share() { # TICKS BEFORE, AFTER: per cent of a core over the seconds
+    awk -v before="$1" -v after="$2" -v hz="$(getconf CLK_TCK)" -v s="$seconds" 'BEGIN {
+        split(before, b); split(after, a); per = 100 / hz / s
+        user = (a[1] - b[1]) * per; kernel = (a[2] - b[2]) * per
+        printf "%.1f %% of a core, %.1f user and %.1f system\n", user + kernel, user, kernel }'
 }
 
 "$ebs" -u -t page_fault -i =1 -o "$place/x.data" -p "$program" 2> "$place/said" & recorder=$!
 sleep 2
-printf 'ebs -o FILE.data            %s %% of a core\n' "$(share "$recorder")"
+before=$(ticks "$recorder")
+sleep "$seconds"
+printf 'ebs -o FILE.data       %s\n' "$(share "$before" "$(ticks "$recorder")")"
 kill -INT "$recorder"
 wait "$recorder" || true
 tail -n 1 "$place/said"
@@ -81,8 +80,23 @@ view=$(tmux -S "$socket" list-panes -F '#{pane_pid}')
 view=${view// /}
 sampler=$(cat "/proc/$view/task/$view/children")
 sampler=${sampler// /}
-before=$(ticks "$view")
-printf 'ebs top, both processes     %s %% of a core\n' "$(share "$view" "$sampler")"
-printf 'the view of these, in all   %s ticks of %s s\n' $(($(ticks "$view") - before)) "$seconds"
+told() { # samples that the screen tells
+    tmux -S "$socket" capture-pane -p | sed -n 's/^kernel \([0-9]*\) so far.*/\1/p'
+}
+sleep 2
+of_view=$(ticks "$view") of_sampler=$(ticks "$sampler") samples=$(told)
+sleep "$seconds"
+view_after=$(ticks "$view") sampler_after=$(ticks "$sampler")
+printf 'samples a second       %s\n' $((($(told) - samples) / seconds))
+printf 'the view               %s\n' "$(share "$of_view" "$view_after")"
+printf 'the ebs that samples   %s\n' "$(share "$of_sampler" "$sampler_after")"
+both() { echo "$1 $2" | awk '{ print $1 + $3, $2 + $4 }'; }
+printf 'ebs top, both          %s\n' \
+    "$(share "$(both "$of_view" "$of_sampler")" "$(both "$view_after" "$sampler_after")")"
 tmux -S "$socket" capture-pane -p | head -n 8
 tmux -S "$socket" send-keys q
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    kill -0 "$view" 2> /dev/null || break
+    sleep 0.5
+done
+tail -n 1 "$place/said"

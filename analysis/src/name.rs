@@ -25,3 +25,4 @@ pub(crate) mod sampled_stacks;
 pub(crate) mod stacks;
 pub(crate) mod thread_pointers;
 pub(crate) mod undecided_types;
+mod variable_atoms;

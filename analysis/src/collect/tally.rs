@@ -24,24 +24,38 @@ pub(crate) struct RowTally {
     levels: Vec<FxHashMap<Step, u32>>,
     /// Whole paths.
     rows: FxHashMap<Step, RowCount>,
+    /// Where the last step of the row that was asked for last begins, and of
+    /// which atoms that is: samples of one instruction come one behind the other.
+    last: Option<(u32, u32)>,
+    last_atoms: Vec<Atom>,
 }
 
 impl RowTally {
     /// Rows of so many keys; without keys each event has one.
     pub(crate) fn new(keys: usize) -> RowTally {
         let levels = vec![FxHashMap::default(); keys.saturating_sub(1)];
-        RowTally { keys, levels, rows: FxHashMap::default() }
+        let rows = FxHashMap::default();
+        RowTally { keys, levels, rows, last: None, last_atoms: Vec::with_capacity(keys) }
     }
 
     /// The row of these atoms, one a key.
     #[inline]
     pub(crate) fn row(&mut self, event: u32, atoms: &[Atom]) -> Result<&mut RowCount, Error> {
         let (last, first) = atoms.split_last().unwrap_or((&NO_KEY, &[]));
+        if let Some((of, parent)) = self.last
+            && of == event
+            && self.last_atoms == first
+        {
+            return Ok(self.rows.entry(Step { parent, atom: *last }).or_default());
+        }
         let mut parent = event;
         for (level, atom) in self.levels.iter_mut().zip(first) {
             let next = u32::try_from(level.len()).map_err(|_| Error::Rows)?;
             parent = *level.entry(Step { parent, atom: *atom }).or_insert(next);
         }
+        self.last = Some((event, parent));
+        self.last_atoms.clear();
+        self.last_atoms.extend_from_slice(first);
         Ok(self.rows.entry(Step { parent, atom: *last }).or_default())
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct CallChains {
     /// What the kernel told of callers later.
     pub(crate) sent: DeferredChains,
     words: Vec<u64>,
+    /// Why a sample has none, once one had none.
+    no_chain: Option<u32>,
 }
 
 /// Where a sample was taken, and what it has of its callers.
@@ -56,6 +58,9 @@ impl Lookup {
     /// The number of a sample's chain; or that it has none.
     pub(crate) fn whole_chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
         self.chains.forget();
+        if of.words.is_empty() {
+            return Err(self.no_chain());
+        }
         let mut words = std::mem::take(&mut self.chains.words);
         words.clear();
         let recorded = of.words.recorded.iter().copied();
@@ -77,9 +82,16 @@ impl Lookup {
         let top = end.map_or(ChainTop::Recorded, ChainTop::Unwound);
         let chains = &mut self.chains;
         if chains.own.is_empty() {
-            return Err(Lack::Name(self.reason("no call chain", "[no-chain]", None)));
+            return Err(self.no_chain());
         }
         chains.tree.chain(&chains.own, top).ok_or(Lack::NotKept)
+    }
+
+    fn no_chain(&mut self) -> Lack {
+        let known = self.chains.no_chain;
+        let reason = known.unwrap_or_else(|| self.reason("no call chain", "[no-chain]", None));
+        self.chains.no_chain = Some(reason);
+        Lack::Name(reason)
     }
 
     /// Frames as the kernel recorded them: the first of all is the sampled

@@ -110,6 +110,11 @@ impl<'w> ChainWords<'w> {
         ChainWords { recorded, ..ChainWords::default() }
     }
 
+    /// Whether nothing tells of callers.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.recorded.is_empty() && !self.is_full && !self.has_stack()
+    }
+
     /// Whether there is a stack to unwind.
     pub(crate) fn has_stack(&self) -> bool {
         !self.registers.is_empty()

@@ -13,6 +13,7 @@ use crate::name::names::NumberedNames;
 use crate::name::regions::{RegionPath, Regions};
 use crate::name::stacks::Stacks;
 use crate::name::undecided_types::UndecidedTypes;
+use crate::name::variable_atoms::VariableAtoms;
 use crate::query::glob::Glob;
 use crate::query::site::SiteName;
 use iced_x86::Instruction;
@@ -48,7 +49,7 @@ pub(crate) struct Lookup {
     /// The same by what they look like, of those that do not look like the
     /// first object's.
     others: FxHashMap<(PlaceKind, SiteCell), Place>,
-    variables: FxHashMap<Place, Atom>,
+    pub(super) variables: VariableAtoms,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
     pub(crate) build_keys: BuildKeys,
@@ -106,7 +107,7 @@ fn chain(frames: &Frames) -> Option<String> {
 pub(crate) const NOT_AVAILABLE: &str = "[not available]";
 
 /// Answers remembered about what may differ from sample to sample.
-const MOST_REMEMBERED: usize = 1 << 16;
+pub(super) const MOST_REMEMBERED: usize = 1 << 16;
 
 /// The same about code: a recording has that many places only if it was made to.
 pub(crate) const MOST_PLACES: usize = (1 << 19) / 8 * 7;
@@ -130,7 +131,7 @@ impl Lookup {
             by_name: FxHashMap::default(),
             twins: FxHashMap::default(),
             others: FxHashMap::default(),
-            variables: FxHashMap::default(),
+            variables: VariableAtoms::default(),
             accesses: FxHashMap::default(),
             previous: Previous::default(),
             build_keys: BuildKeys::default(),
@@ -283,39 +284,6 @@ impl Lookup {
         }
     }
 
-    /// The variable's name by number, that of memory without variables, or
-    /// the reason's.
-    pub(crate) fn variable(&mut self, place: Place) -> Atom {
-        if let Some(atom) = self.variables.get(&place) {
-            return *atom;
-        }
-        if self.variables.len() >= MOST_REMEMBERED {
-            self.variables.clear();
-        }
-        let atom = match self.symbolizer.resolve_data(place) {
-            Resolution::Routine(variable) => {
-                Atom::number(u64::from(self.names.number(&variable.name)))
-            }
-            Resolution::Unknown(Reason::NoVariables { name }) => {
-                Atom::number(u64::from(self.names.number(&name)))
-            }
-            Resolution::Unknown(reason) => self.lack_of(&reason),
-        };
-        self.variables.insert(place, atom);
-        atom
-    }
-
-    /// From the start of a variable to a place in it, and the variable's size;
-    /// None: there is none.
-    pub(crate) fn variable_extent(&mut self, place: Place) -> Option<(u64, u64)> {
-        match self.symbolizer.resolve_data(place) {
-            Resolution::Routine(variable) => {
-                Some((variable.offset, variable.end.checked_sub(variable.start)?))
-            }
-            Resolution::Unknown(_) => None,
-        }
-    }
-
     /// The object's name by number: files replaced under one path are one.
     pub(crate) fn object(&mut self, object: ObjectId) -> u32 {
         let (symbolizer, names) = (&self.symbolizer, &mut self.names);
@@ -444,7 +412,7 @@ impl Lookup {
     }
 
     /// A reason as an atom.
-    fn lack_of(&mut self, reason: &Reason) -> Atom {
+    pub(super) fn lack_of(&mut self, reason: &Reason) -> Atom {
         self.lack(&reason.to_string(), reason.tag(), reason.subject())
     }
 

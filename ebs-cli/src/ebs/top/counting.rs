@@ -113,24 +113,43 @@ impl LiveCounting {
     }
 
     fn take(&mut self, bytes: &[u8], kept: &Mutex<KeptStream>) -> Result<()> {
-        self.left.extend_from_slice(bytes);
+        if self.left.is_empty() {
+            let taken = self.take_whole(bytes, kept)?;
+            self.left.extend_from_slice(&bytes[taken..]);
+            return Ok(());
+        }
+        let mut all = std::mem::take(&mut self.left);
+        all.extend_from_slice(bytes);
+        let taken = self.take_whole(&all, kept)?;
+        all.drain(..taken);
+        self.left = all;
+        Ok(())
+    }
+
+    /// Takes the records that are whole; gives how many bytes they have.
+    fn take_whole(&mut self, bytes: &[u8], kept: &Mutex<KeptStream>) -> Result<usize> {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut at = 0;
-        while let StreamStep::Record { consumed, record } = self.decoder.step(&self.left[at..])? {
+        // Samples from `first` on are kept at once.
+        let (mut at, mut first) = (0, 0);
+        while let StreamStep::Record { consumed, record } = self.decoder.step(&bytes[at..])? {
             self.pipeline.record(&self.decoder, &record)?;
-            let of_samples =
-                matches!(record, StreamRecord::Sample { .. } | StreamRecord::FinishedRound);
-            kept.add(of_samples, &self.left[at..at + consumed]);
+            if !matches!(record, StreamRecord::Sample { .. } | StreamRecord::FinishedRound) {
+                kept.add_samples(&bytes[first..at]);
+                kept.add_other(&bytes[at..at + consumed]);
+                first = at + consumed;
+            }
             at += consumed;
         }
-        self.left.drain(..at);
-        Ok(())
+        kept.add_samples(&bytes[first..at]);
+        Ok(at)
     }
 
     fn tell(&mut self, news: &Sender<TopNews>) -> Result<()> {
         let seconds = std::mem::replace(&mut self.since, Instant::now()).elapsed().as_secs_f64();
         // There is no event before the target was found for the first time.
-        if !self.decoder.events().is_empty() {
+        if self.decoder.events().is_empty() {
+            let _gone = news.send(TopNews::Nothing);
+        } else {
             let report = match self.wants_lines.load(Ordering::Relaxed) && !self.has_lines {
                 true => {
                     self.has_lines = true;

@@ -23,23 +23,34 @@ pub(super) struct KeptStream {
 }
 
 impl KeptStream {
-    /// Takes a record; marks of rounds belong to the samples.
-    pub(super) fn add(&mut self, is_sample: bool, bytes: &[u8]) {
-        if !is_sample {
-            match self.others.len() + bytes.len() <= OTHERS {
-                true => self.others.extend_from_slice(bytes),
-                false => self.lacks_others = true,
-            }
-            return;
+    /// Takes a record that is no sample.
+    pub(super) fn add_other(&mut self, record: &[u8]) {
+        match self.others.len() + record.len() <= OTHERS {
+            true => self.others.extend_from_slice(record),
+            false => self.lacks_others = true,
         }
+    }
+
+    /// Takes whole samples and marks of rounds.
+    pub(super) fn add_samples(&mut self, records: &[u8]) {
         match self.samples.back_mut() {
-            Some(last) if last.len() + bytes.len() <= PIECE => last.extend_from_slice(bytes),
-            _ => self.samples.push_back(bytes.to_vec()),
+            _ if records.is_empty() => return,
+            Some(last) if last.len() + records.len() <= PIECE => {
+                return last.extend_from_slice(records);
+            }
+            _ => {}
         }
-        if self.samples.len() > PIECES {
-            self.samples.pop_front();
-            self.is_cut = true;
-        }
+        // The oldest piece lends its memory.
+        let mut piece = match self.samples.len() < PIECES {
+            true => Vec::with_capacity(PIECE),
+            false => {
+                self.is_cut = true;
+                self.samples.pop_front().unwrap_or_default()
+            }
+        };
+        piece.clear();
+        piece.extend_from_slice(records);
+        self.samples.push_back(piece);
     }
 
     /// All of it as one stream.
@@ -66,13 +77,14 @@ mod tests {
     #[test]
     fn the_newest_samples_and_all_others_are_kept() {
         let mut kept = KeptStream::default();
-        kept.add(false, b"head");
+        kept.add_other(b"head");
         for piece in 0..=PIECES {
             let sample = vec![u8::try_from(piece).unwrap(); PIECE];
             assert_eq!(kept.note(), None);
-            kept.add(true, &sample);
+            kept.add_samples(&sample);
+            kept.add_samples(b"");
         }
-        kept.add(false, b"side");
+        kept.add_other(b"side");
         let bytes = kept.bytes();
         assert_eq!(&bytes[..9], b"headside\x01");
         assert_eq!(bytes.len(), 8 + PIECES * PIECE);

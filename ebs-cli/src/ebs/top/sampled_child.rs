@@ -3,7 +3,9 @@
 use super::news::StreamPart;
 use crate::ebs::arguments::TopArguments;
 use anyhow::{Context, Result};
+use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -21,6 +23,9 @@ use tempfile::TempDir;
 
 /// Bytes that are read at once.
 const READ: usize = 1 << 18;
+/// Bytes that wait in the pipe, where a user may have so many: 64 KiB are fewer
+/// than a pass over the rings brings.
+const PIPE: usize = 1 << 20;
 /// Where no more parts may wait, it is tried again after so long.
 const FULL: Duration = Duration::from_millis(5);
 /// What is kept of what `ebs` says.
@@ -143,16 +148,18 @@ fn words(arguments: &TopArguments, pipe: &Path) -> Vec<OsString> {
 /// does, this thread ends with the program.
 fn read(pipe: &Path, parts: &SyncSender<StreamPart>, is_over: &AtomicBool) {
     let read = || -> std::io::Result<()> {
-        let mut stream = File::open(pipe)?;
-        let mut buffer = vec![0; READ];
+        let stream = File::open(pipe)?;
+        // A smaller one wakes us more often.
+        let _refused = rustix::pipe::fcntl_setpipe_size(&stream, PIPE);
         loop {
-            let count = match stream.read(&mut buffer) {
+            let mut bytes = Vec::with_capacity(READ);
+            match rustix::io::read(&stream, spare_capacity(&mut bytes)) {
                 Ok(0) => return Ok(()),
-                Ok(count) => count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let mut part = StreamPart::Bytes(buffer[..count].to_vec());
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let mut part = StreamPart::Bytes(bytes);
             // Once nobody looks the rest is read all the same: who samples must
             // not wait for a full pipe.
             while let (Err(TrySendError::Full(again)), false) =
