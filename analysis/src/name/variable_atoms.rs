@@ -9,8 +9,9 @@ use symbolizer::{ObjectId, Place, Reason, Resolution};
 #[derive(Debug, Default)]
 pub(super) struct VariableAtoms {
     by_place: FxHashMap<Place, Atom>,
-    /// Of memory that has no variables, whatever the address: heaps, stacks and
-    /// files of data, in which each sample may be elsewhere.
+    /// Of memory that has no variables, whatever the address: heaps, stacks,
+    /// files of data, and what is in no mapping that is known. Each sample may be
+    /// elsewhere in it.
     of_objects: FxHashMap<ObjectId, Atom>,
 }
 
@@ -36,7 +37,14 @@ impl Lookup {
                 self.variables.of_objects.insert(place.object, atom);
                 return atom;
             }
-            Resolution::Unknown(reason) => self.lack_of(&reason),
+            Resolution::Unknown(reason) => {
+                let atom = self.lack_of(&reason);
+                if matches!(reason, Reason::DataNotMapped) {
+                    self.variables.of_objects.insert(place.object, atom);
+                    return atom;
+                }
+                atom
+            }
         };
         self.variables.by_place.insert(place, atom);
         atom
