@@ -215,7 +215,8 @@ fn of_event(
     let mut notes = Vec::new();
     if left_out > 0 {
         notes.push(format!(
-            "it is of the first {} of them: there is room for {MOST_ACCESSES}",
+            "it is of the first {} of them: there is room for {MOST_ACCESSES} of all \
+             events",
             curve.accesses
         ));
     }

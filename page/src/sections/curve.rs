@@ -115,11 +115,9 @@ impl CurvePlane {
             out.mark("<text class=\"axis\" x=\"").measure(self.x(size_there) - 14.0);
             out.mark("\" y=\"").measure(TOP + TALL + 20.0).mark("\">");
             out.words(&size(size_there)).mark("</text>\n");
-            let Some(next) = step.and_then(|step| 1_u64.checked_shl(u32::try_from(step).ok()?))
-            else {
-                break;
-            };
-            size_there = size_there.saturating_mul(next);
+            let next = step.and_then(|step| 1_u64.checked_shl(u32::try_from(step).ok()?));
+            let Some(next) = next.and_then(|times| size_there.checked_mul(times)) else { break };
+            size_there = next;
         }
     }
 
@@ -159,4 +157,39 @@ impl CurvePlane {
 fn rule(class: &'static str, [x1, y1, x2, y2]: [f64; 4], out: &mut HtmlText) {
     out.mark("<line class=\"").mark(class).mark("\" x1=\"").measure(x1).mark("\" y1=\"");
     out.measure(y1).mark("\" x2=\"").measure(x2).mark("\" y2=\"").measure(y2).mark("\"/>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::causes::MissCurve;
+    use analysis::report::CurveMark;
+
+    #[test]
+    fn a_scale_ends_where_numbers_do() {
+        let curve = MissCurve {
+            accesses: 1,
+            first: 1,
+            taken: 0,
+            again: 0,
+            points: Vec::new(),
+            fits_from: None,
+            fits_share: 0.1,
+        };
+        for (from, bytes) in [(64, u64::MAX), (32_768, u64::MAX - 1), (1, 1 << 63), (0, 0)] {
+            let curve = EventCurve {
+                event: "l1_cache_miss".to_owned(),
+                level: None,
+                from,
+                is_shared: false,
+                curve: curve.clone(),
+                marks: vec![CurveMark { name: "L3".to_owned(), bytes }],
+                notes: Vec::new(),
+            };
+            let mut out = HtmlText::default();
+            CurvePlane::of(&curve).ground(&curve, &mut out);
+            let sizes = out.into_text().matches("class=\"axis\"").count();
+            assert!((6..24).contains(&sizes), "{sizes} of {bytes}");
+        }
+    }
 }
