@@ -20,7 +20,7 @@ use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::typed::block_votes::BlockPlace;
 use crate::typed::object_types::{SampledAccess, TypedAccess};
-use record::{CpuMode, SampleType, Tid, Time};
+use record::{CpuMode, MappingCall, SampleType, Tid, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, SampledAddress};
 
@@ -155,9 +155,13 @@ impl CountedSample<'_> {
                 lookup.heap.released(ToldChange { pid, time, address, change });
             }
             (HeapEvent::Mapping, Some(MemoryChange::Mapping(change))) => {
-                let maker = match self.chain(lookup).whole {
-                    Ok(_) => lookup.mapping_maker(),
-                    Err(lack) => MappingMaker::Program(Err(lack)),
+                let maker = match change.call {
+                    // Nobody asks who ended it, and no stack was copied.
+                    MappingCall::Unmap => MappingMaker::System,
+                    _ => match self.chain(lookup).whole {
+                        Ok(_) => lookup.mapping_maker(),
+                        Err(lack) => MappingMaker::Program(Err(lack)),
+                    },
                 };
                 lookup.heap.remapped(ToldMapping { pid, time, address, change }, maker);
             }

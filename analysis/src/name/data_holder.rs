@@ -5,6 +5,7 @@ use crate::name::lookup::{Lookup, PlaceKind};
 use crate::name::mapping_sizes::MappingSizes;
 use crate::name::mappings::MappingOrigin;
 use record::Tid;
+use std::collections::BTreeSet;
 use symbolizer::{ObjectId, Place};
 
 /// What an access is on, as far as the recording tells.
@@ -71,7 +72,7 @@ impl DataHolder {
         let number = lookup.names.number(&name);
         lookup.stacks.holders.insert(self, number);
         if let Some(mapping) = mapping {
-            lookup.stacks.mappings.insert(number, mapping);
+            lookup.stacks.mappings.entry(number).or_default().push(mapping);
         }
         Atom::number(u64::from(number))
     }
@@ -98,8 +99,12 @@ impl Lookup {
     /// The number of a holder's name as that of the whole name, once all is counted.
     pub(crate) fn named_holder(&mut self, holder: Atom) -> Atom {
         let known = holder.as_name().ok().and_then(|name| self.stacks.mappings.get(&name));
-        let Some(mapping) = known.copied() else { return holder };
-        let sizes = self.heap.mappings.sizes(mapping.origin);
+        let Some(holders) = known.cloned() else { return holder };
+        let Some(mapping) = holders.first() else { return holder };
+        // A file's, of which one origin shows several, are told together.
+        let origins: BTreeSet<MappingOrigin> = holders.iter().map(|it| it.origin).collect();
+        let mut sizes = MappingSizes::default();
+        origins.iter().for_each(|it| sizes.join(self.heap.mappings.sizes(*it)));
         let name = mapping.name(sizes, self);
         Atom::number(u64::from(self.names.number(&name)))
     }

@@ -57,6 +57,12 @@ impl MappedSpans {
         gone
     }
 
+    /// Takes out the piece that begins at an address.
+    pub(crate) fn take(&mut self, start: u64) -> Option<(Range<u64>, u64)> {
+        let MappedSpan { end, number } = self.spans.remove(&start)?;
+        Some((start..end, number))
+    }
+
     /// A range is of a mapping from now on. Gives what there was.
     pub(crate) fn put(&mut self, range: Range<u64>, number: u64) -> Vec<(Range<u64>, u64)> {
         let gone = self.cut(range.clone());
@@ -133,5 +139,6 @@ mod tests {
         spans.put(0..u64::MAX, 1);
         assert_eq!(spans.cut(5..u64::MAX), [(5..u64::MAX, 1)]);
         assert_eq!((spans.find(4), spans.find(5), spans.len()), (Some(1), None, 1));
+        assert_eq!((spans.take(1), spans.take(0), spans.len()), (None, Some((0..5, 1)), 0));
     }
 }

@@ -17,6 +17,15 @@ impl MappingSizes {
         self.most = self.most.max(bytes);
     }
 
+    /// Those of another origin besides.
+    pub(crate) fn join(&mut self, other: MappingSizes) {
+        if other.count > 0 {
+            self.least = if self.count == 0 { other.least } else { self.least.min(other.least) };
+            self.count += other.count;
+            self.most = self.most.max(other.most);
+        }
+    }
+
     /// One of them has so many bytes now.
     pub(crate) fn resize(&mut self, bytes: u64) {
         self.least = self.least.min(bytes);
@@ -70,6 +79,12 @@ mod tests {
         assert_eq!(sizes.text(None), "2 mappings of 64 MiB to 65540 KiB");
         sizes.add(1001);
         assert_eq!(sizes.text(None), "3 mappings of 1001 bytes to 65540 KiB");
+        let mut both = MappingSizes::default();
+        both.join(sizes);
+        both.join(MappingSizes::default());
+        assert_eq!(both, sizes);
+        both.join(MappingSizes { count: 2, least: 4096, most: 1 << 30 });
+        assert_eq!(both.text(None), "5 mappings of 1001 bytes to 1 GiB");
         assert_eq!(in_units(3 << 30), "3 GiB");
         assert_eq!(in_units(0), "0 bytes");
     }

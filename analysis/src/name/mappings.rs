@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use symbolizer::Place;
 
-/// Pieces of mappings of all processes that are remembered at once.
-const MOST_PIECES: usize = 1 << 20;
+/// Pieces of mappings of all processes that are remembered at once; a test fills them.
+const MOST_PIECES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// What the kernel maps is a multiple of that.
 const PAGE: u64 = 4096;
 
@@ -127,13 +127,14 @@ impl Mappings {
 
     /// A process begins with what its parent has.
     pub(crate) fn forked(&mut self, pid: Pid, parent: Pid) {
-        if let Some(space) = self.processes.get(&parent)
-            && self.live + space.spans.len() <= MOST_PIECES
-        {
-            self.live += space.spans.len();
-            let space = space.clone();
-            self.processes.insert(pid, space);
+        let Some(space) = self.processes.get(&parent) else { return };
+        if self.live + space.spans.len() > MOST_PIECES {
+            self.left_out += space.made.len() as u64;
+            return;
         }
+        self.live += space.spans.len();
+        let space = space.clone();
+        self.live -= self.processes.insert(pid, space).unwrap_or_default().spans.len();
     }
 
     /// Takes in what a call did; `maker` is who called.
@@ -215,11 +216,15 @@ impl Mappings {
 
     fn put(&mut self, told: &ToldMapping, mapping: OwnMapping, lives: &mut BlockLives) {
         self.cut(told, told.range(), lives);
+        let (range, number) = (told.range(), mapping.block.number);
+        // No call that worked has none; a recording may say so.
+        if range.is_empty() {
+            return;
+        }
         if self.live >= MOST_PIECES {
             self.left_out += 1;
             return;
         }
-        let (range, number) = (told.range(), mapping.block.number);
         let space = self.processes.entry(told.pid).or_default();
         let bytes = range.end - range.start;
         let live = space.made.entry(number).or_insert(LiveMapping { mapping, left: 0 });
@@ -233,7 +238,12 @@ impl Mappings {
     fn cut(&mut self, told: &ToldMapping, range: Range<u64>, lives: &mut BlockLives) {
         let Some(space) = self.processes.get_mut(&told.pid) else { return };
         let before = space.spans.len();
-        let gone = space.spans.cut(range);
+        let mut gone = space.spans.cut(range.clone());
+        // A hole makes two of one: without room the part behind it is not known any more.
+        if self.live - before + space.spans.len() > MOST_PIECES {
+            self.left_out += 1;
+            gone.extend(space.spans.take(range.end));
+        }
         self.live = self.live - before + space.spans.len();
         for (range, number) in gone {
             let Some(live) = space.made.get_mut(&number) else { continue };

@@ -35,8 +35,8 @@ pub(crate) struct Stacks {
     pub(crate) frames: FxHashMap<Place, FrameNames>,
     /// Names of holders.
     pub(crate) holders: FxHashMap<DataHolder, u32>,
-    /// Those of mappings, by their name without sizes.
-    pub(crate) mappings: FxHashMap<u32, MappingHolder>,
+    /// Those of mappings, by their name without sizes: what has one name is one row.
+    pub(crate) mappings: FxHashMap<u32, Vec<MappingHolder>>,
 }
 
 /// What a frame is called while its routine is at one place.

@@ -162,3 +162,28 @@ fn a_mapping_that_grows_keeps_its_birth_and_tells_its_size() {
     let numbers = [9, 11, 30].map(|page| mappings.find(PID, page * PAGE).unwrap().block.number);
     assert_eq!(numbers, [1, 1, 2], "one that stays where it was is another, too");
 }
+
+/// What a recording says that no kernel does.
+#[test]
+fn what_is_remembered_is_bounded() {
+    let (mut mappings, mut lives) = (Mappings::default(), BlockLives::default());
+    let program = MappingMaker::Program(Err(Lack::Ip));
+    for time in 1..=3 {
+        mappings.changed(told(time, 5, change(MappingCall::Map, 0)), program, &mut lives);
+    }
+    assert_eq!(mappings.find(PID, 5 * PAGE), None);
+    assert!(mappings.processes.get(&PID).is_none_or(|space| space.made.is_empty()));
+    let pieces = u64::try_from(MOST_PIECES).unwrap();
+    take(&mut mappings, &mut lives, 4, Step::Map { at: 0, length: 2 * pieces + 9, maker: program });
+    for hole in 0..pieces + 2 {
+        take(&mut mappings, &mut lives, 5 + hole, Step::Unmap { at: 2 * hole + 1, length: 1 });
+    }
+    assert_eq!(mappings.live, MOST_PIECES);
+    assert_eq!(mappings.live, mappings.processes[&PID].spans.len());
+    // The last piece that there was room for ends at a hole, and what is behind it is lost.
+    assert!(mappings.find(PID, 2 * (pieces - 1) * PAGE).is_some());
+    assert_eq!(mappings.find(PID, 2 * pieces * PAGE), None);
+    mappings.forked(Pid(8), PID);
+    assert_eq!(mappings.find(Pid(8), 0), None);
+    assert!(mappings.note().unwrap().starts_with("2 mappings are not known"));
+}
