@@ -229,7 +229,9 @@ impl StackUnwinder {
         let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
         let end = self.symbolizer.unwind(&of, &mut self.frames);
         let is_sure = self.frames.iter().all(|frame| frame.way != FrameWay::FramePointer);
-        let is_cut = end == ChainEnd::CopyTooShort;
+        // Of a copy without a byte nothing is known that frames could stand for.
+        let has_copy = stack.dyn_size.is_some_and(|copied| copied > 0);
+        let is_cut = end == ChainEnd::CopyTooShort && has_copy;
         if !(end == ChainEnd::Root || is_cut) || !is_sure || self.frames.is_empty() {
             return None;
         }
