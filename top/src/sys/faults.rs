@@ -41,9 +41,9 @@ pub(crate) fn watch() -> io::Result<()> {
     }
     // SAFETY: tcgetattr has filled it.
     let _known = BEFORE.set(unsafe { before.assume_init() });
-    let _known = EARLIER.set(FAULTS.map(handle));
+    let _known = EARLIER.set(FAULTS.map(handle_fault));
     for signal in libc::SIGRTMIN()..=libc::SIGRTMAX() {
-        if is_default(signal) {
+        if is_handled_by(signal, libc::SIG_DFL) {
             handle(signal);
         }
     }
@@ -53,6 +53,11 @@ pub(crate) fn watch() -> io::Result<()> {
 /// The terminal is taken, or was given back.
 pub(crate) fn arm(is_taken: bool) {
     IS_ARMED.store(is_taken, Ordering::SeqCst);
+}
+
+/// Sets the handler of a fault that is not ignored; gives what was there.
+fn handle_fault(signal: i32) -> Option<libc::sigaction> {
+    if is_handled_by(signal, libc::SIG_IGN) { None } else { handle(signal) }
 }
 
 /// Sets the handler; gives what was there.
@@ -71,14 +76,14 @@ fn handle(signal: i32) -> Option<libc::sigaction> {
     is_set.then(|| unsafe { earlier.assume_init() })
 }
 
-fn is_default(signal: i32) -> bool {
+fn is_handled_by(signal: i32, handler: libc::sighandler_t) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: it points to room for a sigaction; none is set.
     if unsafe { libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) } != 0 {
         return false;
     }
     // SAFETY: the kernel has filled it.
-    unsafe { now.assume_init() }.sa_sigaction == libc::SIG_DFL
+    unsafe { now.assume_init() }.sa_sigaction == handler
 }
 
 /// Gives the terminal back; then the signal does what it does elsewhere.
@@ -92,12 +97,19 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_
         unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, ptr::from_ref(before)) };
     }
     // SAFETY: with SA_SIGINFO the kernel gives a valid one (sigaction(2)).
-    let is_of_instruction = unsafe { (*info).si_code } > 0;
+    let code = unsafe { (*info).si_code };
+    // What is behind the call that a filter refused, or met no broken memory itself, goes on.
+    let returns = match signal {
+        libc::SIGTRAP | libc::SIGSYS => true,
+        libc::SIGBUS => code == libc::BUS_MCEERR_AO,
+        _ => false,
+    };
+    let is_of_instruction = code > 0 && !returns;
     let place = FAULTS.iter().position(|fault| *fault == signal);
     let earlier = place.and_then(|at| EARLIER.get()?.get(at)?.as_ref());
     match earlier {
         // The instruction faults again, and whoever was there hears of it.
-        Some(earlier) if is_of_instruction && signal != libc::SIGTRAP => {
+        Some(earlier) if is_of_instruction => {
             // SAFETY: it lends a sigaction that the kernel gave.
             unsafe { libc::sigaction(signal, ptr::from_ref(earlier), ptr::null_mut()) };
         }
