@@ -12,6 +12,8 @@ use super::real;
 use super::slow::Inside;
 
 const PAGE: u64 = 4096;
+/// No address of user space is beyond, with page tables of five levels.
+const END_OF_USER: u64 = 1 << 56;
 
 /// mremap(2): what was moved stays there, too, empty.
 const DONT_UNMAP: u64 = 4;
@@ -54,9 +56,12 @@ pub(super) extern "C" fn mmap(of: &LongEntry) -> *mut c_void {
 
 pub(super) extern "C" fn munmap(of: &LongEntry) -> c_int {
     let (at, bytes) = (of.entry.first, of.entry.second);
-    let inside = Inside::enter();
-    // Before its address may be another's, where the kernel has no reason to refuse.
-    if at.is_multiple_of(PAGE) && bytes > 0 && is_told(inside.as_ref()) {
+    // An allocator's own, too, whose mapping may have been told.
+    let _inside = Inside::enter();
+    // Before its address may be another's, where the kernel has no reason to refuse but that the
+    // range is sealed, or would leave more pieces than a process may have.
+    let is_range = at.checked_add(bytes).is_some_and(|end| end <= END_OF_USER);
+    if at.is_multiple_of(PAGE) && bytes > 0 && is_range && log::rate().is_some() {
         let end = told(MappingCall::Unmap, at, bytes);
         log::keeping_errno(|| _ = log::write(&of.entry, &end, true));
     }
