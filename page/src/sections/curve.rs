@@ -53,7 +53,7 @@ fn picture(curve: &EventCurve, out: &mut HtmlText) {
     }
     let told = format!(
         "{fits}. Larger caches to the right, by powers of two; the line is the share of all that they \
-         miss, the dark part what they miss at any size. Upright: the caches of the model."
+         miss, the ground below what they miss at any size. Upright: the caches of the model."
     );
     let table = table(curve);
     let figure = PagePicture {
