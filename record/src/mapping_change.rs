@@ -40,8 +40,29 @@ pub struct MappingChange {
 }
 
 const MAGIC: [u8; 2] = *b"3A";
+/// MAP_ANONYMOUS, of no file; the same on all machines that are told apart here.
+const ANONYMOUS: u64 = 0x20;
+/// MREMAP_DONTUNMAP: what was moved stays there, too, empty.
+const DONT_UNMAP: u64 = 4;
 
 impl MappingChange {
+    /// mmap(2) with these arguments has worked.
+    pub fn mapped(length: u64, flags: u64) -> MappingChange {
+        let call = if flags & ANONYMOUS == 0 { MappingCall::MapFile } else { MappingCall::Map };
+        MappingChange { call, length, old: 0, old_length: 0 }
+    }
+
+    /// munmap(2) of so many bytes has worked.
+    pub fn unmapped(length: u64) -> MappingChange {
+        MappingChange { call: MappingCall::Unmap, length, old: 0, old_length: 0 }
+    }
+
+    /// mremap(2) with these arguments has worked.
+    pub fn remapped(old: u64, old_length: u64, length: u64, flags: u64) -> MappingChange {
+        let old_length = if flags & DONT_UNMAP == 0 { old_length } else { 0 };
+        MappingChange { call: MappingCall::Remap, length, old, old_length }
+    }
+
     /// Bytes of it: with the word that says how many, a multiple of 8.
     pub const SIZE: usize = 28;
 
@@ -95,6 +116,19 @@ mod tests {
                 prop_assert_eq!(&change.encode()[..], &raw[..]);
             }
         }
+    }
+
+    #[test]
+    fn arguments_tell_what_was_done() {
+        let is = |call, old, old_length| MappingChange { call, length: 8192, old, old_length };
+        // MAP_PRIVATE, alone and with MAP_ANONYMOUS.
+        assert_eq!(MappingChange::mapped(8192, 2), is(MappingCall::MapFile, 0, 0));
+        assert_eq!(MappingChange::mapped(8192, 0x22), is(MappingCall::Map, 0, 0));
+        assert_eq!(MappingChange::unmapped(8192), is(MappingCall::Unmap, 0, 0));
+        let remapped = |flags| MappingChange::remapped(0x1000, 4096, 8192, flags);
+        // MREMAP_MAYMOVE, alone and with MREMAP_DONTUNMAP.
+        assert_eq!(remapped(1), is(MappingCall::Remap, 0x1000, 4096));
+        assert_eq!(remapped(5), is(MappingCall::Remap, 0x1000, 0));
     }
 
     #[test]

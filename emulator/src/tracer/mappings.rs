@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
-use record::{Attr, MappingCall, MappingChange, SampleType};
+use record::bytes::RecordWords;
+use record::registers::RegsAbi;
+use record::sample::{StackUser, Weight};
+use record::{
+    Attr, ByteOrder, Cpu, DataSrc, MappingChange, Misc, Registers, Sample, SampleLayout,
+    SampleType, Task, Time,
+};
 
 use super::engine::Engine;
-use super::side::{SAMPLE, now};
+use super::side::{now, task};
 use super::trouble::Trouble;
 use crate::event::EmulatedEvent;
 use crate::sys::ptrace::TraceeRegisters;
@@ -13,24 +19,17 @@ use crate::sys::remote;
 
 /// cpumode of user space, and the flag of an exact address.
 const USER_EXACT: u16 = 2 | 1 << 14;
-/// `PERF_SAMPLE_REGS_ABI_64`.
-const ABI_64: u64 = 2;
 /// Bytes of a record at most: a multiple of 8 that its header can tell.
 const LARGEST: usize = 65_528;
 /// How long the ring's reader is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// mmap(2): of no file.
-const ANONYMOUS: u64 = 0x20;
-/// mremap(2): what was moved stays there, too, empty.
-const DONT_UNMAP: u64 = 4;
 
 /// What a record tells.
 #[derive(Clone, Copy, Debug)]
 struct MappingSample<'s> {
     id: u64,
-    /// Process and thread, the process below.
-    task: u64,
-    time: u64,
+    task: Task,
+    time: Time,
     /// Where the range begins.
     address: u64,
     change: MappingChange,
@@ -45,10 +44,7 @@ impl Engine {
         guest: &TraceeRegisters,
         at: u64,
     ) -> Result<(), Trouble> {
-        let is_file = guest.r10 & ANONYMOUS == 0;
-        let call = if is_file { MappingCall::MapFile } else { MappingCall::Map };
-        let change = MappingChange { call, length: guest.rsi, old: 0, old_length: 0 };
-        self.tell_change(tid, guest, at, change)
+        self.tell_change(tid, guest, at, MappingChange::mapped(guest.rsi, guest.r10))
     }
 
     /// munmap(2) has worked.
@@ -57,9 +53,7 @@ impl Engine {
         tid: i32,
         guest: &TraceeRegisters,
     ) -> Result<(), Trouble> {
-        let call = MappingCall::Unmap;
-        let change = MappingChange { call, length: guest.rsi, old: 0, old_length: 0 };
-        self.tell_change(tid, guest, guest.rdi, change)
+        self.tell_change(tid, guest, guest.rdi, MappingChange::unmapped(guest.rsi))
     }
 
     /// mremap(2) has worked.
@@ -69,11 +63,8 @@ impl Engine {
         guest: &TraceeRegisters,
         at: u64,
     ) -> Result<(), Trouble> {
-        let stays = guest.r10 & DONT_UNMAP != 0;
-        let old_length = if stays { 0 } else { guest.rsi };
-        let (call, old) = (MappingCall::Remap, guest.rdi);
-        let change = MappingChange { call, length: guest.rdx, old, old_length };
-        self.tell_change(tid, guest, at, change)
+        let TraceeRegisters { rdi: old, rsi: old_length, rdx: length, r10: flags, .. } = *guest;
+        self.tell_change(tid, guest, at, MappingChange::remapped(old, old_length, length, flags))
     }
 
     fn tell_change(
@@ -89,11 +80,10 @@ impl Engine {
         let Some(event) = events.iter().find(|it| it.event == EmulatedEvent::Mapping) else {
             return Ok(());
         };
-        let half = |number: i32| u64::from(number.cast_unsigned());
         let sample = MappingSample {
             id: event.id,
-            task: half(pid) | half(tid) << 32,
-            time: now(&ring).0,
+            task: task(pid, tid),
+            time: now(&ring),
             address,
             change,
             registers: guest,
@@ -102,7 +92,8 @@ impl Engine {
         let copied = remote::read(tid, guest.rsp, &mut stack).unwrap_or(0) & !7;
         // Runs that are equal have equal records.
         stack.iter_mut().skip(copied).for_each(|byte| *byte = 0);
-        let record = encode(&event.attr, &sample, &stack, copied);
+        // What has no record is made and not written: lost.
+        let record = encode(&event.attr, &sample, &stack, copied).unwrap_or_default();
         self.side.sample(&ring, &record, PATIENCE);
         Ok(())
     }
@@ -128,81 +119,64 @@ fn stack_bytes(attr: &Attr) -> usize {
     bytes.min(LARGEST - REST) & !7
 }
 
-/// A record, laid out as perf_output_sample() (kernel/events/core.c) does.
-fn encode(attr: &Attr, sample: &MappingSample<'_>, stack: &[u8], copied: usize) -> Vec<u8> {
-    let MappingSample { id, task, time, address, change, registers } = *sample;
+/// A record of the event with these attributes; `copied` bytes of the stack are real. None: it
+/// has a field that this does not know.
+fn encode(attr: &Attr, sample: &MappingSample<'_>, stack: &[u8], copied: usize) -> Option<Vec<u8>> {
+    let MappingSample { id, task, time, address, change, registers: of } = *sample;
     let has = |field| attr.sample_type.contains(field);
-    let mut body = Vec::new();
-    for (field, word) in [
-        (SampleType::IDENTIFIER, id),
-        (SampleType::IP, registers.rip),
-        (SampleType::TID, task),
-        (SampleType::TIME, time),
-        (SampleType::ADDR, address),
-        (SampleType::ID, id),
-        (SampleType::STREAM_ID, id),
-        (SampleType::CPU, 0),
-        (SampleType::PERIOD, 1),
-        (SampleType::CALLCHAIN, 0),
-    ] {
-        if has(field) {
-            put(&mut body, word);
-        }
-    }
-    if has(SampleType::RAW) {
-        let raw = change.encode();
-        body.extend(u32::try_from(raw.len()).unwrap_or(0).to_le_bytes());
-        body.extend(raw);
-    }
-    if has(SampleType::REGS_USER) {
-        put_registers(&mut body, registers, attr.sample_regs_user);
-    }
-    if has(SampleType::STACK_USER) {
-        put(&mut body, stack.len() as u64);
-        if !stack.is_empty() {
-            body.extend(stack);
-            put(&mut body, copied as u64);
-        }
-    }
-    for field in [SampleType::WEIGHT, SampleType::WEIGHT_STRUCT, SampleType::DATA_SRC] {
-        if has(field) {
-            put(&mut body, 0);
-        }
-    }
-    if has(SampleType::REGS_INTR) {
-        put_registers(&mut body, registers, attr.sample_regs_intr);
-    }
-    let size = u16::try_from(body.len() + 8).unwrap_or(u16::MAX);
-    let mut record = Vec::with_capacity(body.len() + 8);
-    record.extend(SAMPLE.to_le_bytes());
-    record.extend(USER_EXACT.to_le_bytes());
-    record.extend(size.to_le_bytes());
-    record.extend(body);
-    record
+    let raw = change.encode();
+    let user = sampled(of, attr.sample_regs_user);
+    let intr = sampled(of, attr.sample_regs_intr);
+    let registers = |mask, words| Registers {
+        abi: RegsAbi::Bits64,
+        mask,
+        words: RecordWords::new(words, ByteOrder::Little),
+    };
+    let stack = StackUser { data: stack, dyn_size: (!stack.is_empty()).then_some(copied as u64) };
+    let weight = match (has(SampleType::WEIGHT), has(SampleType::WEIGHT_STRUCT)) {
+        (true, _) => Some(Weight::Full(0)),
+        (_, true) => Some(Weight::Struct { var1: 0, var2: 0, var3: 0 }),
+        _ => None,
+    };
+    let sample = Sample {
+        misc: Misc(USER_EXACT),
+        identifier: has(SampleType::IDENTIFIER).then_some(id),
+        ip: has(SampleType::IP).then_some(of.rip),
+        task: has(SampleType::TID).then_some(task),
+        time: has(SampleType::TIME).then_some(time),
+        addr: has(SampleType::ADDR).then_some(address),
+        id: has(SampleType::ID).then_some(id),
+        stream_id: has(SampleType::STREAM_ID).then_some(id),
+        cpu: has(SampleType::CPU).then_some(Cpu(0)),
+        period: has(SampleType::PERIOD).then_some(1),
+        callchain: has(SampleType::CALLCHAIN).then(RecordWords::default),
+        raw: has(SampleType::RAW).then_some(&raw),
+        regs_user: has(SampleType::REGS_USER).then(|| registers(attr.sample_regs_user, &user)),
+        stack_user: has(SampleType::STACK_USER).then_some(stack),
+        weight,
+        data_src: has(SampleType::DATA_SRC).then_some(DataSrc(0)),
+        regs_intr: has(SampleType::REGS_INTR).then(|| registers(attr.sample_regs_intr, &intr)),
+        ..Sample::default()
+    };
+    let mut record = Vec::new();
+    SampleLayout::new(attr, ByteOrder::Little).ok()?.encode(&sample, &mut record).ok()?;
+    Some(record)
 }
 
-fn put(body: &mut Vec<u8>, word: u64) {
-    body.extend(word.to_le_bytes());
-}
-
-/// Registers as `asm/perf_regs.h` numbers them.
-fn put_registers(body: &mut Vec<u8>, of: &TraceeRegisters, mask: u64) {
-    put(body, ABI_64);
+/// Registers of a mask, as `asm/perf_regs.h` numbers them.
+fn sampled(of: &TraceeRegisters, mask: u64) -> Vec<u8> {
     let all = [
         of.rax, of.rbx, of.rcx, of.rdx, of.rsi, of.rdi, of.rbp, of.rsp, of.rip, of.eflags, of.cs,
         of.ss, 0, 0, 0, 0, of.r8, of.r9, of.r10, of.r11, of.r12, of.r13, of.r14, of.r15,
     ];
-    for (bit, value) in all.into_iter().enumerate() {
-        if mask >> bit & 1 == 1 {
-            put(body, value);
-        }
-    }
+    let wanted = all.into_iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1);
+    wanted.flat_map(|(_, value)| value.to_le_bytes()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{ByteOrder, Misc, SampleLayout};
+    use record::MappingCall;
 
     fn registers() -> TraceeRegisters {
         TraceeRegisters {
@@ -243,8 +217,8 @@ mod tests {
             MappingChange { call: MappingCall::Remap, length: 4096, old: 0x1000, old_length: 8192 };
         let sample = MappingSample {
             id: 3,
-            task: 7 | 8 << 32,
-            time: 90,
+            task: task(7, 8),
+            time: Time(90),
             address: 0x5000,
             change,
             registers: &of,
@@ -261,7 +235,7 @@ mod tests {
                 ..Attr::default()
             };
             let copy = vec![1; stack_bytes(&attr)];
-            let record = encode(&attr, &sample, &copy, 8);
+            let record = encode(&attr, &sample, &copy, 8).unwrap();
             assert_eq!(record.len() % 8, 0);
             assert_eq!(record[6..8], u16::try_from(record.len()).unwrap().to_le_bytes());
             let layout = SampleLayout::new(&attr, ByteOrder::Little).unwrap();

@@ -53,7 +53,7 @@ pub(crate) struct SampleCounts {
 }
 
 /// PERF_RECORD_SAMPLE.
-pub(crate) const SAMPLE: u32 = 9;
+const SAMPLE: u32 = 9;
 
 pub(crate) fn task(pid: i32, tid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(tid) }

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use record::MappingCall;
+use record::MappingChange;
 use record::heap_log::LoggedCall;
 
 use super::entry::{Entry, LongEntry};
@@ -15,29 +15,29 @@ const PAGE: u64 = 4096;
 /// No address of user space is beyond, with page tables of five levels.
 const END_OF_USER: u64 = 1 << 56;
 
-/// mremap(2): what was moved stays there, too, empty.
-const DONT_UNMAP: u64 = 4;
-
 /// Whether it is to be told: not what we call, or is called by whom we call.
 fn is_told(inside: Option<&Inside>) -> bool {
     inside.is_some() && log::rate().is_some()
 }
 
-fn told(call: MappingCall, address: u64, size: u64) -> Told {
-    Told { call: LoggedCall::Mapping(call), address, size, old: 0, began: Some(0) }
+fn told(address: u64, change: MappingChange) -> Told {
+    let MappingChange { call, length: size, old, old_length } = change;
+    Told { call: LoggedCall::Mapping(call), address, size, old, began: Some(old_length) }
 }
 
 /// Tells of it; where there is no room for that, of the end of what was there: what is not known is
 /// to be of nobody. Ends have room left for them.
-fn tell(entry: &Entry, what: &Told) {
-    if log::write(entry, what, true) {
+fn tell(entry: &Entry, address: u64, change: MappingChange) {
+    if log::write(entry, &told(address, change), true) {
         return;
     }
-    if what.old != 0 {
-        let before = told(MappingCall::Unmap, what.old, what.began.unwrap_or(0));
-        log::write(entry, &before, true);
+    let tell_end = |at: u64, bytes: u64| {
+        log::write(entry, &told(at, MappingChange::unmapped(bytes)), true);
+    };
+    if change.old != 0 {
+        tell_end(change.old, change.old_length);
     }
-    log::write(entry, &told(MappingCall::Unmap, what.address, what.size), true);
+    tell_end(address, change.length);
 }
 
 pub(super) extern "C" fn mmap(of: &LongEntry) -> *mut c_void {
@@ -46,9 +46,7 @@ pub(super) extern "C" fn mmap(of: &LongEntry) -> *mut c_void {
     let at = real::mmap([entry.first, entry.second, entry.third, *flags, *fifth, *sixth]);
     if at != libc::MAP_FAILED && is_told(inside.as_ref()) {
         log::keeping_errno(|| {
-            let is_anonymous = flags & u64::from(libc::MAP_ANONYMOUS.cast_unsigned()) != 0;
-            let call = if is_anonymous { MappingCall::Map } else { MappingCall::MapFile };
-            tell(entry, &told(call, at.addr() as u64, entry.second));
+            tell(entry, at.addr() as u64, MappingChange::mapped(entry.second, *flags));
         });
     }
     at
@@ -62,7 +60,7 @@ pub(super) extern "C" fn munmap(of: &LongEntry) -> c_int {
     // range is sealed, or would leave more pieces than a process may have.
     let is_range = at.checked_add(bytes).is_some_and(|end| end <= END_OF_USER);
     if at.is_multiple_of(PAGE) && bytes > 0 && is_range && log::rate().is_some() {
-        let end = told(MappingCall::Unmap, at, bytes);
+        let end = told(at, MappingChange::unmapped(bytes));
         log::keeping_errno(|| _ = log::write(&of.entry, &end, true));
     }
     real::munmap(at, bytes)
@@ -74,10 +72,8 @@ pub(super) extern "C" fn mremap(of: &LongEntry) -> *mut c_void {
     let at = real::mremap([entry.first, entry.second, entry.third, *flags, *to]);
     if at != libc::MAP_FAILED && is_told(inside.as_ref()) {
         log::keeping_errno(|| {
-            let stays = flags & DONT_UNMAP != 0;
-            let before = if stays { 0 } else { entry.second };
-            let moved = told(MappingCall::Remap, at.addr() as u64, entry.third);
-            tell(entry, &Told { old: entry.first, began: Some(before), ..moved });
+            let Entry { first: old, second: before, third: bytes, .. } = *entry;
+            tell(entry, at.addr() as u64, MappingChange::remapped(old, before, bytes, *flags));
         });
     }
     at
