@@ -11,6 +11,30 @@ use super::real::{
 use super::slow::{self, LIVE};
 use crate::live::{FACTOR, FILTER_SHIFT};
 
+/// Writes an `Entry` at the stack pointer, of so many bytes that were made there; label 3 is where
+/// the function begins.
+macro_rules! entry_words {
+    ($bytes:literal) => {
+        concat!(
+            "mov qword ptr [rsp], rdi\n",
+            "mov qword ptr [rsp + 8], rsi\n",
+            "mov qword ptr [rsp + 16], rdx\n",
+            "lea rax, [rip + 3b]\n",
+            "mov qword ptr [rsp + 24], rax\n",
+            "lea rax, [rsp + ",
+            $bytes,
+            "]\n",
+            "mov qword ptr [rsp + 32], rax\n",
+            "mov qword ptr [rsp + 40], rbp\n",
+            "mov qword ptr [rsp + 48], rbx\n",
+            "mov qword ptr [rsp + 56], r12\n",
+            "mov qword ptr [rsp + 64], r13\n",
+            "mov qword ptr [rsp + 72], r14\n",
+            "mov qword ptr [rsp + 80], r15",
+        )
+    };
+}
+
 /// A function of C by what judges its calls, in assembly: on to `real`, or to label 2 and there to
 /// `slow`, with an `Entry` and an aligned stack.
 macro_rules! hook {
@@ -29,19 +53,7 @@ macro_rules! hook {
                 "2:",
                 "lea rsp, [rsp - 88]",
                 ".cfi_adjust_cfa_offset 88",
-                "mov qword ptr [rsp], rdi",
-                "mov qword ptr [rsp + 8], rsi",
-                "mov qword ptr [rsp + 16], rdx",
-                "lea rax, [rip + 3b]",
-                "mov qword ptr [rsp + 24], rax",
-                "lea rax, [rsp + 88]",
-                "mov qword ptr [rsp + 32], rax",
-                "mov qword ptr [rsp + 40], rbp",
-                "mov qword ptr [rsp + 48], rbx",
-                "mov qword ptr [rsp + 56], r12",
-                "mov qword ptr [rsp + 64], r13",
-                "mov qword ptr [rsp + 72], r14",
-                "mov qword ptr [rsp + 80], r15",
+                entry_words!(88),
                 "mov rdi, rsp",
                 "call {slow}",
                 "lea rsp, [rsp + 88]",
@@ -134,19 +146,7 @@ macro_rules! slow_hook {
                 "3:",
                 "lea rsp, [rsp - 120]",
                 ".cfi_adjust_cfa_offset 120",
-                "mov qword ptr [rsp], rdi",
-                "mov qword ptr [rsp + 8], rsi",
-                "mov qword ptr [rsp + 16], rdx",
-                "lea rax, [rip + 3b]",
-                "mov qword ptr [rsp + 24], rax",
-                "lea rax, [rsp + 120]",
-                "mov qword ptr [rsp + 32], rax",
-                "mov qword ptr [rsp + 40], rbp",
-                "mov qword ptr [rsp + 48], rbx",
-                "mov qword ptr [rsp + 56], r12",
-                "mov qword ptr [rsp + 64], r13",
-                "mov qword ptr [rsp + 72], r14",
-                "mov qword ptr [rsp + 80], r15",
+                entry_words!(120),
                 "mov qword ptr [rsp + 88], rcx",
                 "mov qword ptr [rsp + 96], r8",
                 "mov qword ptr [rsp + 104], r9",
