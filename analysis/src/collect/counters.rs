@@ -7,7 +7,7 @@ use crate::code::register_number::register_number;
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::access_maps::AccessMaps;
 use crate::collect::curve_streams::CurveStreams;
-use crate::collect::event::{Event, HeapEvent};
+use crate::collect::event::{Event, HeapEvent, says};
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
 use crate::collect::hindered::HinderedAccesses;
@@ -28,7 +28,7 @@ use iced_x86::Register;
 use record::Misc;
 use record::attr::SamplingRate;
 use record::registers::{name, number};
-use record::stream::{EventDescription, StreamDecoder, note};
+use record::stream::{EventDescription, StreamDecoder};
 
 /// All that is counted of one stream.
 #[derive(Debug)]
@@ -149,20 +149,16 @@ impl Counters {
             }
             if let (Some(streams), Some(causes)) = (&mut self.streams, &query.causes)
                 && let Some(level) = MissedLevel::of_event(&event.name)
+                && let Some(shape) = causes.shape(level, says(description, "model"))
             {
-                let says = |key| description.notes.iter().find_map(|text| note::value(text, key));
-                if let Some(shape) = causes.shape(level, says("model")) {
-                    streams.judge(event.leader, level, shape);
-                }
+                streams.judge(event.leader, level, shape);
             }
             if let (Some(maps), Some(caches)) = (&mut self.maps, &query.maps)
                 && let Some(level) = MissedLevel::of_event(&event.name)
                 && level.is_indexed_virtually()
+                && let Some(shape) = caches.shape(level, says(description, "model"))
             {
-                let says = |key| description.notes.iter().find_map(|text| note::value(text, key));
-                if let Some(shape) = caches.shape(level, says("model")) {
-                    maps.judge(event.leader, shape);
-                }
+                maps.judge(event.leader, shape);
             }
             if let (Some(plots), Some(wanted)) = (&mut self.plots, &query.plots) {
                 let line = self.rows.round.line;
@@ -359,9 +355,8 @@ impl Counters {
 
 /// Whether a recording's model made a sample of each of an event's accesses.
 fn has_each_access(event: &EventDescription) -> bool {
-    let says = |key| event.notes.iter().find_map(|text| note::value(text, key));
     let is_each = event.attr.sampling() == SamplingRate::Period(1);
-    is_each && says("source") == Some("emulated") && says("burst").is_none()
+    is_each && says(event, "source") == Some("emulated") && says(event, "burst").is_none()
 }
 
 /// Sets of the first cache when nobody says: of 32 KiB and 8 ways, as of 48 KiB
@@ -372,7 +367,7 @@ const USUAL_SETS: u64 = 64;
 /// its samples, else those that the query knows.
 fn plotted_sets(wanted: &CauseQuery, event: &EventDescription, line: u64) -> PlottedSets {
     let level = MissedLevel::L1d;
-    let model = event.notes.iter().find_map(|text| note::value(text, "model"));
+    let model = says(event, "model");
     let modelled = model.and_then(|model| CacheShape::in_model(model, level));
     let (sets, origin) = match (modelled, wanted.shape(level, None)) {
         (Some(shape), _) => (shape.sets(), SetOrigin::Model),

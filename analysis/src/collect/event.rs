@@ -103,7 +103,8 @@ fn how_told(description: &EventDescription) -> Option<&str> {
     says(description, "heap").filter(|how| ["exact", "sampled"].contains(how))
 }
 
-fn says<'n>(description: &'n EventDescription, key: &str) -> Option<&'n str> {
+/// What the notes of an event say of something.
+pub(crate) fn says<'n>(description: &'n EventDescription, key: &str) -> Option<&'n str> {
     description.notes.iter().find_map(|text| note::value(text, key))
 }
 
