@@ -79,6 +79,8 @@ mod miss_curves;
 /// Names that outlive what they come from.
 mod native_heap;
 mod outlived;
+/// Files that a user names to be written.
+mod outputs;
 /// Histograms behind a report.
 mod plots;
 /// Types of a CPU's PMU, where there is one and where not.

@@ -13,7 +13,7 @@ mod sink;
 
 use crate::ebs::arguments::ConvertArguments;
 use crate::ebs::input::{End, Input};
-use crate::ebs::place::Place;
+use crate::ebs::place::{OutputReaders, Place};
 use anonymiser::{Anonymiser, Keep};
 use anyhow::{Context, Result, anyhow};
 use content::Content;
@@ -36,7 +36,7 @@ use std::rc::Rc;
 /// could be read was written.
 pub fn run(arguments: &ConvertArguments) -> Result<()> {
     let mut input = Input::open(&arguments.input)?;
-    let place = Place::open(&arguments.output, &arguments.input)?;
+    let place = Place::open(&arguments.output, &arguments.input, OutputReaders::OfRecording)?;
     let sink: Box<dyn Sink> = match arguments.pipe || !place.is_seekable() {
         true => Box::new(PipeSink::new(place.file()?)),
         false => Box::new(FileSink::new(place.file()?)),

@@ -6,7 +6,7 @@ mod shared_reading;
 
 use crate::ebs::arguments::{HtmlArguments, SymbolArguments};
 use crate::ebs::input::End;
-use crate::ebs::place::Place;
+use crate::ebs::place::{OutputReaders, Place};
 use crate::ebs::report;
 use anyhow::{Context, Result, ensure};
 use page_questions::PageQuestions;
@@ -48,7 +48,7 @@ pub(super) fn write_sampled(recording: &Path, output: &Path, name: &str) -> Resu
     if output == Path::new("-") {
         write(output, None, page.as_bytes())?;
     } else {
-        let place = Place::at_once(output, recording)?;
+        let place = Place::at_once(output)?;
         let goal = || format!("cannot write {}", output.display());
         place.file()?.write_all(page.as_bytes()).with_context(goal)?;
         place.keep()?;
@@ -88,7 +88,7 @@ fn write(output: &Path, recording: Option<&Path>, page: &[u8]) -> Result<()> {
         let mut out = std::io::stdout().lock();
         return out.write_all(page).and_then(|()| out.flush()).context("cannot write to stdout");
     }
-    let place = Place::open(output, recording.unwrap_or(Path::new("-")))?;
+    let place = Place::open(output, recording.unwrap_or(Path::new("-")), OutputReaders::All)?;
     let goal = || format!("cannot write {}", output.display());
     place.file()?.write_all(page).with_context(goal)?;
     place.keep().map(|_| ())

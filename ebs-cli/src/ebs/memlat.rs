@@ -12,6 +12,8 @@ mod rows;
 mod text;
 
 use crate::ebs::arguments::MemlatArguments;
+use crate::ebs::html as page;
+use crate::ebs::place::Place;
 use crate::terminal::progress::ProgressLine;
 use crate::terminal::said::say;
 use anyhow::{Context, Result};
@@ -21,7 +23,6 @@ use latency::{LatencyPart, LatencyStudy, MeasuringEffort, StudyRequest, measure}
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_default};
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,9 @@ struct Document<'s> {
 /// # Errors
 /// What keeps it from measuring; a page that cannot be written; those of `out`.
 pub fn run(arguments: &MemlatArguments, out: &mut dyn Write) -> Result<()> {
+    if let Some(file) = &arguments.html {
+        page::check(file)?;
+    }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The second one ends the program at once.
@@ -59,8 +63,10 @@ pub fn run(arguments: &MemlatArguments, out: &mut dyn Write) -> Result<()> {
     let described = Geometry::of_machine(Path::new("/"));
     let cache = as_cache(&study, &described);
     if let Some(file) = &arguments.html {
-        let place = file.display();
-        fs::write(file, html::page(&study)).with_context(|| format!("cannot write {place}"))?;
+        let place = Place::at_once(file)?;
+        let goal = || format!("cannot write to {}", file.display());
+        place.file()?.write_all(html::page(&study).as_bytes()).with_context(goal)?;
+        place.keep()?;
     }
     if arguments.as_cache {
         for note in &study.notes {

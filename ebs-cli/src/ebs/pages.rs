@@ -1,6 +1,7 @@
 //! Manual pages, from the grammar that parses: what precedes the options in
 //! clap's help stands in clap_mangen's sections, what follows them in ours.
 
+use crate::outputs;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;
@@ -43,7 +44,7 @@ fn write_tree(command: &Command, directory: &Path) -> io::Result<()> {
     }
     let mut text = Vec::new();
     write_page(command, &mut text)?;
-    fs::write(directory.join(man(command).get_filename()), text)
+    outputs::create(&directory.join(man(command).get_filename()))?.write_all(&text)
 }
 
 /// In the section of its kind: daemons are of section 8.

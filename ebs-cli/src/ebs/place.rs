@@ -4,14 +4,15 @@
 mod removal;
 
 use crate::ebs::invocation::Misuse;
-use anyhow::{Context, Result, bail};
+use crate::outputs::{NamedOutput, Replacement};
+use anyhow::{Context, Error, Result, anyhow};
 pub(super) use removal::remove_when_ended;
-use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, IsTerminal};
+use rustix::fs::Stat;
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// What is written to.
 #[derive(Debug)]
@@ -20,7 +21,16 @@ pub(super) enum Place {
     /// A pipe or device.
     Special(File, PathBuf),
     /// A neighbour of the file, which becomes it.
-    File(NamedTempFile, PathBuf),
+    File(Replacement, PathBuf),
+}
+
+/// Who may read a new file, besides what the umask says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputReaders {
+    /// Whoever may read the recording: it is one itself.
+    OfRecording,
+    /// Everybody.
+    All,
 }
 
 impl Place {
@@ -28,59 +38,27 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// A directory, a terminal, no right to write there; the file that is
-    /// read.
-    pub(super) fn open(path: &Path, input: &Path) -> Result<Place> {
-        let there = fs::metadata(path).ok();
-        if there.as_ref().is_some_and(|there| is_input(there, input)) {
-            return Err(Misuse::SameFile(path.to_owned()).into());
+    /// A directory, a terminal, no right to write there, another user's link or FIFO in a sticky
+    /// directory; the file that is read.
+    pub(super) fn open(path: &Path, input: &Path, readers: OutputReaders) -> Result<Place> {
+        if let Some(output) = named(path)? {
+            if output.found().is_some_and(|found| is_input(found, input)) {
+                return Err(Misuse::SameFile(path.to_owned()).into());
+            }
+            return Place::of(output, path, input, readers)?.watched();
         }
-        Place::over(path, input)
+        Place::stdout()
     }
 
-    /// The same; it may be the file that is read, which is replaced in the end.
+    /// The same for a recording; it may be the file that is read, which is replaced in the end.
     ///
     /// # Errors
     ///
     /// As of [`Place::open`].
     pub(super) fn over(path: &Path, input: &Path) -> Result<Place> {
-        let place = Place::beside(path, input)?;
-        if let Place::File(file, _) = &place {
-            remove_when_ended(file.path().to_owned())?;
-        }
-        Ok(place)
-    }
-
-    fn beside(path: &Path, input: &Path) -> Result<Place> {
-        if path == Path::new("-") {
-            if io::stdout().is_terminal() {
-                return Err(Misuse::Terminal.into());
-            }
-            return Ok(Place::Stdout);
-        }
-        let name = path.display();
-        let there = fs::metadata(path).ok();
-        match there {
-            Some(there) if there.is_dir() => bail!("{name} is a directory"),
-            Some(there) if !there.is_file() => {
-                let file = File::options().write(true).open(path);
-                let file = file.with_context(|| format!("cannot write to {name}"))?;
-                Ok(Place::Special(file, path.to_owned()))
-            }
-            // What a link leads to is replaced, not the link.
-            there => {
-                let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-                let folder = match path.parent() {
-                    Some(folder) if folder != Path::new("") => folder,
-                    _ => Path::new("."),
-                };
-                let file = tempfile::Builder::new()
-                    .prefix(".ebs-")
-                    .permissions(Permissions::from_mode(readers(there.as_ref(), input)))
-                    .tempfile_in(folder)
-                    .with_context(|| format!("cannot write to {}", folder.display()))?;
-                Ok(Place::File(file, path))
-            }
+        match named(path)? {
+            Some(output) => Place::of(output, path, input, OutputReaders::OfRecording)?.watched(),
+            None => Place::stdout(),
         }
     }
 
@@ -90,8 +68,11 @@ impl Place {
     /// # Errors
     ///
     /// As of [`Place::open`].
-    pub(super) fn at_once(path: &Path, input: &Path) -> Result<Place> {
-        Place::beside(path, input)
+    pub(super) fn at_once(path: &Path) -> Result<Place> {
+        match named(path)? {
+            Some(output) => Place::of(output, path, path, OutputReaders::All),
+            None => Place::stdout(),
+        }
     }
 
     /// Whether a file can be written there later; of pipes and devices that is not tried.
@@ -100,11 +81,44 @@ impl Place {
     ///
     /// A directory, no right to write there.
     pub(super) fn check(path: &Path) -> Result<()> {
-        let special = fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
-        match special || path == Path::new("-") {
-            true => Ok(()),
-            false => Place::beside(path, path).map(drop),
+        match named(path)? {
+            Some(output) if output.is_replaceable() => {
+                Place::of(output, path, path, OutputReaders::All).map(drop)
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn stdout() -> Result<Place> {
+        match io::stdout().is_terminal() {
+            true => Err(Misuse::Terminal.into()),
+            false => Ok(Place::Stdout),
+        }
+    }
+
+    fn of(output: NamedOutput, path: &Path, input: &Path, readers: OutputReaders) -> Result<Place> {
+        if !output.is_replaceable() {
+            let file = output.open_anew(&mut || false).map_err(|error| refused(error, path))?;
+            return Ok(Place::Special(file, path.to_owned()));
+        }
+        let input = about(input).filter(Metadata::is_file);
+        let most = match (readers, input) {
+            (OutputReaders::OfRecording, Some(input)) => input.mode(),
+            _ => 0o666,
+        };
+        let new = Replacement::new(output, most).map_err(|error| {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            refused(error, folder.unwrap_or(Path::new(".")))
+        })?;
+        Ok(Place::File(new, path.to_owned()))
+    }
+
+    /// A signal leaves no half of a file behind.
+    fn watched(self) -> Result<Place> {
+        if let Place::File(new, _) = &self {
+            remove_when_ended(new.remover().context("copying a descriptor")?)?;
+        }
+        Ok(self)
     }
 
     /// Whether what was written can be changed later.
@@ -117,7 +131,7 @@ impl Place {
         let file = match self {
             Place::Stdout => io::stdout().as_fd().try_clone_to_owned().map(File::from),
             Place::Special(file, _) => file.try_clone(),
-            Place::File(file, _) => file.as_file().try_clone(),
+            Place::File(new, _) => new.file().try_clone(),
         };
         file.context("cannot write")
     }
@@ -127,27 +141,33 @@ impl Place {
         match self {
             Place::Stdout => Ok("stdout".to_owned()),
             Place::Special(_, path) => Ok(path.display().to_string()),
-            Place::File(file, path) => {
-                let name = path.display().to_string();
-                file.persist(&path).with_context(|| format!("cannot write to {name}"))?;
-                Ok(name)
+            Place::File(new, path) => {
+                new.keep().map_err(|error| refused(error, &path))?;
+                Ok(path.display().to_string())
             }
         }
     }
 }
 
-/// Whether the file that is read is this one.
-fn is_input(there: &Metadata, input: &Path) -> bool {
-    let same = |input: Metadata| (input.dev(), input.ino()) == (there.dev(), there.ino());
-    there.is_file() && about(input).is_some_and(same)
+/// Where a name leads; None: to stdout.
+fn named(path: &Path) -> Result<Option<NamedOutput>> {
+    if path == Path::new("-") {
+        return Ok(None);
+    }
+    NamedOutput::find(path).map(Some).map_err(|error| refused(error, path))
 }
 
-/// Who may read the new file: whoever could read the one that it replaces,
-/// else the one that is read. perf's recordings are their owner's alone.
-fn readers(there: Option<&Metadata>, input: &Path) -> u32 {
-    const EVERYBODY: u32 = 0o666;
-    let input = about(input).filter(Metadata::is_file);
-    there.or(input.as_ref()).map_or(EVERYBODY, Metadata::mode) & EVERYBODY
+fn refused(error: io::Error, path: &Path) -> Error {
+    match error.kind() {
+        ErrorKind::IsADirectory => anyhow!("{} is a directory", path.display()),
+        _ => Error::new(error).context(format!("cannot write to {}", path.display())),
+    }
+}
+
+/// Whether the file that is read is this one.
+fn is_input(found: &Stat, input: &Path) -> bool {
+    let same = |input: Metadata| (input.dev(), input.ino()) == (found.st_dev, found.st_ino);
+    crate::outputs::is_file(found) && about(input).is_some_and(same)
 }
 
 fn about(input: &Path) -> Option<Metadata> {

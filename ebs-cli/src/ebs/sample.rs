@@ -7,6 +7,7 @@
 //! through a `control_channel`. `watched` looks up what is watched by its name.
 
 mod callers;
+mod command_end;
 mod control_channel;
 mod control_command;
 pub mod cut_short;
@@ -27,12 +28,12 @@ use crate::terminal::causes;
 use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
+pub(crate) use command_end::{end_command, outlive};
 use cut_short::{Afterwards, CutShort};
 use hardmeter::SamplerError;
 use last_line::{SampleSummary, last_line};
 use output::{RecordedExtras, SampleOutput};
 use record::Pid;
-use rustix::process::{Signal, kill_process};
 use sampling::emulated::NO_PAUSE;
 use sampling::request::CallGraph;
 use sampling::session::apart::{FrontProcess, Spared};
@@ -156,7 +157,17 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     // Who emulates a process takes it along.
     let spared = stopper.map(|_| Spared::begin());
     // What cannot be sampled costs no earlier recording of that name.
-    let mut output = SampleOutput::open(job, extras(job), facts)?;
+    let mut asked = AskedEnd::default();
+    let mut ended = || {
+        asked = catcher.asked();
+        asked != AskedEnd::default()
+    };
+    let opened = SampleOutput::open(job, extras(job), facts, &mut ended);
+    if let (Err(error), Some(signal)) = (&opened, asked.signal()) {
+        say("ebs", &causes::told(error));
+        return Ok(u8::try_from(128 + signal).unwrap_or(FAILURE));
+    }
+    let mut output = opened?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
     let misplaced = sampling::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
@@ -430,57 +441,6 @@ pub(crate) fn follow(
             TargetState::Left if is_command => return Ok(SampleEnding::Target),
             TargetState::Left | TargetState::Running => {}
         }
-    }
-}
-
-/// A signal is passed on to a command that still runs.
-pub(crate) fn end_command(command: Option<&mut Command>, signal: i32) {
-    let Some(command) = command else { return };
-    if let (Ok(None), Some(pid), Some(signal)) = (
-        command.try_wait(),
-        rustix::process::Pid::from_raw(command.pid().0),
-        Signal::from_named_raw(signal),
-    ) {
-        // It may have ended since; there is nothing to do then.
-        let _gone = kill_process(pid, signal);
-    }
-}
-
-/// Waits for the command. The first SIGINT of all shows what there is, the
-/// next one gives up the wait; other signals are passed on. The command's
-/// status, or None when the wait was given up.
-pub(crate) fn outlive(
-    command: &mut Command,
-    catcher: &mut Catcher,
-    mut interrupts: u32,
-    show: &mut dyn FnMut(),
-) -> Result<Option<u8>> {
-    loop {
-        if let Some(status) = command.try_wait().context("waiting for the command")? {
-            return Ok(Some(u8::try_from(status.code()).unwrap_or(FAILURE)));
-        }
-        let asked = catcher.asked();
-        if let Some(signal) = asked.end {
-            end_command(Some(command), signal);
-        } else if asked.interrupt {
-            interrupts += 1;
-            match interrupts {
-                1 => show(),
-                _ => return Ok(None),
-            }
-        }
-        pause(command)?;
-    }
-}
-
-/// Until the command has ended, a signal came, or a while is over.
-fn pause(command: &Command) -> Result<()> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut fds = [PollFd::new(command, PollFlags::IN)];
-    let a_while = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
-    match poll(&mut fds, Some(&a_while)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(errno) => Err(errno).context("waiting for the command"),
     }
 }
 

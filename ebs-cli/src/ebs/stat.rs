@@ -13,6 +13,7 @@ mod text;
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::invocation::{StatForm, StatJob};
 use crate::ebs::sample::{end_command, outlive};
+use crate::outputs;
 use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
@@ -21,7 +22,6 @@ use row::{StatRow, StatTable, rows};
 use sampling::counting::{self, CountingPlan, CountingRequest, TotalCounts};
 use sampling::session::TargetState;
 use sampling::{Facts, Modes, SourceChoice, Target};
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -124,7 +124,7 @@ fn opened(job: &StatJob) -> Result<Box<dyn Write>> {
     Ok(match &job.output {
         None => Box::new(io::stdout()),
         Some(path) => {
-            let file = File::create(path);
+            let file = outputs::create(path);
             Box::new(file.with_context(|| format!("cannot write to {}", path.display()))?)
         }
     })

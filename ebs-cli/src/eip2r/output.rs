@@ -1,5 +1,6 @@
 //! Where lines go: stdout or a file, in large pieces.
 
+use crate::outputs::NamedOutput;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -32,7 +33,7 @@ impl Output {
     pub(super) fn open(path: Option<&Path>, input: &File) -> Result<Output, OutputError> {
         let path = path.filter(|path| path.as_os_str() != "-");
         let file = match path {
-            Some(path) => File::options().write(true).create(true).truncate(false).open(path)?,
+            Some(path) => NamedOutput::find(path)?.open(&mut || false)?,
             None => File::from(io::stdout().as_fd().try_clone_to_owned()?),
         };
         let (own, other) = (file.metadata()?, input.metadata()?);

@@ -72,6 +72,13 @@ pub struct AskedEnd {
     pub end: Option<i32>,
 }
 
+impl AskedEnd {
+    /// The signal that asked, if one did.
+    pub fn signal(self) -> Option<i32> {
+        self.end.or(self.interrupt.then_some(SIGINT))
+    }
+}
+
 /// Catches them from now on. For a command it is made after that is forked, so
 /// that the command's own dispositions stay as they were given to us.
 #[derive(Debug)]

@@ -4,14 +4,13 @@ use super::format;
 use super::partition::Partition;
 use crate::ebs::arguments::ExportArguments;
 use crate::ebs::invocation::Misuse;
-use crate::ebs::place::{Place, remove_when_ended};
+use crate::ebs::place::{OutputReaders, Place, remove_when_ended};
+use crate::outputs::{FolderName, Replacement, create_folders};
 use anyhow::{Context, Result};
-use std::fs::{self, File, Permissions};
-use std::io::{self, ErrorKind, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// A place that is written to, the terminal, or a fleet's folder.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub(super) enum Destination {
     Terminal,
     Place(Place),
     /// A file in a folder that becomes a part of it, below its host and day.
-    Fleet(NamedTempFile, PathBuf),
+    Fleet(Replacement, PathBuf),
 }
 
 impl Destination {
@@ -37,16 +36,12 @@ impl Destination {
             return Ok(Destination::Terminal);
         }
         if arguments.to.is_of_fleets() && to.is_dir() {
-            let readable = Permissions::from_mode(0o666);
-            let file = tempfile::Builder::new()
-                .prefix(".ebs-")
-                .permissions(readable)
-                .tempfile_in(to)
-                .with_context(|| format!("cannot write to {}", to.display()))?;
-            remove_when_ended(file.path().to_owned())?;
+            let goal = || format!("cannot write to {}", to.display());
+            let file = Replacement::in_folder(to).with_context(goal)?;
+            remove_when_ended(file.remover().with_context(goal)?)?;
             return Ok(Destination::Fleet(file, to.clone()));
         }
-        Ok(Destination::Place(Place::open(to, from.unwrap_or(Path::new("-")))?))
+        Ok(Destination::Place(Place::open(to, from.unwrap_or(Path::new("-")), OutputReaders::All)?))
     }
 
     pub(super) fn is_terminal(&self) -> bool {
@@ -61,7 +56,7 @@ impl Destination {
                 stdout.map(File::from).context("cannot write")
             }
             Destination::Place(place) => place.file(),
-            Destination::Fleet(file, _) => file.as_file().try_clone().context("cannot write"),
+            Destination::Fleet(file, _) => file.file().try_clone().context("cannot write"),
         }
     }
 
@@ -70,20 +65,20 @@ impl Destination {
         match self {
             Destination::Terminal => Ok(()),
             Destination::Place(place) => place.keep().map(|_| ()),
-            Destination::Fleet(file, folder) => add_part(file, &folder.join(partition.folder())),
+            Destination::Fleet(file, folder) => add_part(file, &folder, &partition.folder()),
         }
     }
 }
 
-/// Makes a file the next part of a folder, in which others may add theirs.
-fn add_part(mut file: NamedTempFile, folder: &Path) -> Result<()> {
-    let goal = || format!("cannot write to {}", folder.display());
-    fs::create_dir_all(folder).with_context(goal)?;
+/// Makes a file the next part of a folder below another, in which others may add theirs.
+fn add_part(mut file: Replacement, folder: &Path, below: &Path) -> Result<()> {
+    let goal = || format!("cannot write to {}", folder.join(below).display());
+    let folder = create_folders(folder, below).with_context(goal)?;
     for number in 0_u32.. {
-        match file.persist_noclobber(folder.join(format!("part-{number}.parquet"))) {
-            Err(taken) if taken.error.kind() == ErrorKind::AlreadyExists => file = taken.file,
-            Err(other) => return Err(other.error).with_context(goal),
-            Ok(_) => break,
+        let name = format!("part-{number}.parquet");
+        let to = FolderName { folder: &folder, name: Path::new(&name) };
+        if file.keep_as_new(to).with_context(goal)? {
+            break;
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ use super::written_export::WrittenExport;
 use crate::ebs::arguments::ExportArguments;
 use crate::ebs::input::{End, Input};
 use crate::ebs::invocation::Misuse;
+use crate::outputs::{self, FolderName, create_folders};
 use crate::terminal::said::say;
 use account_file::AccountFile;
 use anyhow::{Context, Result, anyhow, bail};
@@ -71,7 +72,7 @@ impl SegmentExporter<'_> {
             None => remove(&file)?,
             // It was whole; where it is neither here nor there, somebody has
             // taken it on from there.
-            Some(part) if file.exists() => self.place(&file, part)?,
+            Some(part) if file.exists() => self.place(&pending.file, part)?,
             Some(_) => {}
         }
         if pending.part.is_some() {
@@ -157,7 +158,7 @@ impl SegmentExporter<'_> {
             self.account.books.pending = Some(pending.clone());
             self.account.save()?;
             let part = pending.part.as_deref().unwrap_or(Path::new(&name));
-            self.place(&path, part).map(|()| (part.to_owned(), end))
+            self.place(&pending.file, part).map(|()| (part.to_owned(), end))
         });
         self.account.books.pending = None;
         let (part, end) = match placed {
@@ -186,7 +187,7 @@ impl SegmentExporter<'_> {
         let told = self.folder.name(number);
         let mut input = Input::of_file(self.folder.open_file(number)?, &told)?;
         let goal = || format!("cannot write to {}", path.display());
-        let file = File::create(path).with_context(goal)?;
+        let file = outputs::create(path).with_context(goal)?;
         let format = super::format(self.arguments.to, false);
         let pipeline = super::pipeline(self.arguments, format, &input)?;
         let out = file.try_clone().with_context(goal)?;
@@ -199,24 +200,21 @@ impl SegmentExporter<'_> {
         Ok(end)
     }
 
-    /// Gives a part its name.
+    /// Gives a part, a file of the folder, its name.
     fn place(&self, from: &Path, part: &Path) -> Result<()> {
-        let to = self.arguments.output.join(part);
+        let output = &self.arguments.output;
+        let to = output.join(part);
         let goal = || format!("cannot write to {}", to.display());
-        let folder = to.parent().unwrap_or(&self.arguments.output);
-        fs::create_dir_all(folder).with_context(goal)?;
-        let from = tempfile::TempPath::try_from_path(from).with_context(goal)?;
-        match from.persist_noclobber(&to) {
-            Ok(()) => {}
-            Err(taken) if taken.error.kind() == ErrorKind::AlreadyExists => {
-                say("ebs", &format!("{} is there already, and stays", part.display()));
-            }
-            Err(other) => {
-                other.path.keep().with_context(goal)?;
-                return Err(other.error).with_context(goal);
-            }
+        let below = part.parent().unwrap_or(Path::new(""));
+        let folder = create_folders(output, below).with_context(goal)?;
+        let top = create_folders(output, Path::new("")).with_context(goal)?;
+        let name = Path::new(part.file_name().unwrap_or_default());
+        let old = FolderName { folder: &top, name: from };
+        if !old.rename_to_new(FolderName { folder: &folder, name }).with_context(goal)? {
+            say("ebs", &format!("{} is there already, and stays", part.display()));
+            remove(&output.join(from))?;
         }
-        sync(folder).with_context(goal)
+        sync(&output.join(below)).with_context(goal)
     }
 
     fn complain(&mut self, text: &str) {

@@ -5,17 +5,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::fs;
-use std::path::PathBuf;
 use std::thread;
 
-/// From now on removes a file when SIGINT, SIGTERM or SIGHUP ends the
+/// From now on calls `remove` when SIGINT, SIGTERM or SIGHUP ends the
 /// program. Those that it was started to ignore (`nohup`, a shell's
 /// background) stay ignored.
 ///
 /// # Errors
 ///
-/// When there is no pipe or no thread to be had.
-pub(in crate::ebs) fn remove_when_ended(path: PathBuf) -> Result<()> {
+/// No pipe can be made, or no thread started.
+pub(in crate::ebs) fn remove_when_ended(remove: impl Fn() + Send + 'static) -> Result<()> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored(&status);
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();
@@ -23,8 +22,7 @@ pub(in crate::ebs) fn remove_when_ended(path: PathBuf) -> Result<()> {
         .context("signals cannot be caught; with too many open files raise `ulimit -n`")?;
     let watch = move || {
         for signal in signals.forever() {
-            // It may be whole and have its own name by now.
-            let _ = fs::remove_file(&path);
+            remove();
             // Whoever waits sees the signal. It cannot fail for these three.
             let _ = emulate_default_handler(signal);
         }

@@ -61,12 +61,18 @@ enum Form {
 
 impl SampleOutput {
     /// Opens what is to be written. Files are made anew. `facts` are of the machine
-    /// that is sampled.
+    /// that is sampled. A FIFO is waited for until it has a reader, or `ended` says that there is no
+    /// use.
     ///
     /// # Errors
     ///
     /// A file that cannot be made.
-    pub fn open(job: &SampleJob, extras: RecordedExtras, facts: &Facts) -> Result<SampleOutput> {
+    pub fn open(
+        job: &SampleJob,
+        extras: RecordedExtras,
+        facts: &Facts,
+        ended: &mut dyn FnMut() -> bool,
+    ) -> Result<SampleOutput> {
         let mut page = None;
         let form = match &job.output {
             OutputChoice::Table { top, shown } => {
@@ -74,7 +80,7 @@ impl SampleOutput {
                 Form::Table { spool, top: *top, shown: *shown, kept }
             }
             OutputChoice::Stream(place) => {
-                let destination = Destination::create(place)?;
+                let destination = Destination::create(place, ended)?;
                 if destination.is_terminal() {
                     bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
                 }
@@ -95,7 +101,7 @@ impl SampleOutput {
                 Form::File(Box::new(RecordedFile::new(destination, facts.clone(), extras)))
             }
             OutputChoice::Text(place) => {
-                Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
+                Form::Text(Box::new(TextRecords::new(Destination::create(place, ended)?)))
             }
         };
         Ok(SampleOutput { form, page, reader_gone: false, kept: 0 })

@@ -2,6 +2,7 @@
 
 use super::news::StreamPart;
 use crate::ebs::arguments::TopArguments;
+use crate::outputs::NamedOutput;
 use anyhow::{Context, Result};
 use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -55,6 +56,7 @@ impl SampledChild {
         arguments: &TopArguments,
         parts: SyncSender<StreamPart>,
         is_over: Arc<AtomicBool>,
+        ended: &mut dyn FnMut() -> bool,
     ) -> Result<SampledChild> {
         let place = tempfile::Builder::new()
             .prefix("ebs-top-")
@@ -64,7 +66,9 @@ impl SampledChild {
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR)
             .with_context(|| format!("no pipe can be made at {}", pipe.display()))?;
         let printed = arguments.output.as_ref().map(|path| {
-            File::create(path).with_context(|| format!("cannot write to {}", path.display()))
+            NamedOutput::find(path)
+                .and_then(|output| output.open_anew(ended))
+                .with_context(|| format!("cannot write to {}", path.display()))
         });
         let printed = printed.transpose()?;
         let stdout = match &printed {

@@ -10,8 +10,9 @@ use crate::ebs::arguments::{ReplaySpeed, TopArguments};
 use crate::ebs::exit_status::FAILURE;
 use crate::ebs::input::Input;
 use crate::ebs::report;
+use crate::terminal::causes;
 use crate::terminal::said::say;
-use crate::terminal::signals::{AskedEnd, Catcher};
+use crate::terminal::signals::Catcher;
 use analysis::Query;
 use analysis::annotate::RoutineTarget;
 use anyhow::{Result, bail, ensure};
@@ -77,7 +78,18 @@ impl TopSource {
         match &arguments.session {
             Some(name) => follow(arguments, name.clone(), parts),
             None => {
-                child = Some(SampledChild::start(arguments, parts, Arc::clone(&asked.is_over))?)
+                let mut signal = None;
+                let mut ended = || {
+                    signal = catcher.asked().signal();
+                    signal.is_some()
+                };
+                let started =
+                    SampledChild::start(arguments, parts, Arc::clone(&asked.is_over), &mut ended);
+                if let (Err(error), Some(signal)) = (&started, signal) {
+                    say("ebs", &causes::told(error));
+                    return Ok(Opened::Nothing(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+                }
+                child = Some(started?);
             }
         }
         loop {
@@ -100,7 +112,7 @@ impl TopSource {
                 child.notes().iter().for_each(|note| say("ebs", note));
                 return Ok(Opened::Nothing(if status == 0 { FAILURE } else { status }));
             }
-            if let Some(signal) = signal_of(catcher.asked()) {
+            if let Some(signal) = catcher.asked().signal() {
                 if let Some(child) = &child {
                     child.tell(Signal::TERM);
                 }
@@ -196,17 +208,13 @@ impl TopSource {
         }
         child.tell(Signal::TERM);
         while child.ended().is_none() {
-            if let Some(signal) = signal_of(catcher.asked()).and_then(Signal::from_named_raw) {
+            if let Some(signal) = catcher.asked().signal().and_then(Signal::from_named_raw) {
                 child.tell(signal);
             }
             thread::sleep(LOOK);
         }
         Ok(None)
     }
-}
-
-fn signal_of(asked: AskedEnd) -> Option<i32> {
-    asked.end.or(asked.interrupt.then_some(libc::SIGINT))
 }
 
 fn question(arguments: &TopArguments) -> Result<TopQuestion> {

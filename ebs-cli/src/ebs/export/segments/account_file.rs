@@ -1,6 +1,7 @@
 //! The account on disk: replaced as a whole, one run's at a time.
 
 use super::export_account::{ExportAccount, VERSION};
+use crate::outputs::{self, NamedOutput};
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -24,9 +25,14 @@ impl AccountFile {
     /// it.
     pub(super) fn open(path: PathBuf, directory: &Path) -> Result<AccountFile> {
         let name = path.display();
+        // What it says is removed and renamed as root, too.
+        NamedOutput::find(&path)
+            .and_then(|output| output.check())
+            .with_context(|| format!("cannot read {name}"))?;
         let lock = beside(&path, ".lock");
         let goal = || format!("cannot open {}", lock.display());
-        let lock = File::options().create(true).append(true).open(&lock).with_context(goal)?;
+        let lock = NamedOutput::find(&lock).and_then(|output| output.open(&mut || false));
+        let lock = lock.with_context(goal)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -66,7 +72,7 @@ impl AccountFile {
     pub(super) fn save(&self) -> Result<()> {
         let goal = || format!("cannot write to {}", self.path.display());
         let made = beside(&self.path, ".new");
-        let mut file = File::create(&made).with_context(goal)?;
+        let mut file = outputs::create(&made).with_context(goal)?;
         let mut text = serde_json::to_vec_pretty(&self.books).with_context(goal)?;
         text.push(b'\n');
         file.write_all(&text).and_then(|()| file.sync_all()).with_context(goal)?;

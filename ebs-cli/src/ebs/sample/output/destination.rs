@@ -2,13 +2,14 @@
 
 use super::NATIVE_ORDER;
 use crate::ebs::invocation::OutputPlace;
+use crate::outputs::NamedOutput;
 use anyhow::{Context, Result};
 use record::bytes::Cursor;
 use record::{RecordHeader, RecordType};
 use std::fs::File;
 use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 /// Bytes tried at once on a disk that is nearly full: its usual block.
 const PIECE: usize = 4096;
@@ -26,25 +27,21 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// A file made anew, or stdout.
+    /// A file made anew, or stdout. A FIFO is waited for until it has a reader, or `ended` says that
+    /// there is no use.
     ///
     /// # Errors
     ///
     /// The file cannot be made.
-    pub fn create(place: &OutputPlace) -> Result<Destination> {
+    pub fn create(place: &OutputPlace, ended: &mut dyn FnMut() -> bool) -> Result<Destination> {
         match place {
             OutputPlace::Stdout => {
                 let stdout = io::stdout().as_fd().try_clone_to_owned().context("stdout")?;
                 Ok(Destination { file: File::from(stdout), end: None })
             }
             OutputPlace::File(path) => {
-                let file = File::options()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    // A terminal must not become that of a session's leader.
-                    .custom_flags(libc::O_NOCTTY)
-                    .open(path)
+                let file = NamedOutput::find(path)
+                    .and_then(|output| output.open_anew(ended))
                     .with_context(|| format!("cannot write to {}", path.display()))?;
                 let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
                 Ok(Destination { file, end: regular.then_some(0) })
@@ -230,7 +227,7 @@ mod tests {
     #[test]
     fn a_full_device_takes_nothing() {
         let place = OutputPlace::File("/dev/full".into());
-        let mut full = Destination::create(&place).expect("Linux has it");
+        let mut full = Destination::create(&place, &mut || false).expect("Linux has it");
         let error = full.write_whole(b"x").expect_err("is full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
@@ -256,7 +253,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_made_is_named() {
         let place = OutputPlace::File("/nonexistent/file".into());
-        let error = Destination::create(&place).expect_err("cannot be made");
+        let error = Destination::create(&place, &mut || false).expect_err("cannot be made");
         assert!(format!("{error:#}").starts_with("cannot write to /nonexistent/file: "));
     }
 }

@@ -151,8 +151,8 @@ mod tests {
     fn lines_come_in_order_of_time_under_a_header() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
-        let destination =
-            Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
+        let destination = Destination::create(&OutputPlace::File(path.clone()), &mut || false)
+            .expect("can be made");
         let mut records = TextRecords::new(destination);
         records.stream(&stream(3)).expect("there is room");
         records.close().expect("there is room");
@@ -199,8 +199,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
         for (unlike, headers) in [(false, 1), (true, 6)] {
-            let destination =
-                Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
+            let destination = Destination::create(&OutputPlace::File(path.clone()), &mut || false)
+                .expect("can be made");
             let mut records = TextRecords::new(destination);
             records.stream(&by_turns(unlike)).expect("there is room");
             records.close().expect("there is room");
@@ -219,8 +219,8 @@ mod tests {
     fn lines_are_of_records_that_the_event_means() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
-        let destination =
-            Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
+        let destination = Destination::create(&OutputPlace::File(path.clone()), &mut || false)
+            .expect("can be made");
         let mut records = TextRecords::new(destination);
         let (layout, mut bytes) = begun();
         write::event_unit(1, "source=ibs;filter=mode:user", ORDER, &mut bytes).expect("fits");
@@ -253,7 +253,8 @@ mod tests {
     #[test]
     fn a_filter_that_is_not_known_ends_the_session() {
         let place = OutputPlace::File("/dev/null".into());
-        let mut records = TextRecords::new(Destination::create(&place).expect("Linux has it"));
+        let mut records =
+            TextRecords::new(Destination::create(&place, &mut || false).expect("Linux has it"));
         let mut bytes = stream(1);
         let samples = bytes.split_off(bytes.len() - 8 - 24);
         write::event_unit(1, "filter=ibs:warp", ByteOrder::Little, &mut bytes).expect("fits");
@@ -265,7 +266,8 @@ mod tests {
     #[test]
     fn lines_that_find_no_room_are_not_counted() {
         let place = OutputPlace::File("/dev/full".into());
-        let mut records = TextRecords::new(Destination::create(&place).expect("Linux has it"));
+        let mut records =
+            TextRecords::new(Destination::create(&place, &mut || false).expect("Linux has it"));
         records.stream(&stream(3)).expect("nothing is written yet");
         assert!(records.close().is_err());
         assert_eq!(records.written(), 0);
@@ -285,8 +287,8 @@ mod tests {
     fn no_record_is_a_header_alone() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
-        let destination =
-            Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
+        let destination = Destination::create(&OutputPlace::File(path.clone()), &mut || false)
+            .expect("can be made");
         let mut records = TextRecords::new(destination);
         records.stream(&stream(0)).expect("there is room");
         records.close().expect("there is room");

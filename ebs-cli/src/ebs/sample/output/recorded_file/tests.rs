@@ -49,7 +49,8 @@ impl Scene {
     fn new() -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f.data");
-        let destination = Destination::create(&OutputPlace::File(path.clone())).unwrap();
+        let destination =
+            Destination::create(&OutputPlace::File(path.clone()), &mut || false).unwrap();
         let file = RecordedFile::new(destination, Facts::default(), RecordedExtras::default());
         Scene { _directory: directory, path, file }
     }
