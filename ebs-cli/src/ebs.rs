@@ -37,6 +37,7 @@ pub mod sample;
 pub mod script;
 pub mod selftest;
 pub mod sessions;
+mod started_ebs;
 pub mod stat;
 #[cfg(feature = "top")]
 pub mod top;

@@ -152,7 +152,8 @@ fn a_command_is_seen_while_it_runs_and_ends_with_the_view() {
     tmux.press("p");
     tmux.wait_for("running");
     tmux.press("Enter");
-    tmux.wait_for("# much");
+    let seen = tmux.wait_for("# much");
+    assert!(!seen.contains("has no end"), "it goes on: {seen}");
     tmux.press("q");
     tmux.press("C-z");
     tmux.wait_for("Stopped");
@@ -217,6 +218,40 @@ fn a_terminal_that_goes_takes_the_view_along() {
     while test_kill_process(view).is_ok() {
         assert!(Instant::now() < until, "it goes on without its terminal");
         sleep(Duration::from_millis(50));
+    }
+}
+
+/// Neither the program nor who samples it is left alone, whatever happens to the view.
+#[test]
+fn a_program_does_not_outlive_the_view() {
+    let Some(scene) = scene("a_program_does_not_outlive_the_view") else { return };
+    let is_gone = |pid: Pid| test_kill_process(pid).is_err();
+    for ending in ["its terminal goes", "it goes while stopped", "SIGKILL", "SIGABRT"] {
+        let tmux = Tmux::start(&scene);
+        tmux.enter(&format!("ebs top {SAMPLED} ./prog"));
+        tmux.wait_for("much+0x");
+        let view = tmux.in_front();
+        let children = format!("/proc/{0}/task/{0}/children", view.as_raw_pid());
+        let children = std::fs::read_to_string(children).unwrap();
+        let sampler = children.split_whitespace().next().unwrap().parse().unwrap();
+        let sampler = Pid::from_raw(sampler).unwrap();
+        match ending {
+            "SIGKILL" => kill_process(view, Signal::KILL).unwrap(),
+            "SIGABRT" => kill_process(view, Signal::ABORT).unwrap(),
+            "its terminal goes" => drop(tmux),
+            _ => {
+                tmux.press("C-z");
+                tmux.wait_for("Stopped");
+                drop(tmux);
+            }
+        }
+        let until = Instant::now() + Duration::from_secs(60);
+        while !(is_gone(view) && is_gone(sampler) && has_gone(&scene)) {
+            let left = [is_gone(view), is_gone(sampler), has_gone(&scene)];
+            assert!(Instant::now() < until, "{ending}: view, sampler, program gone: {left:?}");
+            sleep(Duration::from_millis(50));
+        }
+        std::fs::remove_file(scene.path("pid")).unwrap();
     }
 }
 

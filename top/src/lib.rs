@@ -19,6 +19,7 @@ mod seen_rows;
 mod source_state;
 #[allow(unsafe_code, reason = "a handler of signals; each block says why it holds")]
 mod sys;
+mod top_backend;
 mod top_screen;
 mod top_view;
 mod totals;

@@ -2,9 +2,9 @@
 
 use crate::draw::draw;
 use crate::sys::faults;
+use crate::top_backend::TopBackend;
 use crate::top_view::TopView;
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, poll, read};
 use ratatui::crossterm::execute;
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::flag::register;
 use signal_hook::low_level::emulate_default_handler;
-use std::io::{self, Stdout, stdout};
+use std::io::{self, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub enum ScreenEvent {
 /// while the program is stopped.
 #[derive(Debug)]
 pub struct TopScreen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<TopBackend>,
     /// SIGTSTP came, from elsewhere than our keys.
     is_told_to_stop: Arc<AtomicBool>,
     /// SIGCONT came: whoever had the terminal meanwhile may have changed it.
@@ -73,7 +73,7 @@ impl TopScreen {
         let goes_on = Arc::new(AtomicBool::new(false));
         register(SIGTSTP, Arc::clone(&is_told_to_stop))?;
         register(SIGCONT, Arc::clone(&goes_on))?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let terminal = Terminal::new(TopBackend::new())?;
         take_it()?;
         Ok(TopScreen { terminal, is_told_to_stop, goes_on, size: None, may_hold_keys: false })
     }

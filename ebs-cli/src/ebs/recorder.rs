@@ -1,5 +1,6 @@
 //! One run, recorded by an `ebs` of its own.
 
+use crate::ebs::started_ebs::started_ebs;
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -7,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, stdin};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// A run that has ended is seen after so long at most.
@@ -56,8 +57,7 @@ impl<'w> Recorder<'w> {
 
     /// Runs a command to its end. Of what was not sampled there is no file, and `ebs` has said why.
     pub(super) fn record(&mut self, command: &[OsString], file: &Path) -> Result<RecordedRun> {
-        let ebs = std::env::current_exe().context("where ebs is cannot be told")?;
-        let mut run = Command::new(ebs);
+        let mut run = started_ebs()?;
         run.args(self.words).arg("-o").arg(file).arg("--").args(command);
         if self.place == RunPlace::Behind {
             run.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);

@@ -8,6 +8,7 @@ use crate::ebs::invocation::{Invocation, Misuse};
 use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
+use crate::ebs::started_ebs::follow_starter;
 use crate::ebs::{
     annotate, archive, c2c, causes, compare, convert, diff, export, html, layout, list, memlat,
     pages, plan, report, sample, selftest, sessions, stat, types, watch,
@@ -21,6 +22,7 @@ use std::path::Path;
 
 /// Runs `ebs`; gives the status to exit with.
 pub fn run(words: Vec<OsString>) -> u8 {
+    let Some(words) = follow_starter(words) else { return FAILURE };
     if let Some(played) = selftest::part(&words) {
         return status_of(played);
     }

@@ -24,6 +24,7 @@ mod watched;
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
 use crate::ebs::html;
 use crate::ebs::invocation::{Beginning, SampleJob, Serving};
+use crate::ebs::started_ebs::command_line;
 use crate::terminal::causes;
 use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
@@ -310,11 +311,6 @@ fn open_for(job: &SampleJob, facts: &Facts, entered: Option<Command>) -> Result<
         session.set_counting(!begins_paused)?;
     }
     Ok(session)
-}
-
-/// The words of this process.
-fn command_line() -> Vec<String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The control group that is kept, looked up.

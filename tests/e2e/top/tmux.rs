@@ -4,12 +4,15 @@ use hardmeter_tests::Scene;
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// What does not come in that time does not come.
 const LIMIT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
+/// Terminals of this test by now.
+static STARTED: AtomicU32 = AtomicU32::new(0);
 /// Tells the status, and whether the terminal is as it was.
 const AFTER: &str =
     "after() { s=$?; stty -g > after; cmp before after && echo status=$s as-before; }";
@@ -22,7 +25,8 @@ pub(super) struct Tmux {
 
 impl Tmux {
     pub(super) fn start(scene: &Scene) -> Tmux {
-        let socket = scene.path("tmux");
+        // A server that ends leaves its socket behind for a moment.
+        let socket = scene.path(&format!("tmux{}", STARTED.fetch_add(1, Ordering::Relaxed)));
         let (path, home) = (scene.command("x"), scene.path(""));
         let environment: Vec<_> = path
             .get_envs()

@@ -16,6 +16,12 @@ fn ending() {
     screen.draw(&mut view).unwrap();
     match std::env::var("ENDING").unwrap().as_str() {
         "the end" => drop(screen),
+        // This terminal does not answer where its cursor is.
+        "it goes on" => {
+            raise(SIGCONT).unwrap();
+            assert_eq!(screen.wait(Duration::ZERO).unwrap(), Some(ScreenEvent::Redraw));
+            screen.draw(&mut view).unwrap();
+        }
         "a panic" => panic!("said by the one that draws"),
         "a panic of another thread" => {
             std::thread::spawn(|| panic!("said by another one")).join().unwrap_err();
@@ -84,6 +90,7 @@ fn the_terminal_is_as_it_was_after_what_nobody_foresaw() {
     let place = tempfile::tempdir().unwrap();
     for (ending, said) in [
         ("the end", "1 passed"),
+        ("it goes on", "1 passed"),
         ("a panic", "said by the one that draws"),
         ("a panic of another thread", "said by another one"),
     ] {

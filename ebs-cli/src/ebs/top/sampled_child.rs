@@ -2,7 +2,9 @@
 
 use super::news::StreamPart;
 use crate::ebs::arguments::TopArguments;
+use crate::ebs::started_ebs::started_ebs;
 use crate::outputs::NamedOutput;
+use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};
 use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -14,7 +16,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +33,8 @@ const PIPE: usize = 1 << 20;
 const FULL: Duration = Duration::from_millis(5);
 /// What is kept of what `ebs` says.
 const NOTES: usize = 50;
+/// Its end is looked for so often.
+const LOOK: Duration = Duration::from_millis(20);
 /// What each line of that begins with.
 const SAID: &str = "ebs: ";
 
@@ -75,8 +79,7 @@ impl SampledChild {
             Some(file) => file.try_clone().context("copying a file")?.into(),
             None => Stdio::null(),
         };
-        let ebs = std::env::current_exe().context("where ebs is cannot be told")?;
-        let mut child = Command::new(ebs)
+        let mut child = started_ebs()?
             .args(words(arguments, &pipe))
             .stdin(Stdio::null())
             .stdout(stdout)
@@ -119,9 +122,29 @@ impl SampledChild {
         }
     }
 
+    /// Ends the sampling, and waits for that; passes signals on meanwhile.
+    pub(super) fn end(&mut self, catcher: &mut Catcher) {
+        self.tell(Signal::TERM);
+        while self.ended().is_none() {
+            if let Some(signal) = catcher.asked().signal().and_then(Signal::from_named_raw) {
+                self.tell(signal);
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
     /// What it has said, the last lines.
     pub(super) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// Whatever ends the view: what it started is not left alone.
+impl Drop for SampledChild {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            self.tell(Signal::TERM);
+        }
     }
 }
 

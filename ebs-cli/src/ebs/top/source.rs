@@ -16,7 +16,6 @@ use crate::terminal::signals::Catcher;
 use analysis::Query;
 use analysis::annotate::RoutineTarget;
 use anyhow::{Result, bail, ensure};
-use rustix::process::Signal;
 use sampling::remote::client::SOCKET;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,8 +112,8 @@ impl TopSource {
                 return Ok(Opened::Nothing(if status == 0 { FAILURE } else { status }));
             }
             if let Some(signal) = catcher.asked().signal() {
-                if let Some(child) = &child {
-                    child.tell(Signal::TERM);
+                if let Some(child) = &mut child {
+                    child.end(catcher);
                 }
                 return Ok(Opened::Nothing(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
             }
@@ -206,13 +205,7 @@ impl TopSource {
         if let Some(status) = child.ended() {
             return Ok(Some(status));
         }
-        child.tell(Signal::TERM);
-        while child.ended().is_none() {
-            if let Some(signal) = catcher.asked().signal().and_then(Signal::from_named_raw) {
-                child.tell(signal);
-            }
-            thread::sleep(LOOK);
-        }
+        child.end(catcher);
         Ok(None)
     }
 }
