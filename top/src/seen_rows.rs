@@ -2,7 +2,7 @@
 
 use crate::interval_count::IntervalCount;
 use crate::totals::EventTotals;
-use crate::view_kind::{SITE_CELL, THREAD_CELLS, ViewKind};
+use crate::view_kind::{NO_LINE, SITE_CELL, THREAD_CELLS, ViewKind};
 use analysis::report::{Cell, SiteCell, UnresolvedName};
 use record::printable::printable;
 use rustc_hash::FxHashMap;
@@ -79,13 +79,16 @@ fn seen_row(event: &EventTotals, row: &JoinedCells<'_>, asked: RowQuestion<'_>) 
         Some(Cell::Site(site)) => Some(site.clone()),
         _ => None,
     };
+    // It has no part in the shares of lines.
+    let is_without = row.cells.get(asked.kind.cell()) == Some(&NO_LINE);
+    let share_of = |weight: u64| if is_without { 0 } else { weight };
     SeenRow {
         thread: asked.by_thread.then(thread),
         name,
         place,
         count: row.count,
-        weight: event.weight(&row.count),
-        now_weight: event.now_weight(&row.count),
+        weight: share_of(event.weight(&row.count)),
+        now_weight: share_of(event.now_weight(&row.count)),
         site,
     }
 }

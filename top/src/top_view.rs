@@ -114,8 +114,9 @@ impl TopView {
 
     /// Takes the text of the routine that was asked for.
     pub fn zoomed(&mut self, text: &str) {
+        let screen = self.paging.page().unsigned_abs();
         if let Above::Zoom { text: zoom, .. } = &mut self.above {
-            zoom.fill(text);
+            zoom.fill(text, screen);
         }
     }
 
@@ -265,7 +266,7 @@ impl TopView {
         let row = self.rows.get(self.paging.at);
         let Some(site) = row.and_then(|row| row.site.as_ref()) else { return TopAction::None };
         let (target, title) = (target(site), site.to_string());
-        let text = ZoomText { title, ..ZoomText::default() };
+        let text = ZoomText { title, address: site.address, ..ZoomText::default() };
         self.above = Above::Zoom { text, target: target.clone() };
         TopAction::Zoom(target)
     }

@@ -1,7 +1,7 @@
 //! Intervals, added up event by event.
 
 use crate::interval_count::IntervalCount;
-use crate::view_kind::with_line;
+use crate::view_kind::{NO_LINE, ViewKind, with_line};
 use analysis::Weighting;
 use analysis::report::{
     Cell, EventReport, MissingValue, PeriodUnit, RecorderLedger, Report, SamplingMode,
@@ -40,6 +40,8 @@ pub(crate) struct EventTotals {
     pub(crate) delivered: u64,
     /// Of all rows.
     pub(crate) sum: IntervalCount,
+    /// Of rows whose lines were not looked up.
+    pub(crate) without_line: IntervalCount,
     /// The recorder's own account, once it has ended.
     pub(crate) ledger: Option<RecorderLedger>,
     /// By the cells of [`crate::sampled_keys`].
@@ -80,6 +82,7 @@ impl EventTotals {
             weighting: event.weighting,
             delivered: 0,
             sum: IntervalCount::default(),
+            without_line: IntervalCount::default(),
             ledger: None,
             rows: FxHashMap::default(),
         }
@@ -95,6 +98,9 @@ impl EventTotals {
             self.sum.add(row, of);
             let has_room = self.rows.len() < before.saturating_add(room);
             let cells = with_line(&row.cells);
+            if cells.last() == Some(&NO_LINE) {
+                self.without_line.add(row, of);
+            }
             let cells = match has_room || self.rows.contains_key(&cells) {
                 true => cells,
                 false => vec![Cell::Missing(MissingValue::NotKept); cells.len()],
@@ -102,6 +108,24 @@ impl EventTotals {
             self.rows.entry(cells).or_default().add(row, of);
         }
         self.rows.len() - before
+    }
+
+    /// What the shares of a view are of, over all time and in the interval `now`: all rows that
+    /// its key was looked up of.
+    pub(crate) fn whole(&self, kind: ViewKind, now: u64) -> [u64; 2] {
+        let less = match kind {
+            ViewKind::Lines => self.without_line,
+            _ => IntervalCount::default(),
+        };
+        let of_now = |count: &IntervalCount| match count.of == now {
+            true => self.now_weight(count),
+            false => 0,
+        };
+        let sum = &self.sum;
+        [
+            self.weight(sum).saturating_sub(self.weight(&less)),
+            of_now(sum).saturating_sub(of_now(&less)),
+        ]
     }
 
     /// What shares are shares of: samples, or events that they stand for.
@@ -125,6 +149,26 @@ impl EventTotals {
 mod tests {
     use super::*;
     use crate::counted_report::{report, row};
+
+    /// What was counted before lines were looked up has no part in their shares.
+    #[test]
+    fn shares_of_lines_are_of_rows_that_have_one() {
+        use crate::seen_rows::{RowQuestion, seen_rows};
+        let mut before = row("sort", 1, 90);
+        before.cells.pop();
+        let mut totals = TopTotals::default();
+        totals.add(&report(vec![before], 0), 1.0);
+        totals.add(&report(vec![row("sort", 1, 30), row("walk", 1, 10)], 0), 1.0);
+        let event = &totals.events[0];
+        let now = totals.intervals;
+        assert_eq!(event.whole(ViewKind::Lines, now), [40, 40]);
+        assert_eq!(event.whole(ViewKind::Sites, now), [130, 40]);
+        let kind = ViewKind::Lines;
+        let rows = seen_rows(event, RowQuestion { kind, by_thread: false, filter: "", now });
+        let mut weights: Vec<_> = rows.iter().map(|row| (row.count.samples, row.weight)).collect();
+        weights.sort_unstable();
+        assert_eq!(weights, [(10, 10), (30, 30), (90, 0)]);
+    }
 
     #[test]
     fn more_rows_than_there_is_room_for_are_one() {

@@ -41,12 +41,15 @@ pub fn sampled_keys(with_lines: bool) -> Vec<Key> {
     SAMPLED.iter().filter(|key| with_lines || **key != Key::Srcline).cloned().collect()
 }
 
-/// The cells of a row; in place of a line that nobody asked for why it is not
-/// there.
+/// The line of a row that was counted before lines were looked up.
+pub(crate) const NO_LINE: Cell =
+    Cell::Missing(MissingValue::Before("lines were not looked up yet"));
+
+/// The cells of a row; in place of a line that was not looked up why it is missing.
 pub(crate) fn with_line(cells: &[Cell]) -> Vec<Cell> {
     let mut cells = cells.to_vec();
     if cells.len() < SAMPLED.len() {
-        cells.push(Cell::Missing(MissingValue::Before("lines were not looked up yet")));
+        cells.push(NO_LINE);
     }
     cells
 }

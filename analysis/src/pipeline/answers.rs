@@ -24,7 +24,25 @@ impl Pipeline {
     /// An event that the stream does not have; a target that no sample, or
     /// that several routines fit.
     pub fn annotate(self, decoder: &StreamDecoder, view: View) -> Result<Annotation, Error> {
-        let mut all = self.annotate_all(decoder, view)?;
+        self.annotate_one(decoder, view, true)
+    }
+
+    /// The same of a stream that goes on: that it has no end is no caveat.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Pipeline::annotate`].
+    pub fn annotate_so_far(self, decoder: &StreamDecoder, view: View) -> Result<Annotation, Error> {
+        self.annotate_one(decoder, view, false)
+    }
+
+    fn annotate_one(
+        self,
+        decoder: &StreamDecoder,
+        view: View,
+        has_ended: bool,
+    ) -> Result<Annotation, Error> {
+        let mut all = self.annotations(decoder, view, has_ended)?;
         all.pop().unwrap_or(Err(Error::Untargeted))
     }
 
@@ -33,14 +51,23 @@ impl Pipeline {
     /// # Errors
     /// An event that the stream does not have.
     pub fn annotate_all(
+        self,
+        decoder: &StreamDecoder,
+        view: View,
+    ) -> Result<Vec<Result<Annotation, Error>>, Error> {
+        self.annotations(decoder, view, true)
+    }
+
+    fn annotations(
         mut self,
         decoder: &StreamDecoder,
         view: View,
+        has_ended: bool,
     ) -> Result<Vec<Result<Annotation, Error>>, Error> {
         self.count_all(decoder)?;
         let all = std::mem::take(&mut self.counters.spots);
         let meanings = annotate::meanings(&self.counters.events, &self.counters.sieve, decoder);
-        let report = self.report(decoder, true)?;
+        let report = self.report(decoder, has_ended)?;
         let described = decoder.events().first();
         let order = described.map_or(ByteOrder::Little, |event| event.layout.order());
         let showing = Showing { view, order };

@@ -5,6 +5,7 @@ use crate::zoom_text::ZoomText;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use record::printable::printable;
 
 /// What keys do.
 const HELP: [&str; 17] = [
@@ -35,7 +36,7 @@ pub(super) fn help(frame: &mut Frame<'_>, area: Rect) {
 
 pub(super) fn zoom(text: &ZoomText, frame: &mut Frame<'_>, area: Rect) {
     let Some(lines) = &text.lines else {
-        let said = format!("reading the code around {} ...", text.title);
+        let said = format!("reading the code around {} ...", printable(&text.title));
         return put(frame, area, 0, Line::styled(said, STRONG));
     };
     for (down, line) in (0..area.height).zip(lines.iter().skip(text.first)) {

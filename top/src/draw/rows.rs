@@ -25,10 +25,10 @@ pub(super) fn draw(view: &mut TopView, frame: &mut Frame<'_>, area: Rect) {
     let wholes = view.seen_event().map_or(
         Wholes { all: 0, now: 0, seconds: 0.0, is_timed: false },
         |event| {
-            let is_now = event.sum.of == totals.intervals && totals.now_seconds > 0.0;
+            let [all, now] = event.whole(view.kind(), totals.intervals);
             Wholes {
-                all: event.weight(&event.sum),
-                now: if is_now { event.now_weight(&event.sum) } else { 0 },
+                all,
+                now: if totals.now_seconds > 0.0 { now } else { 0 },
                 seconds: totals.now_seconds,
                 is_timed: event.sum.timed > 0,
             }

@@ -58,7 +58,7 @@ fn annotated(source: &ZoomSource, target: RoutineTarget, asked: &TopQuestion) ->
                 pipeline.record(&decoder, &record)?;
                 rest = &rest[consumed..];
             }
-            (pipeline.annotate(&decoder, view).context("of what is kept")?, note)
+            (pipeline.annotate_so_far(&decoder, view).context("of what is kept")?, note)
         }
     };
     let mut sources = SourceFiles::at(&asked.symbols.root);
