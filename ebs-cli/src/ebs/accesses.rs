@@ -39,7 +39,7 @@ impl<A: Serialize> AccessQuestion<A> {
         let (answer, end) = self.answer(&mut input, arguments)?;
         report::tell_ending(ended);
         if arguments.json {
-            serde_json::to_writer_pretty(&mut *out, &answer)?;
+            analysis::json::write_pretty(&answer, &mut *out)?;
             out.write_all(b"\n")?;
         } else {
             let text = text(&answer, arguments.top, arguments.table.style());

@@ -45,7 +45,7 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
             out.write_all(text.as_bytes())?;
         }
         AnnotationFormat::Json => {
-            serde_json::to_writer_pretty(&mut *out, &annotation)?;
+            analysis::json::write_pretty(&annotation, &mut *out)?;
             out.write_all(b"\n")?;
         }
     }

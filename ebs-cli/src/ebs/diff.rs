@@ -119,7 +119,7 @@ fn print(diff: &DiffReport, comparing: &ComparingArguments, out: &mut dyn Write)
         for event in &mut shown.events {
             event.rows.truncate(comparing.top.unwrap_or(usize::MAX));
         }
-        serde_json::to_writer_pretty(&mut *out, &shown)?;
+        analysis::json::write_pretty(&shown, &mut *out)?;
         writeln!(out)?;
     } else if comparing.csv {
         let names = match std::io::stdout().is_terminal() {

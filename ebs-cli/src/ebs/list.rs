@@ -241,11 +241,11 @@ impl Listing {
     /// # Errors
     ///
     /// Those of the serializer, which has none for these.
-    pub fn json(&self) -> serde_json::Result<String> {
+    pub fn json(&self) -> std::io::Result<String> {
         let mut text = String::from("[");
         for (place, event) in self.0.iter().enumerate() {
             text.push_str(if place == 0 { "\n" } else { ",\n" });
-            text.push_str(&serde_json::to_string(event)?);
+            text.push_str(&analysis::json::line(event)?);
         }
         text.push_str("\n]\n");
         Ok(text)

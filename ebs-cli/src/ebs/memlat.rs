@@ -76,7 +76,7 @@ pub fn run(arguments: &MemlatArguments, out: &mut dyn Write) -> Result<()> {
     } else if arguments.json {
         let schema = "hardmeter-memlat/1";
         let document = Document { schema, as_cache: cache.ok(), study: &study };
-        serde_json::to_writer_pretty(&mut *out, &document)?;
+        analysis::json::write_pretty(&document, &mut *out)?;
         writeln!(out)?;
     } else {
         out.write_all(text::render(&study).as_bytes())?;

@@ -34,14 +34,14 @@ pub fn run(job: &PlanJob, out: &mut dyn Write) -> Result<u8> {
         Err(error) => json::Refused::unread(&error),
         Ok(facts) => match outlined(job, model.as_ref(), &facts) {
             Ok(outline) => {
-                let plan = serde_json::to_string(&json::Plan::new(&outline, &job.request))?;
+                let plan = analysis::json::line(&json::Plan::new(&outline, &job.request))?;
                 writeln!(out, "{plan}")?;
                 return Ok(SUCCESS);
             }
             Err(refusal) => json::Refused::new(&refusal, nearest(&refusal, &job.request, &facts)),
         },
     };
-    writeln!(out, "{}", serde_json::to_string(&refused)?)?;
+    writeln!(out, "{}", analysis::json::line(&refused)?)?;
     Ok(FAILURE)
 }
 

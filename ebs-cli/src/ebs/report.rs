@@ -366,7 +366,7 @@ fn join(arguments: &ReportArguments, report: &Report, out: &mut dyn Write) -> Re
     let per = arguments.per.as_deref().map(Glob::new);
     let joined = JoinedReport::of(report, per.as_ref(), top(arguments))?;
     if arguments.json {
-        serde_json::to_writer_pretty(&mut *out, &joined)?;
+        analysis::json::write_pretty(&joined, &mut *out)?;
         writeln!(out)?;
     } else {
         let style = arguments.table.style();

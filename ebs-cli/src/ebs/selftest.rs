@@ -70,7 +70,7 @@ pub fn run(job: &SelftestJob, out: &mut dyn Write) -> Result<u8> {
     let has_failed = tested.rows.iter().any(|row| row.verdict() == Verdict::Fail);
     match job.json {
         true => {
-            serde_json::to_writer_pretty(&mut *out, &json::Document::new(&tested, &facts))?;
+            analysis::json::write_pretty(&json::Document::new(&tested, &facts), &mut *out)?;
             writeln!(out)?;
         }
         false => out.write_all(text::render(&tested).as_bytes())?,

@@ -22,7 +22,7 @@ pub fn run(arguments: &SessionsArguments, out: &mut dyn Write) -> Result<()> {
     };
     if arguments.json {
         let all = serde_json::json!({ "sessions": sessions, "standing": standing });
-        serde_json::to_writer_pretty(&mut *out, &all)?;
+        analysis::json::write_pretty(&all, &mut *out)?;
         return Ok(writeln!(out)?);
     }
     out.write_all(text(&sessions, &standing).as_bytes())?;

@@ -68,7 +68,7 @@ pub(super) fn push_bad(out: &mut Vec<u8>, line: &[u8], style: Style) {
 
 fn push_other(out: &mut Vec<u8>, line: &Other<'_>) {
     // As below.
-    let _ = serde_json::to_writer(&mut *out, line);
+    let _ = analysis::json::write_line(line, &mut *out);
     out.push(b'\n');
 }
 
@@ -118,7 +118,7 @@ fn push_json(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>) {
         frames: found.map_or(Vec::new(), |frames| frames.frames.iter().map(shown_frame).collect()),
     };
     // Strings and numbers can always be written, and a Vec takes everything.
-    let _ = serde_json::to_writer(&mut *out, &shown);
+    let _ = analysis::json::write_line(&shown, &mut *out);
     out.push(b'\n');
 }
 

@@ -70,7 +70,7 @@ pub(super) fn run(
     let least = arguments.min_percent / 100.0;
     listing.files.retain(|file| file.sums.largest() >= least);
     if arguments.format == AnnotationFormat::Json {
-        serde_json::to_writer_pretty(&mut *out, &listing)?;
+        analysis::json::write_pretty(&listing, &mut *out)?;
         writeln!(out)?;
     } else {
         let context =

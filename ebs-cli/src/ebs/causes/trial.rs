@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8
     }
     let trial = LayoutTrial::new(&before, trials);
     if arguments.accesses.json {
-        serde_json::to_writer_pretty(&mut *out, &trial)?;
+        analysis::json::write_pretty(&trial, &mut *out)?;
         out.write_all(b"\n")?;
     } else {
         let (top, style) = (arguments.accesses.top, arguments.accesses.table.style());

@@ -102,7 +102,7 @@ pub(super) fn print(
     let types = found.iter().map(|one| shown(table, one, arguments.line, &[])).collect();
     let file = arguments.file.display().to_string();
     let whole = ShownTypes { file, line: arguments.line, notes: table.notes(), types };
-    serde_json::to_writer_pretty(&mut *out, &whole)?;
+    analysis::json::write_pretty(&whole, &mut *out)?;
     writeln!(out)?;
     Ok(())
 }

@@ -83,7 +83,7 @@ pub(super) fn print(
         notes: &answer.notes,
         report: &answer.report,
     };
-    serde_json::to_writer_pretty(&mut *out, &whole)?;
+    analysis::json::write_pretty(&whole, &mut *out)?;
     writeln!(out)?;
     Ok(())
 }

@@ -50,7 +50,7 @@ pub(super) fn document(table: &StatTable<'_>) -> Result<String> {
         emulated: table.model.as_deref(),
         rows: table.rows.iter().map(row).collect(),
     };
-    Ok(serde_json::to_string(&document)? + "\n")
+    Ok(analysis::json::line(&document)? + "\n")
 }
 
 fn of_row<'t>(row: &'t StatRow, table: &'t StatTable<'_>) -> Row<'t> {
