@@ -24,26 +24,29 @@ const LATENCY_COLUMNS: [&str; 6] = [
     "latency_p95",
 ];
 
-/// How names are written, which their owners chose.
+/// How names are written, which their owners chose. A spreadsheet would take some of them for
+/// formulas: these have an apostrophe before them, and so have names that begin with one, so that a
+/// program gets each name back where it takes one apostrophe off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CsvNames {
-    /// As they are: for programs.
+    /// For files and programs: all else is as it is.
     Exact,
-    /// For a terminal, and what is copied from there: nothing commands it,
-    /// and a name that a spreadsheet would take for a formula has an
-    /// apostrophe before it.
+    /// For a terminal, and what is copied from there: nothing commands it.
     Printable,
 }
 
 impl CsvNames {
     /// A name as it is written.
     pub fn shown(self, name: &str) -> Cow<'_, str> {
-        if self == CsvNames::Exact {
-            return Cow::Borrowed(name);
-        }
-        match name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-            true => Cow::Owned(format!("'{}", printable(name))),
-            false => printable(name),
+        let shown = match self {
+            CsvNames::Exact => Cow::Borrowed(name),
+            CsvNames::Printable => printable(name),
+        };
+        let is_guarded = name.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
+        // A number is no formula.
+        match is_guarded && name.parse::<f64>().is_err() {
+            true => Cow::Owned(format!("'{shown}")),
+            false => shown,
         }
     }
 }
