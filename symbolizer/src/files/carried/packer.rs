@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use zip::ZipWriter;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -41,9 +42,52 @@ pub struct PackedFiles {
     pub left_out: Vec<String>,
 }
 
+/// The archive's file, until what is written to it is of no use any more. `ZipWriter` ends an archive
+/// when it is dropped, and prints that a full disk takes no more.
+#[derive(Debug)]
+struct ArchiveFile {
+    file: File,
+    is_given_up: Arc<AtomicBool>,
+}
+
+impl Write for ArchiveFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.is_given_up.load(Ordering::Relaxed) {
+            true => Ok(bytes.len()),
+            false => self.file.write(bytes).inspect_err(|error| {
+                if error.kind() != io::ErrorKind::Interrupted {
+                    self.is_given_up.store(true, Ordering::Relaxed);
+                }
+            }),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for ArchiveFile {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// Gives the archive up when dropped.
+#[derive(Debug)]
+struct GivenUp(Arc<AtomicBool>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[derive(Debug)]
 struct Packing {
-    zip: ZipWriter<File>,
+    /// Before the archive, so that it is dropped before it.
+    given_up: GivenUp,
+    zip: ZipWriter<ArchiveFile>,
     index: Vec<CarriedFile>,
     /// Parts that were given.
     parts: FxHashSet<CarriedPart>,
@@ -71,9 +115,12 @@ impl FilePacker {
     /// Packs into `archive`, an empty file, at most `most` bytes before they
     /// are packed.
     pub fn new(archive: File, most: u64) -> FilePacker {
+        let is_given_up = Arc::<AtomicBool>::default();
+        let given_up = GivenUp(Arc::clone(&is_given_up));
         FilePacker {
             inner: Mutex::new(Packing {
-                zip: ZipWriter::new(archive),
+                given_up,
+                zip: ZipWriter::new(ArchiveFile { file: archive, is_given_up }),
                 index: Vec::new(),
                 parts: FxHashSet::default(),
                 packed: FxHashMap::default(),
@@ -115,7 +162,8 @@ impl FilePacker {
     ///
     /// It could not be written: a full disk.
     pub fn finish(self) -> io::Result<PackedFiles> {
-        let Packing { mut zip, index, unpacked, left_out, failed, .. } =
+        // The last one named is the first that is dropped.
+        let Packing { mut zip, index, unpacked, left_out, failed, given_up: _given_up, .. } =
             self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = failed {
             return Err(error);
@@ -125,7 +173,7 @@ impl FilePacker {
         let index = CarriedIndex { version: VERSION, files: index };
         zip.start_file(INDEX, options(0)).map_err(into_io)?;
         serde_json::to_writer_pretty(&mut zip, &index)?;
-        let mut archive = zip.finish().map_err(into_io)?;
+        let mut archive = zip.finish().map_err(into_io)?.file;
         archive.flush()?;
         let size = archive.seek(io::SeekFrom::End(0))?;
         Ok(PackedFiles { archive, size, files, unpacked, left_out })
