@@ -95,7 +95,7 @@ async fn serve(
 
 fn end(told: &HistoryAccount) -> Reply {
     let mut reason = WHOLE.to_owned();
-    for gap in &told.gaps {
+    for gap in told.gaps.iter().chain(&told.damage) {
         reason.push_str("; ");
         reason.push_str(gap);
     }
@@ -103,7 +103,7 @@ fn end(told: &HistoryAccount) -> Reply {
     if told.lost > 0 {
         account.lost.insert("told".into(), told.lost);
     }
-    Reply::End { reason, session: account.clone(), client: account, notes: Vec::new() }
+    Reply::End { reason, session: account.clone(), client: account, notes: told.damage.clone() }
 }
 
 /// Sends what is on disk, read by a thread as fast as the reader takes it.

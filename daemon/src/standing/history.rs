@@ -37,6 +37,8 @@ pub(super) struct HistoryAccount {
     pub(super) lost: u64,
     /// For the user: where something is missing that nobody could count.
     pub(super) gaps: Vec<String>,
+    /// Likewise: where segments cannot be read.
+    pub(super) damage: Vec<String>,
 }
 
 /// One sampling, as far as it was handed on.
@@ -65,7 +67,7 @@ impl History {
             let mut reader = match self.open(number) {
                 Ok(reader) => reader,
                 Err(error) => {
-                    told.gaps.push(format!("segment {number} cannot be read: {error}"));
+                    told.damage.push(format!("segment {number} cannot be read: {error}"));
                     continue;
                 }
             };
@@ -83,7 +85,7 @@ impl History {
             }
             if reader.is_damaged() {
                 let at = reader.good();
-                told.gaps.push(format!("segment {number} is damaged from byte {at} on"));
+                told.damage.push(format!("segment {number} is damaged from byte {at} on"));
             }
         }
         if !self.goes_on {
@@ -98,11 +100,11 @@ impl History {
         for &number in &self.readable.numbers {
             match header(&self.readable.directory, number) {
                 Ok(header) if header.number == number => all.push((number, header)),
-                Ok(header) => told.gaps.push(format!(
+                Ok(header) => told.damage.push(format!(
                     "segment {number} is left out: it is a copy of {}",
                     header.number
                 )),
-                Err(error) => told.gaps.push(format!("segment {number} is left out: {error}")),
+                Err(error) => told.damage.push(format!("segment {number} is left out: {error}")),
             }
         }
         // One ends where the next begins.
@@ -144,7 +146,7 @@ impl History {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return true,
                 Err(error) => {
-                    told.gaps.push(format!("segment {}: {error}", header.number));
+                    told.damage.push(format!("segment {}: {error}", header.number));
                     return true;
                 }
             };

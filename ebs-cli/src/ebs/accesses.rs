@@ -37,7 +37,7 @@ impl<A: Serialize> AccessQuestion<A> {
         let text = self.text;
         let (mut input, ended) = report::open(file, &arguments.standing)?;
         let (answer, end) = self.answer(&mut input, arguments)?;
-        report::tell_ending(ended);
+        let end = report::with_ending(end, ended);
         if arguments.json {
             analysis::json::write_pretty(&answer, &mut *out)?;
             out.write_all(b"\n")?;

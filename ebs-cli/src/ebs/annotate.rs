@@ -37,7 +37,7 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (annotation, end) =
         recording.answer(|pipeline, decoder| pipeline.annotate(decoder, view(arguments)))?;
-    report::tell_ending(ended);
+    let end = report::with_ending(end, ended);
     match arguments.format {
         AnnotationFormat::Text => {
             let mut text_of = |file: &str, line| sources.line(file, line);

@@ -35,7 +35,7 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
     let written = WrittenExport::write(&mut input, format, pipeline, destination.file()?)
         .with_context(|| format!("cannot export to {}", arguments.output.display()))?;
     let WrittenExport { report, features, end } = written;
-    report::tell_ending(ended);
+    let end = report::with_ending(end, ended);
     for event in &report.events {
         if let Some(not_kept) = &event.not_kept {
             say("ebs", &not_kept.told(&event.name));

@@ -71,8 +71,8 @@ fn page(arguments: &HtmlArguments, name: Option<&str>) -> Result<(String, End)> 
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let reading = SharedReading::of(&mut input, questions.queries()?, &options)?;
-    report::tell_ending(ended);
     let (mut content, end) = questions.content(name.unwrap_or(input.name()), reading)?;
+    let end = report::with_ending(end, ended);
     content.routines = page_routines::of(arguments, &questions, &content.sites);
     Ok((page::render(&content), end))
 }

@@ -272,10 +272,18 @@ pub fn open(
     }
 }
 
-/// Prints what the daemon says of a recording: gaps that are in no record.
-pub fn tell_ending(ended: Option<RecordedEnding>) {
-    if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
-        say("ebs", &said.to_string());
+/// Prints what the daemon says of a recording: gaps that are in no record. What it could not read
+/// of a segment is damage, as of a file.
+pub fn with_ending(end: End, ended: Option<RecordedEnding>) -> End {
+    let Some(ended) = ended else { return end };
+    if let Some(said) = ended.take().filter(|said| said != WHOLE) {
+        say("ebs", &said);
+    }
+    match (end, ended.damage()) {
+        (End::Whole, damage) if !damage.is_empty() => {
+            End::Damaged(anyhow::anyhow!("{}", damage.join("; ")))
+        }
+        (end, _) => end,
     }
 }
 
@@ -299,7 +307,7 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let options = symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (told, end) = recording.answer(Pipeline::plots)?;
-    tell_ending(ended);
+    let end = with_ending(end, ended);
     let (report, plots) = (told.report, told.plots);
     if arguments.join {
         join(arguments, &report, out)?;

@@ -62,7 +62,7 @@ pub(super) fn run(
     let query = Query { keys: vec![Key::Srcline], frames, ..super::asked(arguments)? };
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (report, end) = recording.answer(Pipeline::finish)?;
-    report::tell_ending(ended);
+    let end = report::with_ending(end, ended);
     let mut listing = SourceListing::of(&report)?;
     if let FileChoice::Ending(wanted) = &choice {
         listing = listing.only(wanted)?;

@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &LayoutArguments, out: &mut dyn Write) -> Result<()
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (answer, end) = recording.answer(Pipeline::types)?;
-    report::tell_ending(ended);
+    let end = report::with_ending(end, ended);
     let shown: Vec<&SampledType> = match &arguments.of {
         Some(name) => named(&answer, name),
         None => answer.types.iter().collect(),

@@ -13,13 +13,21 @@ use crate::remote::protocol::{Reply, Verb};
 
 /// What the daemon says at a stream's end, once that was read.
 #[derive(Clone, Debug, Default)]
-pub struct RecordedEnding(Rc<RefCell<Option<String>>>);
+pub struct RecordedEnding {
+    reason: Rc<RefCell<Option<String>>>,
+    damage: Rc<RefCell<Vec<String>>>,
+}
 
 impl RecordedEnding {
     /// Why it ended, and what is missing of it; None: it has not ended, or
     /// this was taken before.
     pub fn take(&self) -> Option<String> {
-        self.0.borrow_mut().take()
+        self.reason.borrow_mut().take()
+    }
+
+    /// What of that the daemon could not read.
+    pub fn damage(&self) -> Vec<String> {
+        self.damage.borrow().clone()
     }
 }
 
@@ -103,9 +111,10 @@ impl Recorded {
     fn hear(&mut self, data: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), ClientError> {
         match self.client.hear(data)? {
             DaemonMessage::Data => {}
-            DaemonMessage::Reply(Reply::End { reason, .. }) => {
+            DaemonMessage::Reply(Reply::End { reason, notes, .. }) => {
                 self.has_ended = true;
-                *self.ending.0.borrow_mut() = Some(reason);
+                *self.ending.reason.borrow_mut() = Some(reason);
+                *self.ending.damage.borrow_mut() = notes;
             }
             DaemonMessage::Reply(Reply::Refused(complaint)) => {
                 return Err(ClientError::Refused(complaint));
