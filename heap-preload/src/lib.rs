@@ -11,6 +11,7 @@
 
 mod draw;
 mod live;
+mod patience;
 // A test program keeps its own allocator.
 #[cfg(not(test))]
 #[allow(unsafe_code, reason = "functions of C with its pointers, and memory that others map")]

@@ -12,6 +12,7 @@
 //! | 24 | [`READ`]: slots that may be taken again |
 //! | 32 | [`MADE`]: allocations that were sampled, with or without room; 33: releases; 34: calls about mappings |
 //! | 40 | [`ATTACHED`]: programs that the library was loaded into |
+//! | 48 | [`WAITED`]: at which READ programs began to wait for room, and when |
 //! | 64 on | [`SLOTS`] slots of [`SLOT`] words, of which the first [`ROOM`] are used |
 //!
 //! Allocations leave an eighth of the slots to releases: what is not known to be gone would
@@ -24,8 +25,8 @@ use crate::{AllocatorCall, Cpu, MappingCall, Pid, Task, Tid, Time};
 
 /// The variable of the environment that names the memory: a path.
 pub const VARIABLE: &str = "HARDMETER_HEAP";
-/// "HMHEAP3\0": those before it know no mappings.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HMHEAP3\0");
+/// "HMHEAP4\0": in those before it each process waits by itself.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HMHEAP4\0");
 /// Bytes for each sample.
 pub const RATE: usize = 1;
 /// Bytes of the stack.
@@ -42,6 +43,9 @@ pub const READ: usize = 24;
 pub const MADE: usize = 32;
 /// Programs that write.
 pub const ATTACHED: usize = 40;
+/// The wait for room that programs share: READ plus 1, modulo 2^32, in the upper half; the
+/// milliseconds of CLOCK_MONOTONIC when it began, modulo 2^32, in the lower one.
+pub const WAITED: usize = 48;
 /// Words before the first slot.
 pub const FRONT: usize = 64;
 /// Words of a slot.

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use hardmeter_tests::{Account, Outcome, Running, Scene, built, rights, workload};
 
 /// Faults by the line that asked for the block, as the program tells them.
@@ -141,6 +143,30 @@ fn a_storm_of_threads_children_and_signals_is_not_disturbed() {
         command.env("LD_PRELOAD", &library).env("HARDMETER_HEAP", log);
         let run = Running::start(&mut command).finish().success();
         assert_eq!(run.out, "ok\n", "{run}");
+    }
+}
+
+/// Whoever reads may be killed, or stopped: the program waits once, and not in each of its
+/// processes and threads anew.
+#[test]
+fn a_reader_that_does_not_come_is_waited_for_once() {
+    let test = "a_reader_that_does_not_come_is_waited_for_once";
+    let Some(scene) = bare_scene(test, "gcc") else { return };
+    let source = workload::sources().join("heap_rounds.c").display().to_string();
+    scene.shell(&format!("gcc -O1 -g -pthread -o rounds {source}")).success();
+    for signal in [Signal::KILL, Signal::STOP] {
+        let mut command = scene.command(built::directory().join("ebs"));
+        command.args("-u -t page_fault --heap=1 -o h.data -- ./rounds".split(' '));
+        let mut run = Running::start(&mut command);
+        assert_eq!(run.hear(), "ready");
+        run.signal(signal);
+        run.tell("go");
+        assert_eq!(run.hear(), "done", "{signal:?}: it stood still");
+        if signal == Signal::STOP {
+            run.signal(Signal::CONT);
+            run.finish().success();
+            assert!(lost(&scene) > 0, "there is no room for all of them");
+        }
     }
 }
 

@@ -36,7 +36,7 @@ fn map() -> Option<*mut AtomicU64> {
         return None;
     }
     // SAFETY: what getenv gave.
-    let file = unsafe { libc::open(path, libc::O_RDWR | libc::O_CLOEXEC) };
+    let file = unsafe { libc::open(path, libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOCTTY) };
     if file < 0 {
         return None;
     }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use record::heap_log::{
     ATTACHED, BEGUN, FRONT, LONGEST, LoggedCall, MADE, NUMBER, RATE, READ, ROOM, SLOT, SLOTS,
-    STACK, STOPPED, WORDS, slot,
+    STACK, STOPPED, WAITED, WORDS, slot,
 };
 use record::{AllocatorCall, Cpu, HeapLogRecord, MappingCall, Pid, Task, Tid, Time};
 
 use super::entry::Entry;
+use crate::patience;
 
 /// The words; null: there are none.
 static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
@@ -18,11 +19,7 @@ static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 static LOOKED: AtomicU32 = AtomicU32::new(0);
 /// 1: its pages were asked for.
 static ASKED: AtomicU32 = AtomicU32::new(0);
-/// 1: whoever reads has not come for long, and nobody waits any more.
-static UNREAD: AtomicU32 = AtomicU32::new(0);
 
-/// Milliseconds that a call waits for room at most, where every block is told.
-const PATIENCE: u32 = 2000;
 const PAGE: u64 = 4096;
 
 /// What a call did.
@@ -188,13 +185,13 @@ fn take_slots(words: &[AtomicU64], slots: u64, is_end: bool) -> Option<u64> {
     let take =
         || word(words, BEGUN).fetch_update(Ordering::AcqRel, Ordering::Relaxed, has_room).ok();
     if let Some(number) = take() {
-        UNREAD.store(0, Ordering::Relaxed);
         return Some(number);
     }
-    if rate()? > 1 || UNREAD.load(Ordering::Relaxed) != 0 {
-        return None;
-    }
-    for _ in 0..PATIENCE {
+    let may_wait = || {
+        let read = word(words, READ).load(Ordering::Relaxed);
+        patience::lasts(word(words, WAITED), read, now() / 1_000_000)
+    };
+    while rate()? <= 1 && may_wait() {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
         let none: *mut libc::timespec = ptr::null_mut();
         // SAFETY: reads `pause`; it may end early. Not nanosleep(3), where a thread may be
@@ -203,9 +200,7 @@ fn take_slots(words: &[AtomicU64], slots: u64, is_end: bool) -> Option<u64> {
         if let Some(number) = take() {
             return Some(number);
         }
-        rate()?;
     }
-    UNREAD.store(1, Ordering::Relaxed);
     None
 }
 
