@@ -1,5 +1,6 @@
 //! What programs call instead of malloc(3), mmap(2) and their kin, and what that calls.
 
+mod alone;
 mod begin;
 mod early;
 mod entry;

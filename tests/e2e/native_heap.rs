@@ -170,6 +170,49 @@ fn a_reader_that_does_not_come_is_waited_for_once() {
     }
 }
 
+/// Programs of another C library, and of a sanitizer that wants to be the first library.
+#[test]
+fn any_program_starts_below_the_library() {
+    let test = "any_program_starts_below_the_library";
+    let Some(scene) = bare_scene(test, "gcc") else { return };
+    let library = built::directory().join("libhardmeter_heap.so");
+    if rights::program(test, "readelf") {
+        let needs = scene.shell(&format!("readelf -d {}", library.display())).success();
+        let needed: Vec<_> = needs.out.lines().filter(|line| line.contains("(NEEDED)")).collect();
+        // Which every C library takes for itself.
+        assert!(matches!(needed[..], [only] if only.contains("[libc.so.6]")), "{needs}");
+    }
+    let source = workload::sources().join("heap_rounds.c").display().to_string();
+    let mut script = String::from("#!/bin/sh\n");
+    for (compiler, options) in [("gcc", "-fsanitize=address"), ("musl-gcc", ""), ("gcc", "")] {
+        let name = format!("{compiler}{options}");
+        if rights::program(test, compiler) {
+            let build = format!("{compiler} {options} -O1 -g -pthread -o {name} {source}");
+            let built = scene.shell(&build);
+            if built.code() == 0 {
+                script.push_str(&format!("echo go | ./{name} || echo {name} failed\n"));
+            } else {
+                eprintln!("skipped a part of {test}: {built}");
+            }
+        }
+    }
+    scene.write("all", script.clone());
+    let run = record(&scene, "--heap", "sh all").success();
+    let all = script.matches("echo go").count();
+    assert_eq!(run.out, "ready\ndone\n".repeat(all), "{run}");
+    lost(&scene);
+    // What the user asks of the sanitizer stays.
+    if script.contains("sanitize") {
+        let mut command = scene.command(built::directory().join("ebs"));
+        let words = "-u -t page_fault --heap -o h.data -- ./gcc-fsanitize=address";
+        command.args(words.split(' ')).env("ASAN_OPTIONS", "help=1");
+        let mut run = Running::start(&mut command);
+        run.tell("go");
+        let run = run.finish().success();
+        assert!(run.err.contains("Available flags for AddressSanitizer"), "{run}");
+    }
+}
+
 #[test]
 fn what_the_user_preloads_stays() {
     let test = "what_the_user_preloads_stays";

@@ -99,7 +99,14 @@ impl HeapLog {
             preload.push(":");
             preload.push(own);
         }
-        vec![format!("{VARIABLE}={path}").into(), preload]
+        // AddressSanitizer wants to be the first library, and ends a program where it is not: what
+        // it wants to intercept is intercepted behind ours, too.
+        let mut sanitizer = OsString::from("ASAN_OPTIONS=verify_asan_link_order=0");
+        if let Some(own) = std::env::var_os("ASAN_OPTIONS").filter(|own| !own.is_empty()) {
+            sanitizer.push(":");
+            sanitizer.push(own);
+        }
+        vec![format!("{VARIABLE}={path}").into(), preload, sanitizer]
     }
 
     /// How blocks are told.
