@@ -7,6 +7,7 @@
 //! [`add`] plans them, [`HeapLog`] is the session's end of the memory, `sample` makes records.
 
 mod log;
+mod memory_limit;
 mod plan;
 mod sample;
 

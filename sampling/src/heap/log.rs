@@ -3,23 +3,32 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use record::HeapLogRecord;
 use record::heap_log::{
-    ATTACHED, BEGUN, FRONT, MADE, MAGIC, NUMBER, RATE, READ, ROOM, SLOT, STACK, STOPPED, VARIABLE,
-    WORDS, room, slot,
+    ATTACHED, BEGUN, FRONT, LONGEST, MADE, MAGIC, NUMBER, RATE, READ, ROOM, SLOT, STACK, STOPPED,
+    VARIABLE, WORDS, room, slot,
 };
 use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
 };
 
 use super::HeapSettings;
+use super::memory_limit::memory_limit;
 use crate::sys::shared_words::SharedWords;
 
 /// How long a thread may be interrupted in the middle of a record: others are ready to run.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Of what a control group may have, the log takes so small a part.
+const SHARE: u64 = 8;
+/// Slots that there are however little memory there is: more than one record takes.
+const FEWEST_SLOTS: usize = 4 * LONGEST;
+/// No program makes more calls in a hundred years: a count above was scribbled there.
+const MOST_MADE: u64 = 1 << 60;
 
 /// What came through a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +73,11 @@ pub struct HeapLog {
 }
 
 impl HeapLog {
-    /// A log of this process, to be found under its number.
+    /// A log of this process, to be found under its number. `root` is that of /proc and /sys.
     ///
     /// # Errors
     /// memfd_create(2) or mmap(2) failed.
-    pub fn create(settings: HeapSettings) -> io::Result<HeapLog> {
+    pub fn create(settings: HeapSettings, root: &Path) -> io::Result<HeapLog> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("hardmeter-heap", flags)?;
         ftruncate(&file, (WORDS * size_of::<u64>()) as u64)?;
@@ -77,7 +86,7 @@ impl HeapLog {
         let words = SharedWords::map(file.as_fd(), WORDS)?;
         // Pages that are there cost a program nothing but to find them. Where there are none to be
         // had, they are made when they are written.
-        let room = room(settings.rate);
+        let room = fitting(room(settings.rate), memory_limit(root));
         let used = (FRONT + room * SLOT) * size_of::<u64>();
         let _later = fallocate(&file, FallocateFlags::empty(), 0, used as u64);
         let (next, stalled, read, stack) = (0, None, [0; 3], Vec::new());
@@ -123,10 +132,11 @@ impl HeapLog {
     pub fn account(&self) -> HeapAccount {
         let word = |index: usize| self.word(index).load(Ordering::Relaxed);
         let [allocations, releases, mappings] = self.read;
+        let made = |index: usize| word(index).min(MOST_MADE);
         let made = [
-            word(MADE).max(allocations),
-            word(MADE + 1).max(releases),
-            word(MADE + 2).max(mappings),
+            made(MADE).max(allocations),
+            made(MADE + 1).max(releases),
+            made(MADE + 2).max(mappings),
         ];
         HeapAccount { attached: word(ATTACHED), made, read: self.read }
     }
@@ -199,6 +209,15 @@ impl HeapLog {
             self.stack.extend(part);
         }
     }
+}
+
+/// Slots that are used, of so many that would be: no more than a part of what the control groups
+/// may have, which the program needs. A power of two, as both are.
+fn fitting(room: usize, limit: Option<u64>) -> usize {
+    let Some(limit) = limit else { return room };
+    let slots = limit / SHARE / (SLOT * size_of::<u64>()) as u64;
+    let most = 1 << slots.max(FEWEST_SLOTS as u64).ilog2();
+    room.min(most)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn what_programs_write_is_read_in_order_round_the_end() {
 
 fn is_read_in_order(settings: HeapSettings) {
     let rate = settings.rate;
-    let mut log = HeapLog::create(settings).unwrap();
+    let mut log = HeapLog::create(settings, Path::new("/nowhere")).unwrap();
     assert_eq!(log.room, if rate == 1 { SLOTS } else { FEW_SLOTS });
     let mut number = 0;
     let (block, end) = (told(AllocatorCall::Allocate, 20), told(AllocatorCall::Release, 0));
@@ -89,7 +89,7 @@ fn is_read_in_order(settings: HeapSettings) {
 
 #[test]
 fn what_was_begun_and_not_finished_is_given_up() {
-    let mut log = HeapLog::create(settings()).unwrap();
+    let mut log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
     let block = told(AllocatorCall::Allocate, 20);
     write(&log.words, 0, &block);
     write(&log.words, 3, &block);
@@ -106,8 +106,35 @@ fn what_was_begun_and_not_finished_is_given_up() {
 }
 
 #[test]
+fn what_a_program_scribbles_as_counts_can_be_added_up() {
+    let log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
+    log.words
+        .words()
+        .iter()
+        .skip(MADE)
+        .take(3)
+        .for_each(|it| it.store(u64::MAX, Ordering::Relaxed));
+    let lost = log.account().lost();
+    assert_eq!(lost.iter().fold(Some(0u64), |sum, lost| sum?.checked_add(*lost)), Some(3 << 60));
+}
+
+#[test]
+fn the_log_leaves_most_of_a_small_group_to_the_program() {
+    assert_eq!(fitting(SLOTS, None), SLOTS);
+    assert_eq!(fitting(SLOTS, Some(1 << 40)), SLOTS);
+    for mib in [30, 60, 64, 100, 500, 513] {
+        let slots = fitting(SLOTS, Some(mib << 20));
+        let bytes = (slots * SLOT * size_of::<u64>()) as u64;
+        assert!(slots.is_power_of_two() && bytes * SHARE <= mib << 20, "{mib} MiB: {bytes}");
+        assert!(bytes * SHARE * 2 > mib << 20, "{mib} MiB: {bytes}");
+    }
+    // A record fits, whatever the limit.
+    assert!(fitting(SLOTS, Some(0)) * 7 / 8 > LONGEST);
+}
+
+#[test]
 fn whatever_a_program_scribbles_ends() {
-    let mut log = HeapLog::create(settings()).unwrap();
+    let mut log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
     let mut random = fastrand_like(7);
     for _ in 0..30 {
         for word in log.words.words().iter().skip(8).take(60_000) {
