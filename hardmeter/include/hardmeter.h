@@ -5,7 +5,8 @@
  * linked or preloaded, which `ebs --regions` needs. docs/regions.md says more.
  *
  * The sampler is in libhardmeter.so. A sampler is used by one thread at a
- * time. No signal is sent, nothing runs beside the program.
+ * time. A child of fork(2) cannot use its parent's: all but hardmeter_close()
+ * fail there. No signal is sent, nothing runs beside the program.
  */
 #ifndef HARDMETER_H
 #define HARDMETER_H

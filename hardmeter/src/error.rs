@@ -14,6 +14,9 @@ pub enum SamplerError {
     /// A call failed, or the kernel refused an event.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// A child of fork(2) has a copy of its parent's sampler.
+    #[error("the process that opened the sampler has it alone: open another in the child")]
+    Forked,
     /// What the session wrote cannot be read: a fault of hardmeter.
     #[error("the session's own stream cannot be read: {0}; please report it")]
     Stream(#[from] record::stream::StreamError),

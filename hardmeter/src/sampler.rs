@@ -15,15 +15,22 @@ use std::time::Duration;
 /// Events of a thread, a process or a command, sampled while it is enabled.
 ///
 /// It belongs to the thread that opened it: the kernel's rings wake nobody
-/// once that has ended. Dropped, it stops; a command or process runs on.
+/// once that has ended. Dropped, it stops; a command or process runs on. A child of fork(2) that
+/// inherits it cannot use it, and dropping it there leaves the parent's alone.
 #[derive(Debug)]
 pub struct Sampler {
-    session: Box<dyn Sampling>,
+    /// None: it was left to the process that opened it.
+    session: Option<Box<dyn Sampling>>,
+    /// The process that opened it: a child of fork(2) has the descriptors, and not the rings.
+    process: u32,
     stream: NamedStream,
     state: SamplerState,
     /// Marks of this process go into the session's log.
     listener: Option<u64>,
 }
+
+/// The session of a sampler, and where its bytes go.
+type SamplerParts<'s> = (&'s mut (dyn Sampling + 'static), &'s mut NamedStream);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SamplerState {
@@ -72,7 +79,15 @@ impl Sampler {
         let log = session.regions().filter(|_| is_own);
         let marker = log.and_then(|log| RegionMarker::open(Path::new(&log.path())).ok());
         let listener = marker.map(listen);
-        Ok(Sampler { session, stream, state: SamplerState::Opened, listener })
+        let (session, process) = (Some(session), std::process::id());
+        Ok(Sampler { session, process, stream, state: SamplerState::Opened, listener })
+    }
+
+    /// The session, and where its bytes go.
+    fn parts(&mut self) -> Result<SamplerParts<'_>, SamplerError> {
+        let session = self.session.as_deref_mut();
+        let session = session.filter(|_| std::process::id() == self.process);
+        session.map(|session| (session, &mut self.stream)).ok_or(SamplerError::Forked)
     }
 
     /// Counts from now on; the first time, lets a command go.
@@ -80,15 +95,17 @@ impl Sampler {
     /// # Errors
     /// A command that cannot be executed; a call that should not fail.
     pub fn enable(&mut self) -> Result<(), SamplerError> {
-        if self.state == SamplerState::Opened {
-            self.session.start(&mut self.stream.bytes)?;
-            if self.session.command().is_some() {
-                self.state = SamplerState::Counting;
-                return Ok(());
-            }
+        let state = self.state;
+        let (session, stream) = self.parts()?;
+        let mut is_due = matches!(state, SamplerState::Opened | SamplerState::Paused);
+        if state == SamplerState::Opened {
+            session.start(&mut stream.bytes)?;
+            is_due = session.command().is_none();
         }
-        if matches!(self.state, SamplerState::Opened | SamplerState::Paused) {
-            self.session.set_counting(true)?;
+        if is_due {
+            session.set_counting(true)?;
+        }
+        if state != SamplerState::Finished {
             self.state = SamplerState::Counting;
         }
         Ok(())
@@ -99,8 +116,10 @@ impl Sampler {
     /// # Errors
     /// A call that should not fail; the emulated PMU does not pause.
     pub fn disable(&mut self) -> Result<(), SamplerError> {
-        if self.state == SamplerState::Counting {
-            self.session.set_counting(false)?;
+        let state = self.state;
+        let (session, _) = self.parts()?;
+        if state == SamplerState::Counting {
+            session.set_counting(false)?;
             self.state = SamplerState::Paused;
         }
         Ok(())
@@ -113,14 +132,16 @@ impl Sampler {
     /// # Errors
     /// A fault of hardmeter.
     pub fn samples(&mut self) -> Result<Samples<'_>, SamplerError> {
-        if self.state != SamplerState::Finished {
-            self.session.drain(&mut self.stream.bytes)?;
+        let state = self.state;
+        let (session, stream) = self.parts()?;
+        if state != SamplerState::Finished {
+            session.drain(&mut stream.bytes)?;
         }
-        self.stream.take_in()?;
-        if matches!(self.state, SamplerState::Paused | SamplerState::Finished) {
-            self.stream.finish();
+        stream.take_in()?;
+        if matches!(state, SamplerState::Paused | SamplerState::Finished) {
+            stream.finish();
         }
-        Ok(Samples { stream: &mut self.stream })
+        Ok(Samples { stream })
     }
 
     /// Waits until a ring has filled up somewhat, the target has ended, or the
@@ -129,7 +150,7 @@ impl Sampler {
     /// # Errors
     /// poll(2) failed.
     pub fn wait(&mut self, at_most: Duration) -> Result<TargetState, SamplerError> {
-        Ok(self.session.wait(at_most)?)
+        Ok(self.parts()?.0.wait(at_most)?)
     }
 
     /// Stops for good, and gives the account: the kernel's count is what was
@@ -139,7 +160,8 @@ impl Sampler {
     /// # Errors
     /// A count that cannot be read.
     pub fn finish(&mut self) -> Result<Ledger, SamplerError> {
-        let ledger = self.session.finish(&mut self.stream.bytes)?;
+        let (session, stream) = self.parts()?;
+        let ledger = session.finish(&mut stream.bytes)?;
         self.state = SamplerState::Finished;
         self.stream.take_in()?;
         self.stream.finish();
@@ -156,18 +178,24 @@ impl Sampler {
     /// only after [`finish`](Sampler::finish). A sample behind a lost one may be
     /// in the wrong region.
     pub fn lost_marks(&self) -> u64 {
-        self.session.regions().map_or(0, |log| log.account().lost)
+        let log = self.session.as_ref().and_then(|session| session.regions());
+        log.map_or(0, |log| log.account().lost)
     }
 
     /// What the user should know, in sentences: precision that was given up,
     /// doubts about an attach.
     pub fn notes(&self) -> Vec<String> {
-        self.session.notes()
+        self.session.as_ref().map(|session| session.notes()).unwrap_or_default()
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
+        if std::process::id() != self.process {
+            // To stop would stop the parent's, whose descriptors these are.
+            std::mem::forget(self.session.take());
+            return;
+        }
         if let Some(listener) = self.listener {
             unlisten(listener);
         }
@@ -206,7 +234,7 @@ mod tests {
             drop(Region::enter("much"));
         }
         sampler.finish().unwrap();
-        let read = sampler.session.regions().unwrap().account().read;
+        let read = sampler.session.as_ref().unwrap().regions().unwrap().account().read;
         assert!(sampler.lost_marks() > 0 && read > 0, "{} lost of {read}", sampler.lost_marks());
         assert_eq!(sampler.lost_marks() + read, 2 * times, "one as it begins, one as it ends");
     }

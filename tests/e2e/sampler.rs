@@ -77,6 +77,8 @@ fn a_c_program_samples_what_ebs_does() {
     for (mode, truth) in [
         ("thread", [("outer", 30), ("outer/inner", 0), ("-", 50)]),
         ("process", [("outer", 30), ("outer/inner", 40), ("-", 50)]),
+        // What a child of fork(2) tries changes nothing.
+        ("thread child", [("outer", 30), ("outer/inner", 0), ("-", 50)]),
     ] {
         let outcome = scene
             .run(&format!("ebs -u -t page_fault -i 1 -o f.data -- ./sampler {mode}"))

@@ -1,6 +1,7 @@
-/* sampler thread|process: samples its own page faults, one by one, by hardmeter.h: 20
+/* sampler thread|process [child]: samples its own page faults, one by one, by hardmeter.h: 20
  * pages before it is enabled, 30 in region outer, 40 in outer/inner by a
- * thread of its own, 10 while it is disabled, 50 once it is enabled again.
+ * thread of its own, 10 while it is disabled, 50 once it is enabled again. `child`: a
+ * child of fork(2) tries to use the sampler, too.
  *
  * stdout: sample IP ADDRESS REGIONS of each fault on those pages, then account
  * KERNEL DELIVERED LOST LOST-MARKS. */
@@ -11,6 +12,8 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void *worker(void *unused)
 {
@@ -42,6 +45,25 @@ static int print(hardmeter_sampler *sampler)
     return found;
 }
 
+/* A child of fork(2) is refused, and leaves its parent's sampler alone: 0. */
+static int try_child(hardmeter_sampler *sampler)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct hardmeter_sample sample = {.size = sizeof sample};
+        struct hardmeter_account account = {.size = sizeof account};
+        int refused = hardmeter_next(sampler, &sample) == -1 && hardmeter_disable(sampler) == -1 &&
+                      hardmeter_enable(sampler) == -1 && hardmeter_finish(sampler, &account) == -1;
+        if (refused && strstr(hardmeter_error(sampler), "open another in the child")) {
+            hardmeter_close(sampler);
+            _exit(0);
+        }
+        _exit(1);
+    }
+    return pid < 0 || waitpid(pid, &status, 0) != pid ? 1 : status;
+}
+
 int main(int argc, char **argv)
 {
     char error[400];
@@ -58,6 +80,8 @@ int main(int argc, char **argv)
     pages_touch(20);
     if (hardmeter_enable(sampler))
         return failed(sampler, "enable");
+    if (argc > 2 && strcmp(argv[2], "child") == 0 && try_child(sampler))
+        return failed(sampler, "a child");
     hardmeter_begin("outer");
     pages_touch(30);
     hardmeter_end("outer");
