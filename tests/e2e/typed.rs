@@ -102,7 +102,7 @@ fn judge(told: &ToldTypes, report: &Outcome, routines: &[&str]) -> JudgedTypes {
             judged.right += count;
         } else if member == "[some member]" {
             judged.without += count;
-        } else if of.starts_with("std::") || member == "-" {
+        } else if of.starts_with("std::") || ["-", "[bytes]"].contains(&member) {
             judged.part += count;
         } else {
             judged.wrong.push(format!("{count} of {names} are {of}.{member} in {routine}"));
@@ -157,8 +157,8 @@ const OF_C: [&str; 12] = [
 /// What they copy, its blocks tell.
 const OF_BLOCKS: [&str; 1] = ["copy"];
 const OF_CXX: [&str; 7] = ["areas", "area()", "records", "couples", "plant", "weigh", "look"];
-const OF_RUST: [&str; 7] =
-    ["walk", "records", "scattered", "forms", "pairs", "counted", "typed::look"];
+const OF_RUST: [&str; 8] =
+    ["walk", "records", "scattered", "forms", "pairs", "counted", "typed::look", "marked"];
 
 #[test]
 fn members_of_c_are_what_the_program_says() {
@@ -190,6 +190,10 @@ fn members_of_cxx_are_what_the_program_says() {
             compare(&format!("{compiler} -std=c++17 -g -O2 -o typed {typed}"), &OF_CXX, 95);
         }
     }
+    if rights::program(test, "g++") {
+        let build = format!("g++ -std=c++17 -g -O2 -o typed {}", source("typed.cc"));
+        compare_with("--heap", &build, &OF_CXX, 95);
+    }
 }
 
 #[test]
@@ -202,7 +206,10 @@ fn members_of_rust_are_what_the_program_says() {
     let sysroot = Command::new("rustc").arg("--print=sysroot").output().unwrap().stdout;
     let rustc = format!("{}/bin/rustc", String::from_utf8(sysroot).unwrap().trim());
     let options = "--edition 2024 -A warnings -C opt-level=2 -g";
-    compare(&format!("{rustc} {options} -o typed {}", source("typed.rs")), &OF_RUST, 95);
+    let build = format!("{rustc} {options} -o typed {}", source("typed.rs"));
+    compare(&build, &OF_RUST, 95);
+    // Blocks of the heap tell more, and nothing that is wrong.
+    compare_with("--heap", &build, &OF_RUST, 95);
 }
 
 #[test]
@@ -213,6 +220,7 @@ fn blocks_of_the_heap_tell_what_the_code_does_not() {
     }
     let build = format!("gcc -g -O2 -o typed {}", source("typed.c"));
     compare_with("--heap", &build, &OF_BLOCKS, 100);
+    compare_with("--heap", &build, &OF_C, 95);
     // What is filtered out tells of blocks, too.
     let scene = Scene::new();
     scene.shell(&build).success();

@@ -93,11 +93,12 @@ impl Lookup {
             Ok(typed) => {
                 self.undecided.take_vote(typed, place);
                 let TypedAccess { object, found, bytes, ref program } = *typed;
-                if found.by != TypedBy::Code || found.place.offset.is_some() {
+                // What its code says holds, of bytes too: they may lie beside what others vote for.
+                let is_bytes = found.place.is_bytes(&program.types);
+                if found.by != TypedBy::Code || found.place.offset.is_some() || is_bytes {
                     return BlockAccess::Known(typed.clone());
                 }
-                let is_bytes = found.place.is_bytes(&program.types);
-                let known = (!is_bytes).then_some(KnownType { object, of: found.place.of });
+                let known = Some(KnownType { object, of: found.place.of });
                 let otherwise = self.typed_atoms(typed);
                 UndecidedAccess { place, bytes, known, otherwise }
             }

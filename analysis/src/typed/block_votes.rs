@@ -70,21 +70,22 @@ pub(crate) struct BlockType {
     holds: BlockElements,
 }
 
-/// Things of a type, from a byte of the block on.
+/// Things of a type, from a byte of the block on. What lies before the first and behind the last
+/// that was seen may be anything: a hash table's control bytes are behind its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BlockElements {
     of: TypeId,
     size: u64,
     /// Where the first that was seen begins.
     first: u64,
+    /// Where the last that was seen begins.
+    last: u64,
 }
 
 /// A type that blocks may hold.
 #[derive(Debug)]
 struct TypeCandidate {
     block: BlockType,
-    /// Where the last that was seen begins.
-    last: u64,
     votes: u64,
 }
 
@@ -138,18 +139,18 @@ impl BlockVotes {
                     && is_alike(&program.types, of, vote.of)
             };
             if let Some(known) = found.iter_mut().find(is_same) {
-                let first = &mut known.block.holds.first;
+                let BlockElements { first, last, .. } = &mut known.block.holds;
                 *first = (*first).min(start);
-                known.last = known.last.max(start);
+                *last = (*last).max(start);
                 known.votes = known.votes.saturating_add(*count);
             } else {
-                let holds = BlockElements { of: vote.of, size, first: start };
+                let holds = BlockElements { of: vote.of, size, first: start, last: start };
                 let (program, object) = (Arc::clone(program), vote.object);
                 let block = BlockType { program, object, holds };
-                found.push(TypeCandidate { block, last: start, votes: *count });
+                found.push(TypeCandidate { block, votes: *count });
             }
         }
-        found.retain(|it| it.block.fits(origin.size, it.last));
+        found.retain(|it| it.block.fits(origin.size));
         found.sort_by_key(|it| Reverse(it.votes));
         found.into_iter().take(MOST_CANDIDATES).map(|it| it.block).collect()
     }
@@ -170,10 +171,9 @@ impl BlockVotes {
 }
 
 impl BlockType {
-    /// Whether a block of some bytes can hold nothing but these, of which the last that was seen
-    /// begins at a byte of it.
-    fn fits(&self, bytes: u64, last: u64) -> bool {
-        let BlockElements { of, size, first } = self.holds;
+    /// Whether a block of some bytes can hold nothing but these.
+    fn fits(&self, bytes: u64) -> bool {
+        let BlockElements { of, size, first, last } = self.holds;
         let Some(room) = bytes.checked_sub(first) else { return false };
         if let Some(array) = self.program.types.open_array(of) {
             return first == last && room >= array.start;
@@ -184,11 +184,12 @@ impl BlockType {
 
     /// What lies at a byte of such a block.
     pub(crate) fn place(&self, at: u64) -> Option<TypedPlace> {
-        let BlockElements { of, size, first } = self.holds;
+        let BlockElements { of, size, first, last } = self.holds;
         let within = at.checked_sub(first)?;
         let offset = match self.program.types.open_array(of) {
             Some(_) => within,
-            None => within % size,
+            None if at - last.min(at) < size => within % size,
+            None => return None,
         };
         // Of bytes nothing is known but that they are some.
         Some(TypedPlace { of, offset: Some(offset).filter(|_| size > 1) })
