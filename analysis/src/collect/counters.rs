@@ -143,6 +143,8 @@ impl Counters {
             let first = self.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
             event.heap = heap;
+            // A block that was given, or given back, is no access to its members.
+            event.selected &= !(query.types && heap.is_some());
             event.is_sifted = !self.sieve.filter(index).is_all();
             if let Some(shared) = &mut self.shared {
                 shared.has_transfers |= event.is_of_transfers && event.selected;
