@@ -6,19 +6,51 @@ use record::AllocatorCall;
 use symbolizer::{Frame, Frames, Place};
 
 /// What routines of languages' own libraries begin with, as they are demangled.
-const RUNTIMES: [&str; 11] = [
-    "__rustc::",
-    "__rdl_",
-    "std::",
-    "core::",
-    "alloc::",
-    "__gnu_cxx::",
-    "<std::",
-    "<core::",
-    "<alloc::",
-    "<T as alloc::",
-    "hashbrown::",
-];
+const RUNTIMES: [&str; 7] =
+    ["__rustc::", "__rdl_", "std::", "core::", "alloc::", "__gnu_cxx::", "hashbrown::"];
+
+/// Crates that a Rust program has whatever it does.
+const RUST_LIBRARIES: [&str; 4] = ["std::", "core::", "alloc::", "hashbrown::"];
+
+/// Traits of allocators, which ask for who calls them whatever their type.
+const ALLOCATOR_TRAITS: &str = "core::alloc::";
+
+/// Whether a routine of Rust belongs to a type, `<str>::to_owned` or `<T as core::..>::into`, and
+/// is of the language's libraries: both its type and its trait are; or is an allocator's.
+fn is_of_library_type(name: &str) -> bool {
+    let is_of_library = |path: &str| RUST_LIBRARIES.iter().any(|it| path.starts_with(it));
+    let Some(inside) = name.strip_prefix('<') else { return false };
+    let of = inside.trim_start_matches(['&', '*', '[', '(']);
+    let of =
+        ["mut ", "const ", "dyn "].iter().fold(of, |of, word| of.strip_prefix(word).unwrap_or(of));
+    // A program's own type has the path of its crate; a parameter or a type of the language none.
+    let path = of.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter)).next();
+    let is_library_type = path.is_some_and(|path| is_of_library(path) || !path.contains("::"));
+    let of_trait = trait_of(inside);
+    is_library_type && of_trait.is_none_or(is_of_library)
+        || of_trait.is_some_and(|it| it.starts_with(ALLOCATOR_TRAITS))
+}
+
+/// The trait in what comes behind the first `<` of `<TYPE as TRAIT>::routine`; None: there is none.
+fn trait_of(inside: &str) -> Option<&str> {
+    let mut depth = 0;
+    for (at, letter) in inside.char_indices() {
+        match letter {
+            '<' | '(' | '[' => depth += 1,
+            // Of `->` no bracket is.
+            '>' if inside[..at].ends_with('-') => {}
+            '>' if depth == 0 => return None,
+            '>' | ')' | ']' => depth -= 1,
+            ' ' if depth == 0 => {
+                if let Some(found) = inside[at..].strip_prefix(" as ") {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
 
 /// Whether a routine asks for memory on behalf of who called it: an allocator's, or a
 /// container's of the language.
@@ -30,6 +62,7 @@ pub(crate) fn asks_for_others(name: &str) -> bool {
             _ => name,
         });
     AllocatorCall::of_routine(name).is_some()
+        || is_of_library_type(name)
         || RUNTIMES.iter().any(|runtime| own.starts_with(runtime))
 }
 
@@ -72,9 +105,11 @@ impl Lookup {
             if !asks_for_others(&name) {
                 return Ok(place);
             }
-            if AllocatorCall::of_routine(&name).is_none() {
-                first = first.or(Some(place));
-            }
+            first = match AllocatorCall::of_routine(&name) {
+                // Those before it were called by the allocator.
+                Some(_) => None,
+                None => first.or(Some(place)),
+            };
         }
         let why = "no caller of the allocation is known";
         first.ok_or_else(|| Lack::Name(self.reason(why, "[no-caller]", None)))
@@ -95,10 +130,38 @@ mod tests {
             "alloc::raw_vec::finish_grow",
             "__rustc::__rdl_alloc",
             "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
+            "<T as core::convert::Into<U>>::into",
+            "<T as alloc::slice::hack::ConvertVec>::to_vec::<alloc::alloc::Global>",
+            "<I as core::iter::traits::collect::IntoIterator>::into_iter",
+            "<str>::to_owned",
+            "<str>::repeat",
+            "<[T]>::to_vec",
+            "<[u8] as alloc::borrow::ToOwned>::to_owned",
+            "<&str as core::convert::Into<alloc::string::String>>::into",
+            "<(A, B) as core::iter::traits::collect::Extend<(C, D)>>::extend",
+            "<alloc::boxed::Box<dyn core::ops::function::Fn(u8) -> u8> as core::clone::Clone>::clone",
+            "<std::collections::hash::map::HashMap<u32, app::Item>>::insert",
+            "<hashbrown::raw::RawTable<(u64, u64)>>::reserve_rehash",
+            "<mimalloc::MiMalloc as core::alloc::global::GlobalAlloc>::alloc",
+            "<app::Arena as core::alloc::Allocator>::allocate",
         ] {
             assert!(asks_for_others(name), "{name}");
         }
-        for name in ["main", "standard", "parse(std::string const&)", "my::std::vec", "xmalloc"] {
+        for name in [
+            "main",
+            "standard",
+            "parse(std::string const&)",
+            "my::std::vec",
+            "xmalloc",
+            "<app::Item as core::clone::Clone>::clone",
+            "<app::Item as core::convert::From<alloc::string::String>>::from",
+            "<app::Item>::new",
+            "<alloc::vec::Vec<u8> as app::Parse>::parse",
+            "<T as app::Parse>::parse",
+            "<str as app::Parse>::parse",
+            "<app::Tree<std::string::String>>::grow",
+            "<dyn app::Parse>::parse",
+        ] {
             assert!(!asks_for_others(name), "{name}");
         }
     }
