@@ -6,9 +6,10 @@ use sampling::emulated::{EmulatedSession, Model, ProgramRules};
 use sampling::session::{Session, SessionSettings};
 use sampling::{Chosen, Facts, Request, Sampling, SourceChoice, source};
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use symbolizer::{ElfSymbols, Routine};
+use symbolizer::ElfNames;
 
 use crate::SamplerError;
 
@@ -43,15 +44,18 @@ pub fn program_rules() -> ProgramRules {
     ProgramRules { classifier, allocators: AllocatorFinder::new(allocators) }
 }
 
-/// The functions of allocators that a file names; none where it cannot be read.
+/// The functions of allocators that a file names; none where it cannot be read. Allocators have
+/// several names for one function, of which one may be all that is known.
 fn allocators(path: &Path) -> Vec<FileAllocator> {
-    let symbols = File::open(path).ok().and_then(|file| ElfSymbols::read(file).ok());
-    let Some(symbols) = symbols else { return Vec::new() };
-    let of = |(_, routine): (_, Routine<'_>)| {
-        let call = AllocatorCall::of_routine(&routine.name)?;
-        Some(FileAllocator { offset: symbols.offset_of(routine.start)?, call })
-    };
-    symbols.routines().filter_map(of).collect()
+    let names = File::open(path).ok().and_then(|file| ElfNames::read(file).ok());
+    let Some(names) = names else { return Vec::new() };
+    let mut found = BTreeMap::new();
+    for (name, offset) in names.routine_offsets() {
+        if let Some(call) = AllocatorCall::of_routine(&name) {
+            found.entry(offset).or_insert(call);
+        }
+    }
+    found.into_iter().map(|(offset, call)| FileAllocator { offset, call }).collect()
 }
 
 fn classifier(counts: EmulatedEvent) -> Option<Classifier> {

@@ -31,7 +31,7 @@ use AllocatorCall::{
 
 /// Functions as the symbolizer spells them: of C, of C++, of Rust, then those of jemalloc,
 /// mimalloc and tcmalloc by names of their own.
-const FUNCTIONS: [(&str, AllocatorCall); 79] = [
+const FUNCTIONS: [(&str, AllocatorCall); 127] = [
     ("malloc", Allocate),
     ("__libc_malloc", Allocate),
     ("valloc", Allocate),
@@ -111,6 +111,54 @@ const FUNCTIONS: [(&str, AllocatorCall); 79] = [
     ("tc_free", Release),
     ("tc_new", Allocate),
     ("tc_delete", Release),
+    ("mi_zalloc_small", Allocate),
+    ("mi_mallocn", AllocateItems),
+    ("mi_calloc_aligned", AllocateItems),
+    ("mi_malloc_aligned_at", Allocate),
+    ("mi_zalloc_aligned_at", Allocate),
+    ("mi_aligned_alloc", AllocateSecond),
+    ("mi_memalign", AllocateSecond),
+    ("mi_valloc", Allocate),
+    ("mi_pvalloc", Allocate),
+    ("mi_new_n", AllocateItems),
+    ("mi_new_nothrow", Allocate),
+    ("mi_new_aligned", Allocate),
+    ("mi_new_aligned_nothrow", Allocate),
+    ("mi_reallocn", ReallocateItems),
+    ("mi_reallocarray", ReallocateItems),
+    ("mi_reallocf", Reallocate),
+    ("mi_rezalloc", Reallocate),
+    ("mi_rezalloc_aligned", Reallocate),
+    ("mi_heap_zalloc", AllocateSecond),
+    ("mi_heap_malloc_small", AllocateSecond),
+    ("mi_heap_malloc_aligned", AllocateSecond),
+    ("mi_heap_zalloc_aligned", AllocateSecond),
+    ("mi_cfree", Release),
+    ("mi_free_size", Release),
+    ("mi_free_aligned", Release),
+    ("mi_free_size_aligned", Release),
+    ("tc_cfree", Release),
+    ("tc_free_sized", Release),
+    ("tc_valloc", Allocate),
+    ("tc_pvalloc", Allocate),
+    ("tc_malloc_skip_new_handler", Allocate),
+    ("tc_newarray", Allocate),
+    ("tc_new_nothrow", Allocate),
+    ("tc_newarray_nothrow", Allocate),
+    ("tc_new_aligned", Allocate),
+    ("tc_newarray_aligned", Allocate),
+    ("tc_new_aligned_nothrow", Allocate),
+    ("tc_newarray_aligned_nothrow", Allocate),
+    ("tc_deletearray", Release),
+    ("tc_delete_sized", Release),
+    ("tc_deletearray_sized", Release),
+    ("tc_delete_nothrow", Release),
+    ("tc_deletearray_nothrow", Release),
+    ("tc_delete_aligned", Release),
+    ("tc_deletearray_aligned", Release),
+    ("tc_delete_sized_aligned", Release),
+    ("tc_deletearray_sized_aligned", Release),
+    ("__libc_malloc_impl", Allocate),
 ];
 
 impl AllocatorCall {
@@ -140,6 +188,8 @@ impl AllocatorCall {
             Some((name, _)) => name,
             None => name,
         };
+        // As programs of Rust have jemalloc.
+        let name = name.strip_prefix("_rjem_").unwrap_or(name);
         FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call)
     }
 }
@@ -157,6 +207,7 @@ mod tests {
         assert_eq!(AllocatorCall::of_routine("operator new(unsigned long, void*)"), None);
         assert_eq!(AllocatorCall::of_routine("malloc@plt"), None);
         assert_eq!(AllocatorCall::of_routine("cfree@GLIBC_2.2.5"), Some(Release));
+        assert_eq!(AllocatorCall::of_routine("_rjem_mallocx"), Some(Allocate));
         for call in AllocatorCall::ALL {
             assert_eq!(AllocatorCall::of_number(call as u8), Some(call));
         }

@@ -10,7 +10,7 @@ fn told(outcome: &Outcome) -> BTreeMap<String, u64> {
         let (at, count) = line.rsplit_once(' ').unwrap();
         (at.to_owned(), count.parse().unwrap())
     };
-    outcome.out.lines().filter(|line| line.starts_with("heap.")).map(line).collect()
+    outcome.out.lines().filter(|line| line.starts_with("heap")).map(line).collect()
 }
 
 /// The same as the report has them, of the routine that writes.
@@ -87,6 +87,20 @@ fn containers_of_rust_are_of_the_lines_that_use_them() {
         let options = format!("--edition 2024 {options} -g");
         compare(&scene, &format!("{rustc} {options} -o heap {}", source("heap.rs")));
     }
+}
+
+/// As musl's, and that of tcmalloc: one function has several names, and tables tell no callers.
+#[test]
+fn blocks_of_an_allocator_of_many_names_are_of_their_lines() {
+    let test = "blocks_of_an_allocator_of_many_names_are_of_their_lines";
+    if !runs(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    let tables = "-fno-asynchronous-unwind-tables -fomit-frame-pointer";
+    let own = format!("gcc -O1 -g {tables} -c {}", source("own_malloc.c"));
+    scene.shell(&own).success();
+    compare(&scene, &format!("gcc -O1 -g -o heap {} own_malloc.o", source("heap_aliased.c")));
 }
 
 #[test]

@@ -7,8 +7,10 @@ use super::symbols::{self, Naming};
 use super::{ElfError, head, is_64};
 use crate::demangle::demangle;
 use object::elf::{FileHeader32, FileHeader64};
-use object::{Endianness, ReadRef};
+use object::{Endianness, ReadCache, ReadRef};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{Read, Seek};
 
 /// Names are compared up to this length, as they are shown.
 const LONGEST: usize = 4096;
@@ -93,6 +95,15 @@ impl ElfNames {
         Ok(ElfNames { symbols, segments, is_movable, entry })
     }
 
+    /// The names of a file's own tables, read a piece at a time.
+    ///
+    /// # Errors
+    /// It is no ELF file, or does not hold together.
+    pub fn read<F: Read + Seek>(file: F) -> Result<ElfNames, ElfError> {
+        let file = ReadCache::new(file);
+        ElfNames::of(&file, None)
+    }
+
     /// Link-time address of a program's first instruction.
     pub fn entry(&self) -> u64 {
         self.entry
@@ -134,6 +145,16 @@ impl ElfNames {
     pub fn names(&self, kind: SymbolKind) -> impl Iterator<Item = String> + '_ {
         let symbols = self.symbols.iter().filter(move |symbol| symbol.kind == kind);
         symbols.map(|symbol| demangle(&symbol.raw).into_owned())
+    }
+
+    /// All names of code and where it begins: bytes from the file's first. One place has each of
+    /// its names.
+    pub fn routine_offsets(&self) -> impl Iterator<Item = (Cow<'_, str>, u64)> + '_ {
+        let routines = self.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Routine);
+        routines.filter_map(|symbol| {
+            let (offset, _) = self.segments.offset_of(symbol.start)?;
+            Some((demangle(&symbol.raw), offset))
+        })
     }
 
     /// Whether an address is one of the file as it was linked.

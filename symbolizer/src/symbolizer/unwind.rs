@@ -8,7 +8,10 @@ use crate::unwind::register_file::UnwindMachine;
 use crate::unwind::rule_memo::RuleMemo;
 use crate::unwind::stack_copy::StackCopy;
 use crate::unwind::unwind_tables::UnwindTables;
-use crate::{ChainEnd, FramePoint, FrameStart, FrameWay, ObjectId, Place, StackFrame, Symbolizer};
+use crate::{
+    ChainEnd, FramePoint, FrameStart, FrameWay, ObjectId, Place, SampledAddress, StackFrame,
+    Symbolizer,
+};
 use gimli::UnwindContext;
 use record::registers::RegsAbi;
 use record::sample::StackUser;
@@ -20,6 +23,8 @@ use std::collections::hash_map::Entry;
 /// beyond, all are closed and those needed opened again.
 const MOST_OPEN: usize = 128;
 const MOST_BYTES: usize = 128 << 20;
+/// Sampled instructions of which is known whether they return.
+const MOST_RETURNS: usize = 1 << 16;
 
 /// What a sample has of a stack of user space.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +48,8 @@ pub(crate) struct Unwinder {
     /// Bytes that they take.
     size: usize,
     memo: RuleMemo,
+    /// Whether sampled instructions that no table has return.
+    returns: FxHashMap<Place, bool>,
     context: UnwindContext<usize>,
 }
 
@@ -52,6 +59,7 @@ impl Default for Unwinder {
             tables: FxHashMap::default(),
             size: 0,
             memo: RuleMemo::default(),
+            returns: FxHashMap::default(),
             context: UnwindContext::new(),
         }
     }
@@ -112,8 +120,16 @@ impl Symbolizer {
             let keeps_pointer = frame.way == FrameWay::FramePointer || is_start;
             let callee =
                 CalleeFrame { machine, registers, stack: &stack, is_interrupted, keeps_pointer };
+            let at = SampledAddress { mode: CpuMode::User, pid: of.pid, address, time: of.time };
             let found = match rule {
                 Ok(rule) => rule.caller(callee, caller).map(|()| FrameWay::Table),
+                Err(ChainEnd::NoTable)
+                    if frame.way == FrameWay::Registers
+                        && self.returns(&mut unwinder.returns, at, place) =>
+                {
+                    let rule = FrameRule::of_return(machine);
+                    rule.caller(callee, caller).map(|()| FrameWay::Registers)
+                }
                 Err(why) => match frame_pointer::caller(callee, caller) {
                     Ok(()) if self.is_code(of, caller.get(pointer)) => Ok(FrameWay::FramePointer),
                     Err(Some(end)) => Err(end),
@@ -154,10 +170,33 @@ impl Symbolizer {
         })
     }
 
+    /// Whether the sampled instruction is one of x86-64 that returns, as where a call of an
+    /// allocator is sampled: musl's has no table.
+    fn returns(
+        &mut self,
+        known: &mut FxHashMap<Place, bool>,
+        at: SampledAddress,
+        place: Place,
+    ) -> bool {
+        if let Some(known) = known.get(&place) {
+            return *known;
+        }
+        let is_file = matches!(self.objects.kind(place.object), ObjectKind::File(_));
+        let stretch = place.address..place.address.saturating_add(1);
+        let text = is_file.then(|| self.text(at, &stretch).ok()).flatten();
+        let returns =
+            text.is_some_and(|it| it.bits == Some(64) && matches!(it.bytes[..], [0xc2 | 0xc3]));
+        if known.len() >= MOST_RETURNS {
+            known.clear();
+        }
+        known.insert(place, returns);
+        returns
+    }
+
     /// Reads how the caller of the code at a place is found, or why no table
     /// says it.
     fn learn_rule(&mut self, unwinder: &mut Unwinder, place: Place) {
-        let Unwinder { tables, size, memo, context } = unwinder;
+        let Unwinder { tables, size, memo, context, .. } = unwinder;
         if *size >= MOST_BYTES || (tables.len() >= MOST_OPEN && !tables.contains_key(&place.object))
         {
             tables.clear();

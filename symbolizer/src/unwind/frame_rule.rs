@@ -63,6 +63,18 @@ pub(crate) struct CalleeFrame<'a> {
 }
 
 impl FrameRule {
+    /// That of an instruction which returns: what it returns to is on top of the stack.
+    pub(crate) fn of_return(machine: UnwindMachine) -> FrameRule {
+        let return_register = machine.instruction_pointer();
+        let back = SavedRegister { register: return_register, source: RegisterSource::At(-8) };
+        FrameRule {
+            cfa: CfaSource::Register { register: machine.stack_pointer(), offset: 8 },
+            saved: [back].into(),
+            return_register,
+            is_signal: false,
+        }
+    }
+
     /// The register that the frame address is counted from; None: an expression says it.
     pub(crate) fn start(&self) -> Option<FrameStart> {
         match self.cfa {
