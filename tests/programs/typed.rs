@@ -1,8 +1,9 @@
 //! Accesses of known type in Rust: boxes, vectors, slices, enums with payloads and
 //! niches, counted pointers, maps, tuples, generic types.
 
-use std::alloc::{Layout, alloc_zeroed};
-use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+#[path = "sys/hash_table.rs"]
+mod hash_table;
+
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
 use std::mem::{offset_of, size_of};
@@ -114,55 +115,6 @@ fn counted(all: &[Rc<Counted>]) -> u64 {
     all.iter().map(|it| it.hits + u64::from(it.misses)).sum()
 }
 
-/// Marks, and before them in the same block an entry for each, as hash tables have them.
-struct Table {
-    marks: *mut u8,
-    count: usize,
-}
-
-impl Table {
-    fn new(count: usize) -> Table {
-        let (entry, mark) = (size_of::<Pair<u64>>(), size_of::<u8>());
-        let layout = Layout::from_size_align(count * (entry + mark), 16).unwrap();
-        // SAFETY: it has a size.
-        let block = unsafe { alloc_zeroed(layout) };
-        Table { marks: block.wrapping_add(count * entry), count }
-    }
-
-    fn entry(&self, at: usize) -> *mut Pair<u64> {
-        self.marks.cast::<Pair<u64>>().wrapping_sub(at + 1)
-    }
-}
-
-#[inline(never)]
-fn fill(table: &Table) {
-    for at in 0..table.count {
-        // SAFETY: as many as there are.
-        unsafe { *table.entry(at) = Pair { first: at as u64, second: 3 } };
-    }
-    // SAFETY: one for each.
-    unsafe { table.marks.write_bytes(1, table.count) };
-}
-
-#[inline(never)]
-fn marked(table: &Table) -> u64 {
-    let mut sum = 0;
-    for group in (0..table.count).step_by(16) {
-        // SAFETY: as many as there are, a whole number of groups; each x86-64 has SSE2.
-        let mut left = unsafe {
-            let marks = _mm_loadu_si128(table.marks.add(group).cast());
-            _mm_movemask_epi8(_mm_cmpeq_epi8(marks, _mm_set1_epi8(1)))
-        };
-        while left != 0 {
-            let entry = table.entry(group + left.trailing_zeros() as usize);
-            // SAFETY: as above.
-            sum += unsafe { (*entry).first + (*entry).second };
-            left &= left - 1;
-        }
-    }
-    sum
-}
-
 #[inline(never)]
 fn look(tree: &BTreeMap<u32, Box<Record>>, map: &HashMap<u32, Box<Record>>) -> f64 {
     let mut sum = 0.0;
@@ -230,14 +182,14 @@ fn main() {
     let map: HashMap<u32, Box<Record>> = (0..100).map(|it| (it, boxed(it))).collect();
     let list = black_box(build(200));
     let order: Vec<usize> = (0..300).map(|it| it * 7 % 300).collect();
-    let table = black_box(Table::new(64));
-    fill(&table);
+    let table = black_box(hash_table::Table::new(64));
+    hash_table::fill(&table);
     object("Pair<u64>", table.entry(table.count - 1), table.count);
     println!("type Mark 1\nmember Mark 0 1 mark");
     object("Mark", table.marks, table.count);
     for _ in 0..3 {
         black_box(walk(&list));
-        black_box(marked(&table));
+        black_box(hash_table::marked(&table));
         black_box(records(&mut all) + scattered(&all, &order));
         black_box(forms(&all_forms));
         black_box(pairs(&all_pairs) + counted(&rcs));
