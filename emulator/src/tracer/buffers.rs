@@ -47,7 +47,7 @@ pub(crate) fn ranges(tid: i32, number: i64, start: u64, count: u64) -> Vec<Range
 }
 
 /// The ranges that `count` structs iovec name.
-fn pieces(tid: i32, address: u64, count: u64) -> Vec<Range<u64>> {
+pub(crate) fn pieces(tid: i32, address: u64, count: u64) -> Vec<Range<u64>> {
     let count = usize::try_from(count.min(PIECES)).unwrap_or(0);
     let mut bytes = vec![0; 16 * count];
     let read = remote::read(tid, address, &mut bytes).unwrap_or(0);

@@ -1,12 +1,9 @@
 //! System calls that the tracer looks at.
 
-use std::ops::Range;
-
 use super::buffers::{self, READS};
-use super::code::PAGE;
 use super::engine::Engine;
 use super::filter::adds_filter;
-use super::maps;
+use super::give_way::MEMORY_CALLS;
 use super::side::task;
 use super::trouble::Trouble;
 use crate::block;
@@ -23,29 +20,16 @@ const ARCH_GET_GS: u64 = 0x1004;
 const ARCH_SHSTK_ENABLE: u64 = 0x5001;
 /// EOPNOTSUPP as a call returns it.
 const NOT_SUPPORTED: i64 = -95;
-/// mmap(2).
-const FIXED: u64 = 0x10;
-/// mremap(2).
-const REMAP_FIXED: u64 = 2;
-
 /// mlockall(2): MCL_ONFAULT.
 const ON_FAULT: u64 = 4;
 
-/// The calls that stop.
-const WATCHED: [i64; 19] = [
+/// The calls that stop, beside those that change memory.
+const WATCHED: [i64; 11] = [
     libc::SYS_rt_sigaction,
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
-    libc::SYS_munmap,
     libc::SYS_rt_sigreturn,
-    libc::SYS_mremap,
-    libc::SYS_shmat,
-    libc::SYS_shmdt,
     libc::SYS_prctl,
     libc::SYS_seccomp,
     libc::SYS_arch_prctl,
-    libc::SYS_remap_file_pages,
-    libc::SYS_pkey_mprotect,
     libc::SYS_rseq,
     libc::SYS_mlockall,
     libc::SYS_getrandom,
@@ -67,9 +51,9 @@ impl Engine {
             false => &[libc::SYS_execve, libc::SYS_execveat],
         };
         let reads: &[i64] = if space.code.reads { &READS } else { &[] };
-        let more = self.calls_about_pages().iter().chain(exec).chain(reads);
-        for &call in WATCHED.iter().chain(more) {
-            if call == libc::SYS_getrandom && !fixed {
+        let heap = self.follows_heap();
+        for &call in WATCHED.iter().chain(&MEMORY_CALLS).chain(exec).chain(reads) {
+            if call == libc::SYS_getrandom && !fixed || call == libc::SYS_brk && !heap {
                 continue;
             }
             if let Ok(call) = usize::try_from(call)
@@ -97,59 +81,12 @@ impl Engine {
             libc::SYS_ptrace => self.trace_call(tid, next, guest),
             libc::SYS_clone | libc::SYS_clone3 => self.clone_call(tid, guest),
             libc::SYS_getrandom => self.getrandom(tid, next, guest),
-            libc::SYS_mmap => self.map_call(tid, next, guest),
-            libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest),
-            libc::SYS_munmap => {
-                self.give_way(tid, guest.rdi, guest.rsi)?;
-                let result = self.make(tid, next)?;
-                if result == 0 {
-                    self.tell_unmapped(tid, &guest)?;
-                    self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
-                    let end = guest.rdi.saturating_add(guest.rsi);
-                    self.pages_changed(tid, guest.rdi..end, false)?;
-                }
-                self.enter_and_go(tid)
-            }
-            libc::SYS_mremap => {
-                if guest.r10 & REMAP_FIXED != 0 {
-                    self.give_way(tid, guest.r8, guest.rdx)?;
-                }
-                // Pages keep their protection where they are moved to.
-                self.unprotect_all(tid, &(guest.rdi..guest.rdi.saturating_add(guest.rsi)))?;
-                let result = self.make(tid, next)?;
-                if result >= 0 {
-                    self.tell_remapped(tid, &guest, result.cast_unsigned())?;
-                    self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
-                    if guest.r10 & REMAP_FIXED != 0 {
-                        self.mappings_changed(tid, guest.r8, guest.rdx, false)?;
-                    }
-                    let to = result.cast_unsigned();
-                    self.pages_changed(tid, guest.rdi..guest.rdi + guest.rsi, false)?;
-                    self.pages_changed(tid, to..to.saturating_add(guest.rdx), false)?;
-                }
-                self.enter_and_go(tid)
-            }
-            libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
-                self.make(tid, next)?;
-                self.mappings_changed(tid, 0, u64::MAX, true)?;
-                self.pages_changed(tid, 0..u64::MAX, true)?;
-                self.enter_and_go(tid)
-            }
+            _ if MEMORY_CALLS.contains(&number) => self.memory_call(tid, next, guest),
             libc::SYS_execve | libc::SYS_execveat => {
                 if self.left_for_rights(tid, &guest)? {
                     return Ok(());
                 }
                 self.native_step(tid)
-            }
-            libc::SYS_madvise => {
-                let result = self.make(tid, next)?;
-                if result == 0 {
-                    if self.space_of(tid)?.code.meets(&pages(guest.rdi, guest.rsi)) {
-                        self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
-                    }
-                    self.pages_advised(tid, &guest)?;
-                }
-                self.enter_and_go(tid)
             }
             libc::SYS_mlockall => {
                 // Ours is large, and mostly not there.
@@ -159,11 +96,6 @@ impl Engine {
                 if let Some(after) = &mut self.task(tid)?.guest {
                     after.rdi = guest.rdi;
                 }
-                self.enter_and_go(tid)
-            }
-            libc::SYS_brk => {
-                let result = self.make(tid, next)?;
-                self.heap_moved(tid, result.cast_unsigned())?;
                 self.enter_and_go(tid)
             }
             libc::SYS_prctl | libc::SYS_seccomp if adds_filter(&guest) => {
@@ -303,76 +235,6 @@ impl Engine {
         self.answer(tid, next, result)
     }
 
-    fn map_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
-        let (address, length) = (guest.rdi, guest.rsi);
-        if guest.r10 & FIXED != 0 {
-            self.give_way(tid, address, length)?;
-        }
-        let result = self.make(tid, next)?;
-        if !(-4095..0).contains(&result) {
-            self.tell_mapped(tid, &guest, result.cast_unsigned())?;
-            let code = guest.rdx & u64::from(maps::EXEC) != 0;
-            if code || guest.r10 & FIXED != 0 {
-                self.mappings_changed(tid, result.cast_unsigned(), length, code)?;
-            }
-            if code || self.plan.settings.data_mappings {
-                self.tell_mappings(tid, result.cast_unsigned(), length)?;
-            }
-            self.pages_mapped(tid, result.cast_unsigned(), &guest)?;
-        }
-        self.enter_and_go(tid)
-    }
-
-    fn protect_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
-        let (address, length) = (guest.rdi, guest.rsi);
-        let result = self.make(tid, next)?;
-        if result == 0 {
-            self.pages_changed(tid, address..address.saturating_add(length), false)?;
-            if guest.rdx & u64::from(maps::EXEC) != 0 {
-                self.mappings_changed(tid, address, length, true)?;
-                self.tell_mappings(tid, address, length)?;
-            } else if guest.rdx & u64::from(maps::WRITE) == 0 {
-                self.mappings_changed(tid, address, length, false)?;
-            } else {
-                self.written_now(tid, address, length)?;
-            }
-        }
-        self.enter_and_go(tid)
-    }
-
-    /// Records of the mappings in a range that hold code.
-    fn tell_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
-        let pid = self.task(tid)?.pid;
-        let end = start.saturating_add(length);
-        for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
-            if region.start < end && start < region.end {
-                self.side.mapping(&self.plan.ring, task(pid, tid), &region);
-            }
-        }
-        Ok(())
-    }
-
-    /// A range can be written and not executed, so that new code may be made
-    /// there: what is another is seen when it can be executed again. Until
-    /// then what was translated stays.
-    fn written_now(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
-        let range = pages(start, length);
-        let memory = self.task(tid)?.memory;
-        let shares = self.shares(memory);
-        let code = &mut self.space_of(tid)?.code;
-        code.stale();
-        if !code.protected().iter().any(|page| range.contains(page)) {
-            return Ok(());
-        }
-        if shares {
-            return self.move_out(tid);
-        }
-        for page in self.space_of(tid)?.code.forget_unwatched(tid, &range) {
-            self.drop_code(tid, page..page + PAGE)?;
-        }
-        Ok(())
-    }
-
     /// A call reads into memory: pages of it that only we protect are to be
     /// written. The thread, which may have to wait, makes it itself.
     fn read_call(&mut self, tid: i32, guest: &TraceeRegisters) -> Result<(), Trouble> {
@@ -390,72 +252,4 @@ impl Engine {
         self.task(tid)?.guest = None;
         self.go(tid)
     }
-
-    /// Takes our protection from pages of a range.
-    fn unprotect_all(&mut self, tid: i32, range: &Range<u64>) -> Result<(), Trouble> {
-        for page in self.space_of(tid)?.code.protected() {
-            if range.contains(&page) {
-                self.unprotect(tid, page)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The program may map and unmap where it likes: we go elsewhere.
-    fn give_way(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
-        if self.is_ours(tid, start, length)? {
-            self.move_out_avoiding(tid, start, length)?;
-        }
-        Ok(())
-    }
-
-    /// Mappings of a range are not what they were: code from there that
-    /// differs is forgotten. `code`: some can be executed now.
-    fn mappings_changed(
-        &mut self,
-        tid: i32,
-        start: u64,
-        length: u64,
-        code: bool,
-    ) -> Result<(), Trouble> {
-        let range = pages(start, length);
-        let space = self.space_of(tid)?;
-        space.code.stale();
-        let shared_with_others = {
-            let memory = self.task(tid)?.memory;
-            self.shares(memory)
-        };
-        let meets = self.space_of(tid)?.code.meets(&range);
-        if shared_with_others && (meets || code) {
-            // What the others have there, or will have, is another's code.
-            return self.move_out(tid);
-        }
-        if !meets {
-            return Ok(());
-        }
-        let space = self.space_of(tid)?;
-        let unwatched = space.code.forget_unwatched(tid, &range);
-        let changed = space.code.changed(tid, &range);
-        for range in changed {
-            self.drop_code(tid, range)?;
-        }
-        for page in unwatched {
-            self.drop_code(tid, page..page + PAGE)?;
-        }
-        Ok(())
-    }
-
-    /// Whether a range meets memory of ours in the target.
-    fn is_ours(&mut self, tid: i32, start: u64, length: u64) -> Result<bool, Trouble> {
-        let ring = self.plan.ring.len() as u64;
-        let end = start.saturating_add(length);
-        Ok(self.space_of(tid)?.overlaps(start, end, ring))
-    }
-}
-
-/// The whole pages of a range.
-fn pages(start: u64, length: u64) -> Range<u64> {
-    let start = start & !(PAGE - 1);
-    let end = start.saturating_add(length).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
-    start..end
 }

@@ -1,5 +1,7 @@
 //! From a program's address to translated code, and into it.
 
+use std::ops::Range;
+
 use super::code::{CodeReader, PAGE, Watch};
 use super::engine::Engine;
 use super::registers::restart_call;
@@ -116,7 +118,7 @@ impl Engine {
     pub(crate) fn code_differs(
         &mut self,
         tid: i32,
-        ranges: Vec<std::ops::Range<u64>>,
+        ranges: Vec<Range<u64>>,
     ) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         if self.shares(memory) {
@@ -129,11 +131,7 @@ impl Engine {
     }
 
     /// Forgets translations of a range.
-    pub(crate) fn drop_code(
-        &mut self,
-        tid: i32,
-        range: std::ops::Range<u64>,
-    ) -> Result<(), Trouble> {
+    pub(crate) fn drop_code(&mut self, tid: i32, range: Range<u64>) -> Result<(), Trouble> {
         self.account.work.changes += 1;
         let setup = self.plan.setup.clone();
         let space = self.space_of(tid)?;
@@ -176,11 +174,21 @@ impl Engine {
 
     /// Maps a zone near some code.
     pub(crate) fn add_zone(&mut self, tid: i32, near: u64) -> Result<(), Trouble> {
+        self.add_zone_avoiding(tid, near, &(0..0))
+    }
+
+    /// The same; it will not be in the range.
+    pub(crate) fn add_zone_avoiding(
+        &mut self,
+        tid: i32,
+        near: u64,
+        range: &Range<u64>,
+    ) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         if self.shares(memory) {
             return self.move_out(tid);
         }
-        let regions = super::maps::regions(tid)?;
+        let regions = super::maps::regions_and(tid, range)?;
         let no_room = || Trouble::Broken(format!("no room for translated code near {near:#x}"));
         let base = super::maps::room_near(&regions, near, ZONE as u64).ok_or_else(no_room)?;
         let space = self.space_of(tid)?;

@@ -119,7 +119,7 @@ impl Engine {
         tasks.retain(|tid| self.tasks.get(tid).is_some_and(|task| task.guest.is_some()));
         let Some(first) = tasks.first().copied() else { return Ok(()) };
         if self.memories.get(&memory).is_some_and(|memory| !memory.unmapped) {
-            self.unmap(first, 0, 0)?;
+            self.unmap(first)?;
             if let Some(memory) = self.memories.get_mut(&memory) {
                 memory.unmapped = true;
             }

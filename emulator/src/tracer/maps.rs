@@ -1,6 +1,7 @@
 //! /proc/PID/maps: what lies where, and where there is room.
 
 use std::io;
+use std::ops::Range;
 
 /// One line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,25 @@ impl MappedRegion {
 pub(crate) fn regions(pid: i32) -> io::Result<Vec<MappedRegion>> {
     let text = std::fs::read(format!("/proc/{pid}/maps"))?;
     Ok(text.split(|byte| *byte == b'\n').filter_map(region).collect())
+}
+
+/// The same, and a range that is not free either.
+pub(crate) fn regions_and(pid: i32, range: &Range<u64>) -> io::Result<Vec<MappedRegion>> {
+    let mut regions = regions(pid)?;
+    if !range.is_empty() {
+        regions.push(MappedRegion {
+            start: range.start,
+            end: range.end,
+            protection: 0,
+            shared: false,
+            offset: 0,
+            device: (0, 0),
+            inode: 0,
+            path: Vec::new(),
+        });
+        regions.sort_by_key(|region| region.start);
+    }
+    Ok(regions)
 }
 
 /// The region that a line tells of.

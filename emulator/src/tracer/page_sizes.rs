@@ -36,14 +36,9 @@ impl Engine {
         self.plan.setup.has_tlb()
     }
 
-    /// Calls that are looked at for the sake of page sizes alone.
-    pub(crate) fn calls_about_pages(&self) -> &'static [i64] {
-        match self.plan.transparent {
-            _ if !self.has_pages() => &[],
-            Transparent::Never => &[],
-            Transparent::Asked => &[libc::SYS_madvise],
-            Transparent::Always => &[libc::SYS_madvise, libc::SYS_brk],
-        }
+    /// Whether calls that move the end of the heap matter.
+    pub(crate) fn follows_heap(&self) -> bool {
+        self.has_pages() && self.plan.transparent == Transparent::Always
     }
 
     /// A mapping was made at `start` by the call in `guest`.

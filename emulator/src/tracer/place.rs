@@ -1,5 +1,6 @@
 //! Bringing the tracer's memory into a target.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocators::MappedAllocators;
@@ -18,8 +19,6 @@ use crate::translate::{Needs, Runtime, Translation};
 
 const READ_WRITE: u64 = 3;
 const READ_EXEC: u64 = 5;
-/// MAP_PRIVATE | MAP_ANONYMOUS.
-const ANONYMOUS: u64 = 0x22;
 
 /// A `syscall` instruction that the program has anyway: the vdso's, or any.
 pub(crate) fn gadget(tid: i32, regions: &[MappedRegion]) -> Option<u64> {
@@ -48,7 +47,17 @@ impl Engine {
     /// own, with new memory: what it had must be gone.
     /// With `turns` its threads take turns.
     pub(crate) fn make_space(&mut self, tid: i32, turns: bool) -> Result<(), Trouble> {
-        let regions = maps::regions(tid)?;
+        self.make_space_avoiding(tid, turns, &(0..0))
+    }
+
+    /// The same; nothing of ours will be in the range.
+    fn make_space_avoiding(
+        &mut self,
+        tid: i32,
+        turns: bool,
+        range: &Range<u64>,
+    ) -> Result<(), Trouble> {
+        let regions = maps::regions_and(tid, range)?;
         let broken = |text: &str| Trouble::Broken(text.to_owned());
         let gadget = gadget(tid, &regions)
             .ok_or_else(|| broken("the program has no `syscall` instruction to use"))?;
@@ -97,7 +106,7 @@ impl Engine {
         self.tell_page_sizes(tid)?;
         // Threads' tables are filled with a stub that is in a zone.
         let near = self.task(tid)?.guest.map_or(base, |guest| guest.rip);
-        self.add_zone(tid, near)
+        self.add_zone_avoiding(tid, near, range)
     }
 
     /// Bytes of the ring's data.
@@ -136,18 +145,17 @@ impl Engine {
     }
 
     /// Gives the address space of a task new memory of ours: away from what
-    /// it shares with others, or from where the program wants to map. The
-    /// task is stopped, its state in `guest`.
+    /// it shares with others. The task is stopped, its state in `guest`.
     pub(crate) fn move_out(&mut self, tid: i32) -> Result<(), Trouble> {
-        self.move_out_avoiding(tid, 0, 0)
+        self.move_out_avoiding(tid, &(0..0))
     }
 
-    /// The same; nothing of ours will be in the range.
+    /// The same; nothing of ours will be in the range, which the program
+    /// means to use.
     pub(crate) fn move_out_avoiding(
         &mut self,
         tid: i32,
-        start: u64,
-        length: u64,
+        range: &Range<u64>,
     ) -> Result<(), Trouble> {
         let old = self.task(tid)?.memory;
         let stopped = self.halt_all(old, tid)?;
@@ -156,16 +164,13 @@ impl Engine {
         for task in &tasks {
             bases.push(self.own_gs_base(*task)?);
         }
-        self.unmap(tid, start, length)?;
+        self.unmap(tid)?;
         let mut blocks = Vec::new();
         for task in &tasks {
             blocks.push(self.task(*task)?.block.take());
         }
         let turns = self.memories.get(&old).is_some_and(|memory| memory.turns);
-        self.make_space(tid, turns)?;
-        if length != 0 {
-            self.inject(tid, |calls| calls.call(libc::SYS_munmap, &[start, length]))?;
-        }
+        self.make_space_avoiding(tid, turns, range)?;
         let new = self.task(tid)?.memory;
         for task in &tasks {
             self.task(*task)?.memory = new;
@@ -185,27 +190,20 @@ impl Engine {
     }
 
     /// Takes all memory of ours out of a target, and the protection of its
-    /// code. No thread of it may be in translated code. Then reserves a range
-    /// unless it is empty.
-    pub(crate) fn unmap(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+    /// code. No thread of it may be in translated code.
+    pub(crate) fn unmap(&mut self, tid: i32) -> Result<(), Trouble> {
         const ALL: u64 = 7;
-        const RESERVED: u64 = ANONYMOUS | 0x4000 | 0x10;
         let ring = self.plan.ring.len() as u64;
         let space = self.space_of(tid)?;
-        let data = space.layout.data() as u64;
-        let mut ranges = vec![(space.base, data), (space.ring, ring)];
-        ranges.extend(space.zones.keys().map(|zone| (*zone, super::space::ZONE as u64)));
+        let ranges = space.ranges(ring);
         let protected = space.code.protected();
         self.inject(tid, |calls| {
             for page in protected {
                 // The program may have unmapped it since.
                 calls.call(libc::SYS_mprotect, &[page, PAGE, ALL])?;
             }
-            for (at, bytes) in ranges {
-                calls.checked(libc::SYS_munmap, &[at, bytes])?;
-            }
-            if length != 0 {
-                calls.call(libc::SYS_mmap, &[start, length, 0, RESERVED, u64::MAX, 0])?;
+            for range in ranges {
+                calls.checked(libc::SYS_munmap, &[range.start, range.end - range.start])?;
             }
             Ok(())
         })

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -294,12 +295,18 @@ impl Space {
         (self.base..self.base + IMAGE as u64).contains(&address)
     }
 
-    /// Whether an address of the target is any memory of ours.
+    /// All memory of ours in the target.
+    pub(crate) fn ranges(&self, ring_bytes: u64) -> Vec<Range<u64>> {
+        let range = |start: u64, bytes: u64| start..start + bytes;
+        let mut ranges =
+            vec![range(self.base, self.layout.data() as u64), range(self.ring, ring_bytes)];
+        ranges.extend(self.zones.keys().map(|zone| range(*zone, ZONE as u64)));
+        ranges
+    }
+
+    /// Whether a range of the target meets any memory of ours.
     pub(crate) fn overlaps(&self, start: u64, end: u64, ring_bytes: u64) -> bool {
-        let meets = |from: u64, bytes: u64| start < from + bytes && from < end;
-        meets(self.base, self.layout.data() as u64)
-            || meets(self.ring, ring_bytes)
-            || self.zones.keys().any(|zone| meets(*zone, ZONE as u64))
+        self.ranges(ring_bytes).iter().any(|ours| start < ours.end && ours.start < end)
     }
 
     /// Offset for one more zone.

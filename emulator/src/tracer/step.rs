@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
 use super::engine::Engine;
+use super::give_way::narrow_call;
 use super::settle::is_fault;
 use super::signal::is_write;
 use super::trouble::Trouble;
@@ -113,6 +114,10 @@ impl Engine {
     /// is in `guest`.
     pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), Trouble> {
         let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+        let memory_call = narrow_call(tid, &guest);
+        if let Some(call) = &memory_call {
+            self.give_way(tid, call)?;
+        }
         let (space, number) = self.block_of(tid)?;
         guest.gs_base = space.get(number, block::GS_BASE);
         guest.orig_rax = u64::MAX;
@@ -130,6 +135,9 @@ impl Engine {
                 TraceeStop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
                     if info.is_step() {
+                        if memory_call.is_some() {
+                            self.mappings_changed(tid, 0, u64::MAX, true)?;
+                        }
                         return self.enter_and_go(tid);
                     }
                     if is_write(info) && self.unprotect(tid, info.address())? {

@@ -30,3 +30,10 @@ fn what_the_program_traces_is_left_to_it() {
     assert_eq!(*own, "its parent traces it");
     assert!(by.starts_with("process ") && by.ends_with(" of the target traces it"), "{by}");
 }
+
+/// The emulator's memory is not the program's: calls about it find nothing there.
+#[test]
+fn calls_about_ranges_of_the_emulators_memory() {
+    assert_same_behaviour(&Workload::usual("ranges.c"), &[]);
+    assert_same_behaviour(&Workload::fixed("ranges.c"), &["narrow"]);
+}

@@ -1,0 +1,203 @@
+//! Calls of the program that change its memory.
+
+use std::ops::Range;
+
+use super::code::PAGE;
+use super::engine::Engine;
+use super::give_way::{REMAP_FIXED, pages};
+use super::maps;
+use super::side::task;
+use super::trouble::Trouble;
+use crate::sys::ptrace::TraceeRegisters;
+
+/// mmap(2).
+const FIXED: u64 = 0x10;
+
+impl Engine {
+    /// Makes a call that changes memory, and goes on behind it.
+    pub(crate) fn memory_call(
+        &mut self,
+        tid: i32,
+        next: u64,
+        guest: TraceeRegisters,
+    ) -> Result<(), Trouble> {
+        let number = (guest.rax & 0xffff_ffff).cast_signed();
+        self.give_way(tid, &guest)?;
+        match number {
+            libc::SYS_mmap => self.map_call(tid, next, guest)?,
+            libc::SYS_munmap => {
+                let result = self.make(tid, next)?;
+                if result == 0 {
+                    self.tell_unmapped(tid, &guest)?;
+                    self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
+                    let end = guest.rdi.saturating_add(guest.rsi);
+                    self.pages_changed(tid, guest.rdi..end, false)?;
+                }
+            }
+            libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest)?,
+            libc::SYS_mremap => self.remap_call(tid, next, guest)?,
+            libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
+                self.make(tid, next)?;
+                self.mappings_changed(tid, 0, u64::MAX, true)?;
+                self.pages_changed(tid, 0..u64::MAX, true)?;
+            }
+            libc::SYS_madvise => {
+                let result = self.make(tid, next)?;
+                if result == 0 {
+                    if self
+                        .space_of(tid)?
+                        .code
+                        .meets(&pages(&(guest.rdi..guest.rdi.saturating_add(guest.rsi))))
+                    {
+                        self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
+                    }
+                    self.pages_advised(tid, &guest)?;
+                }
+            }
+            libc::SYS_brk => {
+                let result = self.make(tid, next)?;
+                self.heap_moved(tid, result.cast_unsigned())?;
+            }
+            _ => {
+                self.make(tid, next)?;
+            }
+        }
+        self.enter_and_go(tid)
+    }
+
+    fn map_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+        let length = guest.rsi;
+        let result = self.make(tid, next)?;
+        if !is_error(result) {
+            self.tell_mapped(tid, &guest, result.cast_unsigned())?;
+            let code = guest.rdx & u64::from(maps::EXEC) != 0;
+            if code || guest.r10 & FIXED != 0 {
+                self.mappings_changed(tid, result.cast_unsigned(), length, code)?;
+            }
+            if code || self.plan.settings.data_mappings {
+                self.tell_mappings(tid, result.cast_unsigned(), length)?;
+            }
+            self.pages_mapped(tid, result.cast_unsigned(), &guest)?;
+        }
+        Ok(())
+    }
+
+    fn protect_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+        let (address, length) = (guest.rdi, guest.rsi);
+        let result = self.make(tid, next)?;
+        if result == 0 {
+            self.pages_changed(tid, address..address.saturating_add(length), false)?;
+            if guest.rdx & u64::from(maps::EXEC) != 0 {
+                self.mappings_changed(tid, address, length, true)?;
+                self.tell_mappings(tid, address, length)?;
+            } else if guest.rdx & u64::from(maps::WRITE) == 0 {
+                self.mappings_changed(tid, address, length, false)?;
+            } else {
+                self.written_now(tid, address, length)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remap_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+        let old = guest.rdi..guest.rdi.saturating_add(guest.rsi);
+        // Pages keep their protection where they are moved to.
+        self.unprotect_all(tid, &old)?;
+        let result = self.make(tid, next)?;
+        if !is_error(result) {
+            let to = result.cast_unsigned();
+            self.tell_remapped(tid, &guest, to)?;
+            self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
+            if guest.r10 & REMAP_FIXED != 0 {
+                self.mappings_changed(tid, guest.r8, guest.rdx, false)?;
+            }
+            self.pages_changed(tid, old, false)?;
+            self.pages_changed(tid, to..to.saturating_add(guest.rdx), false)?;
+        }
+        Ok(())
+    }
+
+    /// Records of the mappings in a range that hold code.
+    fn tell_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        let pid = self.task(tid)?.pid;
+        let end = start.saturating_add(length);
+        for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
+            if region.start < end && start < region.end {
+                self.side.mapping(&self.plan.ring, task(pid, tid), &region);
+            }
+        }
+        Ok(())
+    }
+
+    /// A range can be written and not executed, so that new code may be made
+    /// there: what is another is seen when it can be executed again. Until
+    /// then what was translated stays.
+    fn written_now(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        let range = pages(&(start..start.saturating_add(length)));
+        let memory = self.task(tid)?.memory;
+        let shares = self.shares(memory);
+        let code = &mut self.space_of(tid)?.code;
+        code.stale();
+        if !code.protected().iter().any(|page| range.contains(page)) {
+            return Ok(());
+        }
+        if shares {
+            return self.move_out(tid);
+        }
+        for page in self.space_of(tid)?.code.forget_unwatched(tid, &range) {
+            self.drop_code(tid, page..page + PAGE)?;
+        }
+        Ok(())
+    }
+
+    /// Takes our protection from pages of a range.
+    fn unprotect_all(&mut self, tid: i32, range: &Range<u64>) -> Result<(), Trouble> {
+        for page in self.space_of(tid)?.code.protected() {
+            if range.contains(&page) {
+                self.unprotect(tid, page)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Mappings of a range are not what they were: code from there that
+    /// differs is forgotten. `code`: some can be executed now.
+    pub(crate) fn mappings_changed(
+        &mut self,
+        tid: i32,
+        start: u64,
+        length: u64,
+        code: bool,
+    ) -> Result<(), Trouble> {
+        let range = pages(&(start..start.saturating_add(length)));
+        let space = self.space_of(tid)?;
+        space.code.stale();
+        let shared_with_others = {
+            let memory = self.task(tid)?.memory;
+            self.shares(memory)
+        };
+        let meets = self.space_of(tid)?.code.meets(&range);
+        if shared_with_others && (meets || code) {
+            // What the others have there, or will have, is another's code.
+            return self.move_out(tid);
+        }
+        if !meets {
+            return Ok(());
+        }
+        let space = self.space_of(tid)?;
+        let unwatched = space.code.forget_unwatched(tid, &range);
+        let changed = space.code.changed(tid, &range);
+        for range in changed {
+            self.drop_code(tid, range)?;
+        }
+        for page in unwatched {
+            self.drop_code(tid, page..page + PAGE)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a call that gives an address has failed.
+fn is_error(result: i64) -> bool {
+    (-4095..0).contains(&result)
+}
