@@ -54,6 +54,12 @@ pub trait Sampling: fmt::Debug {
     /// Said to the user at the end.
     fn last_notes(&self) -> &[String];
 
+    /// Whether sampling of the target, or of a part of it, broke off by a fault
+    /// that [`last_notes`](Sampling::last_notes) name; known at the end.
+    fn broke_off(&self) -> bool {
+        false
+    }
+
     /// Writes what comes before the first record.
     ///
     /// # Errors

@@ -24,6 +24,10 @@ fn a_program_that_damages_the_emulators_memory_harms_itself_alone() {
         // Not a signal's: of a program that a signal ended it is 128 and more.
         let _told = outcome.code();
         assert!(outcome.out.starts_with("found 4"), "{way}: {outcome}");
+        // As natively, where nothing is mapped there.
+        if ["protect", "move"].contains(&way) {
+            assert!(!outcome.err.contains("broke off"), "{way}: {outcome}");
+        }
         assert!(!outcome.out.contains("cut\n"), "{way}: {outcome}");
         assert!(!outcome.err.contains("internal error"), "{way}: {outcome}");
         assert!(outcome.last_line().contains(" records, "), "{way}: {outcome}");
@@ -38,4 +42,24 @@ fn a_program_that_damages_the_emulators_memory_harms_itself_alone() {
             assert!(outcome.last_line().contains("lost (parse "), "{outcome}");
         }
     }
+}
+
+/// What one process does ends its own emulation alone, and is told.
+#[test]
+fn a_process_that_cannot_be_emulated_further_is_given_up_and_told() {
+    let test = "a_process_that_cannot_be_emulated_further_is_given_up_and_told";
+    if !rights::emulated_pmu(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Corner.build(&scene);
+    let mut command = scene.command("ebs");
+    let line = "-u --source emulated -t l1_cache_miss -i 100 -c all -o x.data --";
+    command.args(line.split(' ')).arg(&program).arg("child");
+    let outcome = Running::start(&mut command).finish().sane();
+    assert!(outcome.out.ends_with("after\nchild 6\n"), "{outcome}");
+    let told = "broke off; the process runs on natively: no room for translated code near 0x";
+    assert!(outcome.err.contains(told), "{outcome}");
+    assert_eq!(outcome.code(), 1, "{outcome}");
+    assert!(outcome.last_line().contains(", 0 lost, "), "{outcome}");
 }

@@ -49,6 +49,8 @@ pub enum Workload {
     Vsyscall,
     /// Writes into memory that is not its own.
     Vandal,
+    /// Runs code with nothing free beside it, in a child or itself.
+    Corner,
     /// Two threads that take a line of memory from each other.
     Sharing,
     /// Threads that check their own results, for as long as they are let.
@@ -61,7 +63,7 @@ impl Workload {
     pub fn build(self, scene: &Scene) -> PathBuf {
         let name = self.to_string();
         let source = sources().join(format!("{name}.c"));
-        let program = scene.path(&name);
+        let program = scene.path(name.rsplit('/').next().unwrap_or(&name));
         let compiled = Command::new("gcc")
             .args(["-O2", "-Wall", "-Wextra", "-static", "-no-pie", "-fno-pie", "-pthread", "-o"])
             .arg(&program)
@@ -102,6 +104,7 @@ impl fmt::Display for Workload {
             Workload::Maker => "maker",
             Workload::Vsyscall => "vsyscall",
             Workload::Vandal => "vandal",
+            Workload::Corner => "emulated/corner",
             Workload::Sharing => "sharing",
             Workload::Server => "server",
         })

@@ -249,7 +249,8 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         Err(error) => return Err(error),
         Ok(()) => {}
     }
-    Ok(if ledger.sink_error.is_some() && !signalled { FAILURE } else { status })
+    let failed = ledger.sink_error.is_some() || session.broke_off();
+    Ok(if failed && !signalled { FAILURE } else { status })
 }
 
 /// What a recording gets besides the stream. Of a whole system the files that are

@@ -191,11 +191,7 @@ impl Engine {
             self.account.work.stops += 1;
             match self.handle(tid, stop) {
                 Ok(()) | Err(Trouble::Gone) => {}
-                Err(Trouble::Broken(text)) => {
-                    // Who halts it must know that it stands already.
-                    self.reports.push_back((tid, TraceeStop::Interrupted));
-                    break Err(text);
-                }
+                Err(Trouble::Broken(text)) => self.give_up_memory(tid, &text),
             }
         }
     }

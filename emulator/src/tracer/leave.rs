@@ -1,6 +1,6 @@
 //! Letting the target run on natively.
 
-use super::engine::{Engine, TaskMode};
+use super::engine::Engine;
 use super::registers::restart_call;
 use super::trouble::Trouble;
 use crate::account::Ended;
@@ -33,14 +33,7 @@ impl Engine {
         self.leaving = true;
         let there = |task: &&super::engine::TracedTask| !task.parked && !task.dying;
         while let Some(memory) = self.tasks.values().filter(there).map(|task| task.memory).min() {
-            let of = self.tasks.iter().filter(|(_, task)| task.memory == memory);
-            let mut tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
-            tasks.sort_unstable();
-            let result =
-                if memory == 0 { self.leave_held(&tasks) } else { self.leave_memory(memory) };
-            if let Err(Trouble::Broken(text)) = result {
-                self.kill_memory(&tasks, &text);
-            }
+            self.leave_or_kill(memory);
         }
         self.await_parked();
         while let Some((tid, stop)) = self.reports.pop_front() {
@@ -61,6 +54,40 @@ impl Engine {
             };
             self.account.work.stops += 1;
             self.gone(tid, how);
+        }
+    }
+
+    /// Leaves the tasks of an address space, or kills them if they cannot be
+    /// left. 0: those that are held.
+    fn leave_or_kill(&mut self, memory: u32) {
+        let of = self.tasks.iter().filter(|(_, task)| task.memory == memory);
+        let mut tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
+        tasks.sort_unstable();
+        let result = if memory == 0 { self.leave_held(&tasks) } else { self.leave_memory(memory) };
+        if let Err(Trouble::Broken(text)) = result {
+            self.kill_memory(&tasks, &text);
+        }
+    }
+
+    /// The emulation of a task cannot go on: gives up its address space. All
+    /// others are emulated as before.
+    pub(crate) fn give_up_memory(&mut self, tid: i32, text: &str) {
+        let Some(task) = self.tasks.get(&tid) else {
+            return self.account.broken.push((record::Pid(tid), format!("is gone: {text}")));
+        };
+        let (pid, memory) = (record::Pid(task.pid), task.memory);
+        let before = self.account.broken.len();
+        // Who halts it must know that it stands already.
+        self.reports.push_back((tid, TraceeStop::Interrupted));
+        self.leave_or_kill(memory);
+        // Of one that was left it is no new task's.
+        self.reports.retain(|(of, stop)| *of != tid || *stop != TraceeStop::Interrupted);
+        // One that was killed instead has said so.
+        if self.account.broken.len() == before {
+            self.account.broken.push((pid, "runs on natively".to_owned()));
+        }
+        if let Some((_, became)) = self.account.broken.get_mut(before) {
+            *became = format!("{became}: {text}");
         }
     }
 
@@ -220,9 +247,11 @@ impl Engine {
             if let Some(task) = self.tasks.get(tid) {
                 let pid = task.pid;
                 ptrace::kill(pid);
-                self.account
-                    .not_followed
-                    .push((record::Pid(pid), format!("killed, as it could not be left: {text}")));
+                let said = self.account.broken.iter().any(|(of, _)| of.0 == pid);
+                if !said {
+                    let became = format!("was killed, as it could not be left: {text}");
+                    self.account.broken.push((record::Pid(pid), became));
+                }
             }
             if let Some(how) = end_of(*tid)
                 && *tid == self.first
@@ -236,19 +265,14 @@ impl Engine {
     /// An internal fault: leaves what can be left. What the message says of
     /// it.
     pub(crate) fn give_up(&mut self, text: String) -> String {
-        let before = self.account.not_followed.len();
-        let held = self.tasks.values().any(|task| task.mode == TaskMode::Held);
+        let before = self.account.broken.len();
         self.leave_all();
-        let killed: Vec<String> = self
-            .account
-            .not_followed
-            .iter()
-            .skip(before)
-            .map(|(pid, why)| format!("process {pid} was {why}"))
-            .collect();
-        let rest = match (killed.is_empty(), held) {
-            (true, _) => "the target was left, and runs on natively".to_owned(),
-            (false, _) => killed.join("; "),
+        let killed = self.account.broken.iter().skip(before);
+        let killed: Vec<String> =
+            killed.map(|(pid, became)| format!("process {pid} {became}")).collect();
+        let rest = match killed.is_empty() {
+            true => "the target was left, and runs on natively".to_owned(),
+            false => killed.join("; "),
         };
         format!("the emulated PMU broke off: {text}; {rest}")
     }

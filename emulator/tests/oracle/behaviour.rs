@@ -41,6 +41,7 @@ pub(crate) fn assert_same_behaviour_in(
     assert_eq!(text(&recorded.out), text(&native.stdout), "{arguments:?}");
     assert_eq!(recorded.ended, Some(end(&native.status)), "{arguments:?}");
     assert_eq!(recorded.account.not_followed, [], "{arguments:?}");
+    assert_eq!(recorded.account.broken, [], "{arguments:?}");
     assert!(recorded.counts().events > 0, "{arguments:?}");
 }
 

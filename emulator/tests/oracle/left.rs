@@ -3,7 +3,7 @@ use std::time::Instant;
 use emulator::EmulatedEvent;
 
 use crate::behaviour::natively;
-use crate::run::{Recording, end};
+use crate::run::{Record, Recording, end};
 use crate::workload::Workload;
 
 const GEOMETRY: &str = "l1d=4k,2,64 l1i=off l2=off l3=off dtlb=off stlb=off";
@@ -67,12 +67,34 @@ fn a_program_whose_code_has_no_room_beside_it() {
     let program = Workload::usual("corner.c");
     let native = natively(&program, &[]);
     let begun = Instant::now();
-    let (recorded, fault) =
-        Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY).even_broken(&program.path(), &[]);
-    let fault = fault.unwrap();
-    assert!(fault.contains("no room for translated code near 0x"), "{fault}");
-    assert!(fault.ends_with("the target was left, and runs on natively"), "{fault}");
+    let every = Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY);
+    let recorded = every.of(&program.path(), &[]);
+    let [(_, became)] = recorded.account.broken.as_slice() else {
+        panic!("{:?}", recorded.account.broken)
+    };
+    assert!(
+        became.starts_with("runs on natively: no room for translated code near 0x"),
+        "{became}"
+    );
     assert!(recorded.left, "after {:?}", begun.elapsed());
     assert_eq!(String::from_utf8(recorded.out), String::from_utf8(native.stdout));
     assert_eq!(recorded.ended, Some(end(&native.status)));
+}
+
+#[test]
+fn a_child_that_is_given_up_ends_the_emulation_of_no_other() {
+    let program = Workload::usual("corner.c");
+    let native = natively(&program, &["child"]);
+    let every = Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY);
+    let recorded = every.of(&program.path(), &["child"]);
+    assert_eq!(String::from_utf8(recorded.out), String::from_utf8(native.stdout));
+    assert_eq!(recorded.ended, Some(end(&native.status)));
+    let [(pid, became)] = recorded.account.broken.as_slice() else {
+        panic!("{:?}", recorded.account.broken)
+    };
+    assert!(became.starts_with("runs on natively: no room"), "{became}");
+    // What the parent does afterwards is counted.
+    let of_parent = |record: &&Record| record.thread != pid.0.cast_unsigned();
+    let parents = recorded.records.iter().filter(of_parent).count();
+    assert!(parents > (1 << 20) / 64, "{parents}");
 }

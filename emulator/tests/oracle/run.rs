@@ -97,20 +97,9 @@ impl Recording {
     }
 
     /// Runs a program to its end, its memory placed as always.
+    #[allow(clippy::zombie_processes, reason = "the emulation reaps the program, or leaves it")]
     #[track_caller]
     pub(crate) fn of(&self, program: &Path, arguments: &[&str]) -> Recorded {
-        let (recorded, fault) = self.even_broken(program, arguments);
-        assert_eq!(fault, None);
-        recorded
-    }
-
-    /// The same where the emulation may break off; what it says then.
-    #[allow(clippy::zombie_processes, reason = "the emulation reaps the program, or leaves it")]
-    pub(crate) fn even_broken(
-        &self,
-        program: &Path,
-        arguments: &[&str],
-    ) -> (Recorded, Option<String>) {
         let mut held = hold(program, arguments);
         let settings = self.settings();
         let layout = SampleLayout::new(&settings.side_attr, ByteOrder::Little).unwrap();
@@ -136,19 +125,15 @@ impl Recording {
         }
         ring.drain(&mut bytes);
         let (ended, left) = (emulation.ended(), emulation.standing() == TargetStanding::Left);
-        let (account, fault) = match emulation.finish() {
-            Ok(account) => (account, None),
-            Err(fault) => (EmulationAccount::default(), Some(fault.to_string())),
-        };
-        let recorded = Recorded {
+        let account = emulation.finish().unwrap();
+        Recorded {
             records: samples(&bytes, &layout),
             bytes,
             out: reader.join().unwrap(),
             ended: ended.or_else(|| left.then(|| end(&held.wait().unwrap()))),
             account,
             left,
-        };
-        (recorded, fault)
+        }
     }
 
     pub(crate) fn settings(&self) -> EmulationSettings {

@@ -80,6 +80,8 @@ pub struct EmulatedSession {
     stopped: Option<Duration>,
     notes: Vec<String>,
     last_notes: Vec<String>,
+    /// The emulation of some process ended before it should.
+    broke_off: bool,
 }
 
 impl EmulatedSession {
@@ -149,6 +151,7 @@ impl EmulatedSession {
             stopped: None,
             notes: notes.into_iter().collect(),
             last_notes: Vec::new(),
+            broke_off: false,
         })
     }
 
@@ -282,6 +285,10 @@ impl Sampling for EmulatedSession {
 
     fn last_notes(&self) -> &[String] {
         &self.last_notes
+    }
+
+    fn broke_off(&self) -> bool {
+        self.broke_off
     }
 
     fn preamble(

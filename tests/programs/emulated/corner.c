@@ -1,11 +1,23 @@
-/* corner: code with nothing free within reach of it. */
+/* corner [child]: code with nothing free within reach of it; in a child, whose
+ * parent works when it has ended. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-int main(void)
+static volatile char memory[1 << 20];
+
+int main(int count, char **words)
 {
+    if (count > 1 && fork()) {
+        int status;
+        wait(&status);
+        for (unsigned at = 0; at < sizeof memory; at += 64)
+            memory[at]++;
+        printf("child %d\n", WEXITSTATUS(status));
+        return 3;
+    }
     const size_t reach = (size_t)4 << 30;
     unsigned char *at = mmap(NULL, 2 * reach, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) {

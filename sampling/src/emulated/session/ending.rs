@@ -42,6 +42,7 @@ impl EmulatedSession {
                 Ok(account) => self.settle(&account),
                 Err(fault) => {
                     self.ledger.tail_known = false;
+                    self.broke_off = true;
                     self.last_notes.push(fault.to_string());
                 }
             }
@@ -83,6 +84,8 @@ impl EmulatedSession {
         self.ledger.side_lost += account.side_lost;
         self.ledger.tail_known = true;
         self.last_notes.extend(not_followed(account));
+        self.broke_off |= !account.broken.is_empty();
+        self.last_notes.extend(broken(account));
     }
 }
 
@@ -130,6 +133,16 @@ fn not_followed(account: &EmulationAccount) -> Vec<String> {
     named.chain(more).collect()
 }
 
+/// Which processes the emulation had to give up, and why.
+fn broken(account: &EmulationAccount) -> Vec<String> {
+    let (named, more) = account.broken.split_at(account.broken.len().min(NAMED));
+    let named = named.iter().map(|(pid, became)| {
+        format!("the emulation of process {pid} broke off; the process {became}")
+    });
+    let more = (!more.is_empty()).then(|| format!("so did that of {} more processes", more.len()));
+    named.chain(more).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +183,18 @@ mod tests {
                 "so did 2 more processes"
             ]
         );
+    }
+
+    #[test]
+    fn of_many_processes_that_were_given_up_a_few_are_named() {
+        let mut account = EmulationAccount::default();
+        assert!(broken(&account).is_empty());
+        account.broken = (1..=4).map(|pid| (Pid(pid), "runs on natively: full".into())).collect();
+        let said = broken(&account);
+        assert_eq!(
+            said.first().unwrap(),
+            "the emulation of process 1 broke off; the process runs on natively: full"
+        );
+        assert_eq!(said.last().unwrap(), "so did that of 1 more processes");
     }
 }
