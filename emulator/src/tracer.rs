@@ -35,6 +35,7 @@ mod smaps;
 mod space;
 mod status;
 mod step;
+mod stuck;
 mod tracing;
 mod trap;
 mod trouble;

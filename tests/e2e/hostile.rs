@@ -1,4 +1,7 @@
 use hardmeter_tests::{Running, Scene, Workload, rights};
+use rustix::process::Signal;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// What the program does to the emulator's memory in it; see there.
 const WAYS: [&str; 12] = [
@@ -62,4 +65,28 @@ fn a_process_that_cannot_be_emulated_further_is_given_up_and_told() {
     assert!(outcome.err.contains(told), "{outcome}");
     assert_eq!(outcome.code(), 1, "{outcome}");
     assert!(outcome.last_line().contains(", 0 lost, "), "{outcome}");
+}
+
+/// A lock of the emulator that the program has taken for ever keeps no one.
+#[test]
+fn a_program_that_keeps_the_emulators_lock_is_let_go_at_once() {
+    let test = "a_program_that_keeps_the_emulators_lock_is_let_go_at_once";
+    if !rights::emulated_pmu(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Vandal.build(&scene);
+    let mut command = scene.command("ebs");
+    let line = "-u --source emulated -t memory_loads -i 10 -c all -o x.data --";
+    command.args(line.split(' ')).arg(&program).arg("keep");
+    let mut ebs = Running::start(&mut command);
+    assert_eq!(ebs.hear(), "found 4");
+    assert_eq!(ebs.hear(), "kept");
+    // Until it waits for the lock, which it does for good.
+    sleep(Duration::from_millis(300));
+    ebs.signal(Signal::INT);
+    // It ends by itself: it runs natively by now.
+    assert_eq!(ebs.hear(), "sum 16384");
+    let outcome = ebs.finish().sane();
+    assert!(!outcome.err.contains("broke off"), "{outcome}");
 }

@@ -7,6 +7,7 @@
  *   ring      random words into what lies last, and its first page: the ring
  *   forged    records of its own making in the ring
  *   lock      the ring's lock, and mappings told of for ever
+ *   keep      the ring's lock, once and for good
  *   mem       random words by /proc/self/mem, what is not writable too
  *   vm        by process_vm_writev from a child
  *   advise    MADV_DONTNEED, MADV_REMOVE
@@ -145,6 +146,11 @@ static void vandalise(const char *how)
             scatter(r->start, r->start + 4096, random_word), scatter(r->start, r->end, random_word);
         if (!strcmp(how, "forged"))
             forge(r->start, r->end - r->start - 4096);
+        if (!strcmp(how, "keep")) {
+            puts("kept");
+            fflush(stdout);
+            *(volatile uint64_t *)(r->start + 2048) = 1;
+        }
         if (!strcmp(how, "lock"))
             for (unsigned turn = 0; turn < 20000; turn++) {
                 *(volatile uint64_t *)(r->start + 2048) = 1;

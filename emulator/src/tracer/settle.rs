@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::engine::{Engine, TaskMode};
 use super::registers::register;
 use super::step::repeats;
+use super::stuck::StuckWatch;
 use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
@@ -12,8 +13,6 @@ use crate::translate::{CodeStop, Location, MARK_BYTES, Phase};
 
 /// Steps and stops before it is given up.
 const PATIENCE: usize = 20_000;
-/// And how long, when each of them takes its time.
-const LONGEST: Duration = Duration::from_secs(20);
 /// How long a thread waits for room in the ring when it is to be left.
 const ROOM: Duration = Duration::from_secs(1);
 
@@ -79,29 +78,27 @@ impl Engine {
 
     fn run_to_begin(&mut self, tid: i32) -> Result<(), Trouble> {
         let mut registers = ptrace::registers(tid)?;
-        let end = Instant::now() + LONGEST;
+        let mut watch = StuckWatch::new(tid);
         for _ in 0..PATIENCE {
-            // What keeps it in the runtime may be the program's own doing, for
-            // good: a lock that nobody holds.
-            if Instant::now() > end {
-                break;
-            }
+            watch.check()?;
             let space = self.space_of(tid)?;
             let inside = space.in_runtime(registers.rip);
             match space.cache.locate(registers.rip) {
-                None if inside => registers = self.out_of_runtime(tid, registers)?,
+                None if inside => registers = self.out_of_runtime(tid, registers, &watch)?,
                 // A program's own address: it is there already.
                 None => {
                     self.task(tid)?.guest = Some(registers);
                     return Ok(());
                 }
                 Some(Location { phase: Phase::Runtime, .. }) => {
-                    registers = self.out_of_runtime(tid, registers)?;
+                    registers = self.out_of_runtime(tid, registers, &watch)?;
                 }
                 Some(location) if location.phase == Phase::Checked => {
                     if repeats(tid, registers.rip) {
                         if let Some(after) = self.finish_repeat(tid, registers)? {
                             registers = after;
+                            // Its time was the program's own.
+                            watch = StuckWatch::new(tid);
                             continue;
                         }
                         // Interrupted between two elements, as by hardware; the
@@ -123,10 +120,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        let at = registers.rip;
-        Err(Trouble::Broken(format!(
-            "thread {tid} does not come to an instruction's end at {at:#x}"
-        )))
+        Err(watch.stuck())
     }
 
     /// Lets a thread finish its slow path. `registers` are those of its stop.
@@ -134,7 +128,9 @@ impl Engine {
         &mut self,
         tid: i32,
         registers: TraceeRegisters,
+        watch: &StuckWatch,
     ) -> Result<TraceeRegisters, Trouble> {
+        self.side.free_stray_lock(&self.plan.ring, &self.tasks);
         let (space, number) = self.block_of(tid)?;
         if !space.in_runtime(registers.rip) {
             // In the stubs around it RESUME may not have its value yet.
@@ -147,7 +143,7 @@ impl Engine {
         }
         space.set(number, block::RESUME, boundary);
         self.call_out(tid)?;
-        let result = self.run_to_boundary(tid);
+        let result = self.run_to_boundary(tid, watch);
         let (space, number) = self.block_of(tid)?;
         let reached = space.get(number, block::RESUME) == boundary;
         if reached {
@@ -169,9 +165,13 @@ impl Engine {
         Ok(registers)
     }
 
-    fn run_to_boundary(&mut self, tid: i32) -> Result<TraceeRegisters, Trouble> {
+    fn run_to_boundary(
+        &mut self,
+        tid: i32,
+        watch: &StuckWatch,
+    ) -> Result<TraceeRegisters, Trouble> {
         let mut nudged = Vec::new();
-        let result = self.run_among_others(tid, &mut nudged);
+        let result = self.run_among_others(tid, &mut nudged, watch);
         for other in nudged {
             // A thread that has ended meanwhile needs no nudge.
             let _ended = ptrace::interrupt(other);
@@ -183,8 +183,10 @@ impl Engine {
         &mut self,
         tid: i32,
         nudged: &mut Vec<i32>,
+        watch: &StuckWatch,
     ) -> Result<TraceeRegisters, Trouble> {
         loop {
+            watch.check()?;
             ptrace::resume(tid, 0)?;
             match self.next_stop(tid, nudged)? {
                 TraceeStop::Signal(libc::SIGTRAP) => {

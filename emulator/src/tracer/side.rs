@@ -8,7 +8,9 @@ use record::{
     Attr, ByteOrder, Cpu, Misc, Pid, SampleId, SampleLayout, SampleType, SideRecord, Task, Tid,
     Time,
 };
+use rustc_hash::FxHashMap;
 
+use super::engine::TracedTask;
 use super::maps::MappedRegion;
 use crate::runtime::target::ring::{LIMIT, LOCK, Ring, SAMPLES, TIME};
 use crate::sys::mapping::Memory;
@@ -227,6 +229,18 @@ impl Side {
             rest = rest.get(size..).unwrap_or_default();
         }
         self.lost + waiting
+    }
+
+    /// Frees the lock where no thread holds it that there is: the program has
+    /// written there, and all would wait for ever.
+    pub(crate) fn free_stray_lock(&self, ring: &Memory, tasks: &FxHashMap<i32, TracedTask>) {
+        let lock = ring.word(LOCK);
+        let holder = lock.load(Ordering::Relaxed);
+        let is_task = i32::try_from(holder).is_ok_and(|tid| tasks.contains_key(&tid));
+        if holder != 0 && holder != self.owner && !is_task {
+            // Who took it meanwhile keeps it.
+            let _taken = lock.compare_exchange(holder, 0, Ordering::AcqRel, Ordering::Relaxed);
+        }
     }
 
     /// Frees the lock of a thread that is gone.
