@@ -46,6 +46,17 @@ impl SignalInfo {
         self.code() == PROMPT && value.sival_ptr.addr() == std::process::id() as usize
     }
 
+    /// Whether the kernel would drop another signal while this one waits:
+    /// standard signals do not queue. Those of one thread wait apart from
+    /// those of its process, and those of timers each by itself, so that both
+    /// must come by the same way.
+    pub(crate) fn merges(&self, other: &SignalInfo) -> bool {
+        self.number() == other.number()
+            && self.number() < libc::SIGRTMIN()
+            && self.code() == other.code()
+            && self.code() != libc::SI_TIMER
+    }
+
     /// The address of a fault (`si_addr`).
     pub(crate) fn address(&self) -> u64 {
         // SAFETY: the union is plain bits in every variant.

@@ -293,6 +293,9 @@ impl Engine {
         let task = self.task(tid)?;
         match info.is_prompt() {
             true => task.prompted = None,
+            // One that waits already is enough, as in the kernel's own queue:
+            // what comes faster than it is handled must not wait for ever.
+            false if task.pending.iter().any(|waiting| waiting.merges(&info)) => {}
             false => task.pending.push_back(info),
         }
         Ok(())
