@@ -258,7 +258,24 @@ fn is_full(ring: &Ring<'_>) -> bool {
     of(SAMPLES) >= of(LIMIT)
 }
 
-/// The session's clock, moved on.
+/// The session's clock, moved on: later than all that was written.
 pub(crate) fn now(ring: &Memory) -> Time {
-    Time(ring.word(TIME).fetch_add(1, Ordering::Relaxed))
+    Time(ring.word(TIME).fetch_add(1, Ordering::Relaxed).wrapping_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::target::ring::PAGE;
+
+    /// What was sampled before an exec is of the program before.
+    #[test]
+    fn what_the_tracer_tells_is_later_than_the_sample_before() {
+        let memory = Memory::new("ring", 2 * PAGE).unwrap();
+        let ring = Ring::new(memory.words(0, memory.len())).unwrap();
+        let before = ring.advance(10);
+        let told = now(&memory);
+        assert!(told > Time(before), "{told:?} after {before}");
+        assert!(ring.advance(10) > told.0);
+    }
 }
