@@ -99,3 +99,36 @@ fn each_fault_is_on_the_mapping_of_who_made_it() {
         assert_eq!(of(found(&scene, "page_fault")), of(told(&run)), "{heap}: {run}");
     }
 }
+
+/// Memory that no mmap(2) made, too: what a program gets by brk(2), by shmat(2), as its stack
+/// grows, by mremap(2).
+#[test]
+fn memory_of_each_kind_has_its_name_with_data_mappings() {
+    let test = "memory_of_each_kind_has_its_name_with_data_mappings";
+    if !rights::emulated_pmu(test) || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    let source = workload::sources().join("kinds.c").display().to_string();
+    scene.shell(&format!("gcc -O1 -g -o kinds {source}")).success();
+    let run = "ebs -u -t memory_stores -i 1 --source emulated -d -c all -o m.data ./kinds";
+    scene.run(run).success();
+    for (kind, name) in [
+        ("heap", "[heap]"),
+        ("grown", "[stack]"),
+        ("segment", "/SYSV00000000 (deleted)"),
+        ("memory_file", "/memfd:some"),
+        ("anonymous", "//anon"),
+        ("moved", "//anon"),
+    ] {
+        let report = format!("ebs report --by variable --csv --filter routine={kind} m.data");
+        let counts = scene.run(&report).success().counts_by("variable");
+        let named = counts.get(name).copied().unwrap_or(0);
+        // The routine writes to its frame, too.
+        let all: u64 = counts.values().sum();
+        assert!(named >= 1000 && all < named + 10, "{kind}: {counts:?}");
+    }
+    let by_all = scene.run("ebs report --by variable --reasons m.data").success();
+    assert!(!by_all.out.contains("no recorded mapping holds"), "{by_all}");
+    assert!(!by_all.out.contains("perf-PID.map"), "{by_all}");
+}

@@ -260,7 +260,7 @@ impl Engine {
             self.task(*tid)?.memory = memory;
         }
         self.side.comm(&self.plan.ring, task(pid, pid), &status::name(pid), false);
-        for region in maps::regions(first)? {
+        for region in maps::regions_to_tell(first)? {
             self.side.mapping(&self.plan.ring, task(pid, pid), &region);
         }
         self.account.processes += 1;

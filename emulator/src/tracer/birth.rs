@@ -186,7 +186,7 @@ impl Engine {
         registers.orig_rax = u64::MAX;
         let name = status::name(tid);
         self.side.comm(&self.plan.ring, side::task(tid, tid), &name, true);
-        for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
+        for region in maps::regions_to_tell(tid).map_err(|_| Trouble::Gone)? {
             self.side.mapping(&self.plan.ring, side::task(tid, tid), &region);
         }
         self.task(tid)?.guest = Some(registers);

@@ -25,6 +25,11 @@ pub(crate) fn address_space(tid: i32) -> io::Result<Option<u64>> {
     Ok(limit(tid, "Max address space")?.current)
 }
 
+/// The most bytes of a thread's process's stack; None: as many as there are.
+pub(crate) fn stack(tid: i32) -> io::Result<Option<u64>> {
+    Ok(limit(tid, "Max stack size")?.current)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

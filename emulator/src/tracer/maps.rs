@@ -3,6 +3,9 @@
 use std::io;
 use std::ops::Range;
 
+use super::code::PAGE;
+use super::limits;
+
 /// One line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MappedRegion {
@@ -71,6 +74,27 @@ pub(crate) fn regions_and(pid: i32, range: &Range<u64>) -> io::Result<Vec<Mapped
         regions.sort_by_key(|region| region.start);
     }
     Ok(regions)
+}
+
+/// The most that a stack is taken to grow to where nothing limits it.
+const MOST_STACK: u64 = 1 << 30;
+
+/// The regions of a process, its stack as large as it may become: it grows
+/// without a call that would tell.
+pub(crate) fn regions_to_tell(pid: i32) -> io::Result<Vec<MappedRegion>> {
+    let mut regions = regions(pid)?;
+    grow_stack(&mut regions, limits::stack(pid)?.unwrap_or(MOST_STACK));
+    Ok(regions)
+}
+
+fn grow_stack(regions: &mut [MappedRegion], limit: u64) {
+    /// The kernel leaves so much free below a stack (stack_guard_gap).
+    const GUARD: u64 = 256 << 12;
+    let Some(at) = regions.iter().position(|region| region.path == b"[stack]") else { return };
+    let below = at.checked_sub(1).and_then(|at| regions.get(at)).map_or(0, |region| region.end);
+    let Some(stack) = regions.get_mut(at) else { return };
+    let lowest = stack.end.saturating_sub(limit.min(MOST_STACK)).max(below.saturating_add(GUARD));
+    stack.start = stack.start.min(lowest.next_multiple_of(PAGE));
 }
 
 /// The region that a line tells of.
@@ -221,6 +245,21 @@ mod tests {
         let found = room_near(&map, 0x7fff_f7d0_0000, 0x400_0000).unwrap();
         assert!(found + 0x400_0000 < 0x7fff_f7d0_0000);
         assert!(room(&map, 0x1000_0000).unwrap() < 0x7fff_f7d0_0000);
+    }
+
+    #[test]
+    fn a_stack_is_told_as_it_may_grow() {
+        let grown = |below: u64, limit| {
+            let mut map =
+                [at(0x1000, below, "/lib"), at(0x7fff_f000_0000, 0x7fff_f002_0000, "[stack]")];
+            grow_stack(&mut map, limit);
+            map[1].start
+        };
+        assert_eq!(grown(0x2000, 8 << 20), 0x7fff_ef82_0000, "8 MiB from its end");
+        assert_eq!(grown(0x7fff_ef90_0000, 8 << 20), 0x7fff_efa0_0000, "1 MiB is left free");
+        assert_eq!(grown(0x7fff_effc_0000, 8 << 20), 0x7fff_f000_0000, "there is no room");
+        assert_eq!(grown(0x2000, u64::MAX), 0x7fff_b002_0000);
+        assert_eq!(grown(0x2000, 4096), 0x7fff_f000_0000, "it is larger already");
     }
 
     /// Without randomization the loader lies just below the stack.

@@ -37,7 +37,10 @@ impl Engine {
             libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest)?,
             libc::SYS_mremap => self.remap_call(tid, next, guest)?,
             libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
-                self.make(tid, next)?;
+                let result = self.make(tid, next)?;
+                if number == libc::SYS_shmat && !is_error(result) {
+                    self.tell_mappings(tid, result.cast_unsigned(), 1)?;
+                }
                 self.mappings_changed(tid, 0, u64::MAX, true)?;
                 self.pages_changed(tid, 0..u64::MAX, true)?;
             }
@@ -55,8 +58,11 @@ impl Engine {
                 }
             }
             libc::SYS_brk => {
-                let result = self.make(tid, next)?;
-                self.heap_moved(tid, result.cast_unsigned())?;
+                let end = self.make(tid, next)?.cast_unsigned();
+                let before = self.heap_moved(tid, end)?;
+                if before.is_none_or(|before| before < end) {
+                    self.tell_data(tid, end.wrapping_sub(1), 1)?;
+                }
             }
             _ => {
                 self.make(tid, next)?;
@@ -107,6 +113,7 @@ impl Engine {
         if !is_error(result) {
             let to = result.cast_unsigned();
             self.tell_remapped(tid, &guest, to)?;
+            self.tell_data(tid, to, guest.rdx)?;
             self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
             if guest.r10 & REMAP_FIXED != 0 {
                 self.mappings_changed(tid, guest.r8, guest.rdx, false)?;
@@ -117,7 +124,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Records of the mappings in a range that hold code.
+    /// Records of the mappings in a range, where those of data are told.
+    fn tell_data(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        match self.plan.settings.data_mappings {
+            true => self.tell_mappings(tid, start, length),
+            false => Ok(()),
+        }
+    }
+
+    /// Records of the mappings in a range: those that hold code, and data
+    /// where that is told.
     fn tell_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
         let pid = self.task(tid)?.pid;
         let end = start.saturating_add(length);

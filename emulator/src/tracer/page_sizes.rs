@@ -38,7 +38,8 @@ impl Engine {
 
     /// Whether calls that move the end of the heap matter.
     pub(crate) fn follows_heap(&self) -> bool {
-        self.has_pages() && self.plan.transparent == Transparent::Always
+        self.plan.settings.data_mappings
+            || self.has_pages() && self.plan.transparent == Transparent::Always
     }
 
     /// A mapping was made at `start` by the call in `guest`.
@@ -67,13 +68,15 @@ impl Engine {
         self.pages_changed(tid, guest.rdi..guest.rdi.saturating_add(guest.rsi), false)
     }
 
-    /// The heap ends at an address now.
-    pub(crate) fn heap_moved(&mut self, tid: i32, end: u64) -> Result<(), Trouble> {
+    /// The heap ends at an address now. Where it ended before; None: that was
+    /// not known.
+    pub(crate) fn heap_moved(&mut self, tid: i32, end: u64) -> Result<Option<u64>, Trouble> {
         let before = std::mem::replace(&mut self.memory_of(tid)?.page_sizes.heap, end);
         if before == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        self.pages_changed(tid, before.min(end)..before.max(end), false)
+        self.pages_changed(tid, before.min(end)..before.max(end), false)?;
+        Ok(Some(before))
     }
 
     /// Mappings of a range are not what they were. `named`: it has pages of
