@@ -203,6 +203,7 @@ impl Symbolizer {
             let object = self.objects.mapped(mapping.path, &mapping.file, task.pid, extent);
             self.told_of_file(task.pid, mapping.path, &mapping.file, object);
             let executable = !misc.contains(Misc::MMAP_DATA);
+            self.data.has_mappings |= !executable;
             let mapping = Some(ObjectMapping { object, start, offset: page_offset, executable });
             self.timelines.map(task.pid, time, extent, mapping);
         } else if let Some(rest) = mapping.path.strip_prefix(b"[kernel.kallsyms]") {

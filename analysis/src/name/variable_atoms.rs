@@ -39,7 +39,7 @@ impl Lookup {
             }
             Resolution::Unknown(reason) => {
                 let atom = self.lack_of(&reason);
-                if matches!(reason, Reason::DataNotMapped) {
+                if matches!(reason, Reason::DataNotMapped { .. }) {
                     self.variables.of_objects.insert(place.object, atom);
                     return atom;
                 }

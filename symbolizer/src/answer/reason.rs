@@ -76,10 +76,11 @@ pub enum Reason {
     #[error("more mappings and forks than are kept, of this process or of all")]
     TooManyMappings,
     /// No recorded mapping holds a data address.
-    #[error(
-        "no recorded mapping holds this data address: recorders tell those of data when asked to (ebs -d, perf record -d)"
-    )]
-    DataNotMapped,
+    #[error("no recorded mapping holds this data address{}", advice(*has_data))]
+    DataNotMapped {
+        /// The recording has mappings of data.
+        has_data: bool,
+    },
     /// Memory whose parts have no names that a file would know.
     #[error("{name} has no named variables")]
     NoVariables {
@@ -206,7 +207,7 @@ impl Reason {
             Reason::NotMapped => "[not-mapped]",
             Reason::UnknownProcess => "[unknown-process]",
             Reason::TooManyMappings => "[too-many-mappings]",
-            Reason::DataNotMapped => "[not-mapped]",
+            Reason::DataNotMapped { .. } => "[not-mapped]",
             Reason::NoVariables { .. } => "[no-variables]",
             Reason::Anonymous { .. } => "[anonymous]",
             Reason::Generated { .. } => "[jit-refused]",
@@ -248,5 +249,13 @@ fn shown(here: &str) -> String {
     match here {
         "" => "the running kernel's release is not known (no proc/sys/kernel/osrelease)".to_owned(),
         here => format!("this is {here}"),
+    }
+}
+
+/// What to type for mappings of data.
+fn advice(has_data: bool) -> &'static str {
+    match has_data {
+        true => "",
+        false => ": record with -d (ebs -d, perf record -d)",
     }
 }

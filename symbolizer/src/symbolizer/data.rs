@@ -40,6 +40,8 @@ pub(crate) struct DataView {
     /// Beside the files of the objects.
     variables: Vec<Option<Result<Ranges, Reason>>>,
     pub(super) of_threads: FxHashMap<ObjectId, ThreadData>,
+    /// Mappings of data were told.
+    pub(super) has_mappings: bool,
 }
 
 /// A file in the memory of a process.
@@ -288,7 +290,8 @@ impl Symbolizer {
                 }
             }
             ObjectKind::Fixed if object == ObjectId::UNMAPPED => {
-                Resolution::Unknown(Reason::DataNotMapped)
+                let has_data = self.data.has_mappings;
+                Resolution::Unknown(Reason::DataNotMapped { has_data })
             }
             ObjectKind::Fixed => self.resolve(place),
             ObjectKind::Anonymous(_)
@@ -307,7 +310,7 @@ fn variables(mapped: &MappedFile, options: &SymbolizerOptions) -> Result<Ranges,
     let name = || String::from_utf8_lossy(&mapped.path).into_owned();
     let located = locate(mapped, options).map_err(|reason| match reason {
         // Most files that programs map for their data are no programs.
-        Reason::NotElf { .. } => Reason::NoVariables { name: name() },
+        Reason::NotElf { .. } | Reason::Anonymous { .. } => Reason::NoVariables { name: name() },
         reason => reason,
     })?;
     let (separate, _) = symbols_of(&located, &mapped.path, options);

@@ -102,6 +102,31 @@ fn what_is_no_code_of_a_file() {
     }
 }
 
+/// The advice to record mappings of data is for recordings that have none.
+#[test]
+fn data_that_no_mapping_holds_says_what_to_record() {
+    let reason = |symbolizer: &mut Symbolizer, address| {
+        let place = symbolizer.data_place(CpuMode::User, Pid(1), address, Time(9));
+        match symbolizer.resolve_data(place) {
+            Resolution::Unknown(reason) => reason.to_string(),
+            Resolution::Routine(routine) => panic!("{}", routine.name),
+        }
+    };
+    let mut symbolizer = silent();
+    symbolizer.side(NONE, &mapping(1, 0x1000, 0x1000, 0, b"//anon"), &at(1));
+    let advised =
+        "no recorded mapping holds this data address: record with -d (ebs -d, perf record -d)";
+    assert_eq!(reason(&mut symbolizer, 0x9000), advised);
+    let SideRecord::Mmap2(memory) = mapping(1, 0x3000, 0x1000, 0, b"/memfd:hello (deleted)") else {
+        panic!()
+    };
+    let file = FileIdentity::Inode { major: 0, minor: 1, inode: 7, generation: 0 };
+    let memory = SideRecord::Mmap2(Mapping { file, ..memory });
+    symbolizer.side(Misc::MMAP_DATA, &memory, &at(1));
+    assert_eq!(reason(&mut symbolizer, 0x9000), "no recorded mapping holds this data address");
+    assert_eq!(reason(&mut symbolizer, 0x3008), "/memfd:hello has no named variables");
+}
+
 #[test]
 fn anonymous_memory_of_two_processes_is_not_one_place() {
     let mut symbolizer = silent();

@@ -124,7 +124,7 @@ fn check(run: &Run, code_alone: bool) {
                     assert!(name.starts_with('['), "{name}+{inside:#x}: {reason}");
                     assert_eq!(place.address, address + inside, "{name}");
                     let expected = match code_alone {
-                        true => Reason::DataNotMapped,
+                        true => Reason::DataNotMapped { has_data: false },
                         false => Reason::NoVariables { name: name.clone() },
                     };
                     assert_eq!(*reason, expected, "{name}");
