@@ -120,7 +120,10 @@ impl ChainEnd {
         match self {
             ChainEnd::Root => "the outermost frame was reached",
             ChainEnd::CopyTooShort => "the copy of the stack is too short",
-            ChainEnd::OtherStack => "the caller is on another stack",
+            ChainEnd::OtherStack => {
+                "the caller is on a stack that is not copied: a signal handler's own (sigaltstack) \
+                 or a coroutine's hides it"
+            }
             ChainEnd::NotMapped => "the next address is in nothing that was mapped",
             ChainEnd::NoTable => "no unwind table has the code",
             ChainEnd::NoObject => "the object cannot be had",

@@ -4,7 +4,7 @@ use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
 use crate::unwind::frame_pointer;
 use crate::unwind::frame_rule::{CalleeFrame, FrameRule};
-use crate::unwind::register_file::UnwindMachine;
+use crate::unwind::register_file::{RegisterFile, UnwindMachine};
 use crate::unwind::rule_memo::RuleMemo;
 use crate::unwind::stack_copy::StackCopy;
 use crate::unwind::unwind_tables::UnwindTables;
@@ -86,7 +86,7 @@ impl Symbolizer {
         else {
             return ChainEnd::UnsupportedAbi;
         };
-        let stack = copied(start, of.stack);
+        let mut stack = copied(start, of.stack);
         let mut unwinder = self.unwinder.take().unwrap_or_default();
         let point = FramePoint::Instruction;
         let mut frame = StackFrame { address, point, way: FrameWay::Registers };
@@ -141,6 +141,12 @@ impl Symbolizer {
                 Err(end) => break end,
             };
             std::mem::swap(&mut registers, &mut caller);
+            if is_signal {
+                let pointer = |of: &RegisterFile| of.get(machine.stack_pointer());
+                if let Some((handler, interrupted)) = pointer(caller).zip(pointer(registers)) {
+                    stack.leave(handler, interrupted, machine.largest_signal_frame());
+                }
+            }
             let Some(address) = registers.get(pointer) else { break ChainEnd::CopyTooShort };
             let point = if is_signal { FramePoint::Instruction } else { FramePoint::Return };
             frame = StackFrame { address, point, way };

@@ -65,6 +65,16 @@ impl UnwindMachine {
         }
     }
 
+    /// Bytes from a signal handler's frame to the stack pointer of what it
+    /// interrupted, where both are on one stack: what the kernel saves, vectors
+    /// and tiles included (AT_MINSIGSTKSZ: 12 KiB with AMX, up to 72 KiB with SME).
+    pub(crate) fn largest_signal_frame(self) -> u64 {
+        match self.has_link_register() {
+            false => 16 << 10,
+            true => 128 << 10,
+        }
+    }
+
     /// Whether a callee that keeps nothing on the stack has its return address
     /// in a register, so that its frame may be empty.
     pub(crate) fn has_link_register(self) -> bool {

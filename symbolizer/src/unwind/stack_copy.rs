@@ -33,6 +33,14 @@ impl StackCopy<'_> {
         Ok(u64::from_le_bytes(word))
     }
 
+    /// What a signal interrupted goes on at another stack pointer than that
+    /// of its handler's frame. Further away than such a frame is large, and
+    /// not in the copy: on another stack, which no longer copy would reach.
+    pub(crate) fn leave(&mut self, handler: u64, interrupted: u64, largest: u64) {
+        let is_near = interrupted.checked_sub(handler).is_some_and(|away| away <= largest);
+        self.is_whole |= !is_near && !self.holds(interrupted);
+    }
+
     /// Whether an address is on the stack as far as it was copied.
     pub(crate) fn holds(&self, address: u64) -> bool {
         address.checked_sub(self.start).is_some_and(|into| into < self.bytes.len() as u64)
@@ -54,5 +62,20 @@ mod tests {
         assert_eq!(cut.word(u64::MAX), Err(ChainEnd::CopyTooShort));
         let whole = StackCopy { is_whole: true, ..cut };
         assert_eq!(whole.word(0x1010), Err(ChainEnd::OtherStack));
+    }
+
+    #[test]
+    fn a_signal_may_have_interrupted_another_stack() {
+        let bytes = [0; 16];
+        let cut = StackCopy { start: 0x1000, bytes: &bytes, is_whole: false };
+        let left = |interrupted| {
+            let mut copy = cut;
+            copy.leave(0x1008, interrupted, 0x4000);
+            copy.word(0x7fff_0000)
+        };
+        assert_eq!(left(0x100c), Err(ChainEnd::CopyTooShort), "in the copy");
+        assert_eq!(left(0x4000), Err(ChainEnd::CopyTooShort), "beside the frame");
+        assert_eq!(left(0x7ffe_0000), Err(ChainEnd::OtherStack));
+        assert_eq!(left(0x800), Err(ChainEnd::OtherStack), "further in");
     }
 }

@@ -160,6 +160,16 @@ fn frames_are_those_of_gdb_or_end_with_a_reason() {
                     program.name
                 ));
             }
+            // All of what is on this stack, and not to its end.
+            let (as_many, why_then) = unwound(&mut symbolizer, stop, 8192);
+            let is_told = as_many.len() < frames.len() || why_then == end;
+            if end == ChainEnd::OtherStack && !is_told {
+                differences.push(format!(
+                    "{} stop {number}: {} where no longer copy helps",
+                    program.name,
+                    why_then.tag()
+                ));
+            }
             if short.len() < frames.len() && matches!(why, ChainEnd::Root) {
                 differences
                     .push(format!("{} stop {number}: a short copy ends at a root", program.name));

@@ -212,6 +212,27 @@ int main(void) {
 }
 ";
 
+/// The stack is in memory that goes on behind it, so that copies of it are never short.
+const ALLOCATED: &str = r"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+volatile long seen;
+__attribute__((noinline)) void inner(long of) { for (int at = 0; at < 50; at++) seen += of; }
+void handler(int number) { inner(number); }
+int main(void) {
+    struct sigaction action;
+    stack_t own = { .ss_sp = malloc(1 << 20), .ss_size = 1 << 15 };
+    sigaltstack(&own, 0);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, 0);
+    for (int at = 0; at < 10000; at++) raise(SIGUSR1);
+    return 0;
+}
+";
+
 macro_rules! c {
     ($name:literal, $text:expr, $at:literal, $ends:expr, $($flag:literal),*) => {
         TestProgram {
@@ -253,6 +274,7 @@ pub(super) const PROGRAMS: &[TestProgram] = &[
     ),
     c!("signal handler", SIGNAL, "handler", &[], "-O2"),
     c!("signal with a stack of its own", ALTERNATE, "handler", &[ChainEnd::OtherStack], "-O2"),
+    c!("signal with an allocated stack", ALLOCATED, "handler", &[ChainEnd::OtherStack], "-O2"),
     c!("vdso", CLOCK, "work", &[], "-O2"),
     c!("threads", THREADS, "work", &[], "-O2", "-pthread"),
     c!("coroutine", COROUTINE, "work", &[ChainEnd::NoTable], "-O2"),
