@@ -44,6 +44,18 @@ fn misses(scene: &Scene, name: &str, change: &str, words: &str) -> Misses {
     assert_eq!(row.unwrap()["data"], name, "{trial:#}");
     // The changed program, by a run whose output is a trial's of nothing.
     let again = json(scene, &format!("ebs causes {words} --try align=1 -- ./layouts {name} after"));
+    // What was not changed has its row in both runs: the number of the thread, which
+    // differs, is in none.
+    let events = |row: &Value, at: &str| row.pointer(at).and_then(Value::as_u64).unwrap();
+    let stacks = again["events"][0]["rows"].as_array().unwrap().iter().filter(|row| {
+        let data = row["data"].as_str().unwrap();
+        data == "stack of thread no. 1" && events(row, "/before/events") > 3
+    });
+    let stacks: Vec<&Value> = stacks.collect();
+    assert!(!stacks.is_empty(), "{again:#}");
+    for row in stacks {
+        assert!(events(row, "/after/0/events") > 0, "{row:#}");
+    }
     Misses {
         before: of_routine(rows, routine, |row| row["before"]["events"].as_u64().unwrap()),
         tried: of_routine(rows, routine, |row| row["after"][0]["events"].as_u64().unwrap()),

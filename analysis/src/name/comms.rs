@@ -216,6 +216,15 @@ impl Comms {
         })
     }
 
+    /// A thread's place, from 1, in the order in which all known threads began;
+    /// None: it is not known.
+    pub(crate) fn place(&self, tid: Tid) -> Option<u64> {
+        let begun = |timeline: &Timeline| timeline.changes.iter().map(|change| change.time).min();
+        let own = (self.timelines.get(&tid).and_then(begun)?, tid);
+        let all = self.timelines.iter().filter_map(|(tid, of)| Some((begun(of)?, *tid)));
+        Some(all.filter(|other| *other <= own).count() as u64)
+    }
+
     /// What a thread was called at a time.
     pub fn at(&mut self, tid: Tid, time: Time) -> Comm {
         self.walked.clear();

@@ -3,9 +3,11 @@
 
 use super::miss_causes::as_cell;
 use super::{CauseReport, CauseRow, EventCauses};
-use crate::name::cell::SiteCell;
+use crate::name::cell::{RoutineOffset, SiteCell};
 use record::MissClass;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A program's misses before and after changes that were tried.
@@ -49,7 +51,8 @@ pub struct TrialRow {
     /// The instruction.
     #[serde(serialize_with = "as_cell")]
     pub site: SiteCell,
-    /// What it misses on.
+    /// What it misses on. Of a stack that of which thread, by its place in the
+    /// order in which the program's threads began.
     pub data: String,
     /// As the program is.
     pub before: TrialCount,
@@ -69,6 +72,13 @@ pub struct TrialCount {
 impl TrialCount {
     fn of(row: &CauseRow) -> TrialCount {
         TrialCount { events: row.events, cause: row.verdict.cause.map(MissClass::word) }
+    }
+
+    /// Those of another row that is told with it: the cause of both, if it is
+    /// one.
+    fn add(&mut self, other: TrialCount) {
+        self.events = self.events.saturating_add(other.events);
+        self.cause = self.cause.filter(|cause| other.cause == Some(cause));
     }
 }
 
@@ -103,18 +113,48 @@ impl LayoutTrial {
     }
 }
 
-/// What makes a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What makes a row: the same in all runs, which the number of a thread or a
+/// process is not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TrialKey<'r> {
-    site: &'r SiteCell,
-    data: &'r str,
+    address: u64,
+    object: &'r str,
+    routine: Result<&'r RoutineOffset, &'static str>,
+    data: Cow<'r, str>,
 }
 
-type CountsByKey<'r> = BTreeMap<TrialKey<'r>, TrialCount>;
+impl<'r> TrialKey<'r> {
+    fn of(row: &'r CauseRow) -> TrialKey<'r> {
+        let SiteCell { address, object, routine } = &row.site;
+        let data = match row.stack_of {
+            Some(place) => Cow::Owned(format!("stack of thread no. {place}")),
+            None => Cow::Borrowed(row.data.as_str()),
+        };
+        let routine = routine.as_ref().map_err(|unresolved| unresolved.tag);
+        TrialKey { address: *address, object, routine, data }
+    }
+}
 
-fn by_key(event: Option<&EventCauses>) -> CountsByKey<'_> {
-    let rows = event.into_iter().flat_map(|event| &event.rows);
-    rows.map(|row| (TrialKey { site: &row.site, data: &row.data }, TrialCount::of(row))).collect()
+/// A row of one run.
+struct KeyedRow<'r> {
+    site: &'r SiteCell,
+    count: TrialCount,
+}
+
+type RowsByKey<'r> = BTreeMap<TrialKey<'r>, KeyedRow<'r>>;
+
+fn by_key(event: Option<&EventCauses>) -> RowsByKey<'_> {
+    let mut keyed = RowsByKey::new();
+    for row in event.into_iter().flat_map(|event| &event.rows) {
+        let new = KeyedRow { site: &row.site, count: TrialCount::of(row) };
+        match keyed.entry(TrialKey::of(row)) {
+            Entry::Vacant(free) => {
+                free.insert(new);
+            }
+            Entry::Occupied(known) => known.into_mut().count.add(new.count),
+        }
+    }
+    keyed
 }
 
 fn all_of(event: &EventCauses) -> u64 {
@@ -124,16 +164,22 @@ fn all_of(event: &EventCauses) -> u64 {
 impl EventTrial {
     fn new(before: &EventCauses, after: &[Option<&EventCauses>]) -> EventTrial {
         let was = by_key(Some(before));
-        let is: Vec<CountsByKey<'_>> = after.iter().map(|event| by_key(*event)).collect();
-        let keys: BTreeSet<&TrialKey<'_>> =
-            was.keys().chain(is.iter().flat_map(BTreeMap::keys)).collect();
-        let row = |key: &TrialKey<'_>| TrialRow {
-            site: key.site.clone(),
-            data: key.data.to_owned(),
-            before: was.get(key).copied().unwrap_or_default(),
-            after: is.iter().map(|counts| counts.get(key).copied().unwrap_or_default()).collect(),
+        let is: Vec<RowsByKey<'_>> = after.iter().map(|event| by_key(*event)).collect();
+        let keyed = || std::iter::once(&was).chain(&is);
+        let keys: BTreeSet<&TrialKey<'_>> = keyed().flat_map(BTreeMap::keys).collect();
+        let count = |rows: &RowsByKey<'_>, key: &TrialKey<'_>| {
+            rows.get(key).map_or_else(TrialCount::default, |row| row.count)
         };
-        let mut rows: Vec<TrialRow> = keys.into_iter().map(row).collect();
+        let row = |key: &TrialKey<'_>| {
+            let site = keyed().find_map(|rows| rows.get(key)).map(|row| row.site.clone())?;
+            Some(TrialRow {
+                site,
+                data: key.data.clone().into_owned(),
+                before: count(&was, key),
+                after: is.iter().map(|rows| count(rows, key)).collect(),
+            })
+        };
+        let mut rows: Vec<TrialRow> = keys.into_iter().filter_map(row).collect();
         rows.sort_by_key(|row| std::cmp::Reverse([row.change(), row.before.events]));
         EventTrial {
             event: before.event.clone(),

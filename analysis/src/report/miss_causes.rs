@@ -10,6 +10,7 @@ use crate::collect::miss_spans::SpanCounts;
 use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::collect::unit_key::UnitCount;
 use crate::name::cell::{Cell, SiteCell};
+use crate::name::data_holder::DataHolder;
 use crate::name::lookup::{Lookup, PlaceKind};
 use crate::ratio::ratio;
 use crate::report::way_to_judge::{Judge, UnitPast, WayToJudge};
@@ -73,6 +74,9 @@ pub struct CauseRow {
     pub site: SiteCell,
     /// The variable, or memory, that it misses on.
     pub data: String,
+    /// Of a thread's stack: the thread's place, from 1, in the order in which the
+    /// recording's threads began. None: it is no stack, or that is not known.
+    pub stack_of: Option<u64>,
     /// Where that is; of a variable that several processes have, in the first.
     pub extent: ObjectExtent,
     /// Samples.
@@ -176,6 +180,10 @@ impl JudgedEvent<'_> {
         CauseRow {
             site: lookup.site_cell(PlaceKind::Code, unit.count.key.site),
             data: unit.count.key.holder.name(lookup),
+            stack_of: match unit.count.key.holder {
+                DataHolder::Stack(tid) => lookup.comms.place(tid),
+                _ => None,
+            },
             extent: extent(unit, evidence.width, lookup),
             samples: unit.count.sum.count,
             events: unit.count.sum.period,

@@ -210,3 +210,15 @@ fn a_name_of_no_command_is_not_kept() {
     assert_eq!((text(&mut comms, 1, 1), text(&mut comms, 1, 2)), ("first".into(), ":1".into()));
     assert!(comms.note().is_some());
 }
+
+/// Numbers differ from run to run, the order does not.
+#[test]
+fn a_thread_has_a_place_in_the_order_of_their_begin() {
+    let places = |first: i32| {
+        let records = [fork(first + 7, first, 5), fork(first + 2, first, 9), name(first, 1, "run")];
+        let comms = comms(&records);
+        [0, 7, 2, 3].map(|of| comms.place(Tid(first + of)))
+    };
+    assert_eq!(places(100), [Some(1), Some(2), Some(3), None]);
+    assert_eq!(places(200), places(100));
+}
