@@ -24,6 +24,9 @@ pub struct EmulationAccount {
     pub processes: u64,
     /// Processes, or programs they went on to, that ran natively, and why.
     pub not_followed: Vec<(Pid, String)>,
+    /// Tasks were let go before their end: the count was reached, or somebody
+    /// asked for it.
+    pub left: bool,
     /// Processes whose emulation broke off, what became of them, and why.
     pub broken: Vec<(Pid, String)>,
     /// What the translator and the tracer did; for tuning.

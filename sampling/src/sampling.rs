@@ -60,6 +60,12 @@ pub trait Sampling: fmt::Debug {
         false
     }
 
+    /// Whether the end of sampling let the target go on at another speed, for
+    /// which no share of its time tells what was seen of it; known at the end.
+    fn goes_on_natively(&self) -> bool {
+        false
+    }
+
     /// Writes what comes before the first record.
     ///
     /// # Errors

@@ -139,3 +139,21 @@ fn a_count_that_ends_sampling_says_what_part_of_the_run_was_seen() {
     let system = scene.run("ebs -uk -t page_fault -c 50 -o s.data").success();
     assert!(system.last_line().contains(", the system runs on; -c all "), "{system}");
 }
+
+/// Whether the rest, which runs natively, has ended when that is looked at or not.
+#[test]
+fn a_count_that_ends_an_emulation_says_so_each_time() {
+    if !rights::emulated_pmu("a_count_that_ends_an_emulation_says_so_each_time") {
+        return;
+    }
+    let scene = Scene::new();
+    let line = "ebs -u --source emulated -t memory_loads -i 1000 -c 10 -o e.data /bin/true";
+    for _ in 0..4 {
+        let sampled = scene.run(line).success();
+        let (_, said) =
+            sampled.last_line().split_once("; the count of 10 ended sampling after ").expect(line);
+        assert!(said.contains(", and the command ran on natively, for "), "{sampled}");
+    }
+    let all = scene.run(&line.replace("-c 10", "-c all")).success();
+    assert!(!all.last_line().contains("the count of"), "{all}");
+}

@@ -199,8 +199,10 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         signals::end_the_program(true);
     }
     let mut shown = Ok(());
+    let natively = session.goes_on_natively();
     let mut afterwards = match ending {
         SampleEnding::Session(TargetState::Running | TargetState::Left) => Afterwards::RunsOn,
+        _ if natively => Afterwards::RunsOn,
         _ => Afterwards::Ended,
     };
     if let Some(command) = session.command() {
@@ -216,6 +218,8 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         })?;
         let more = ended_at.elapsed();
         afterwards = match outlived {
+            Some(_) if natively => Afterwards::RanNatively(more),
+            None if natively => Afterwards::StillRanNatively(more),
             _ if !ran_on => Afterwards::Ended,
             Some(_) => Afterwards::Ran(more),
             None => Afterwards::StillRan(more),

@@ -31,6 +31,7 @@ impl Engine {
     /// so.
     pub(crate) fn leave_all(&mut self) {
         self.leaving = true;
+        self.account.left |= !self.tasks.is_empty();
         let there = |task: &&super::engine::TracedTask| !task.parked && !task.dying;
         while let Some(memory) = self.tasks.values().filter(there).map(|task| task.memory).min() {
             self.leave_or_kill(memory);

@@ -82,6 +82,8 @@ pub struct EmulatedSession {
     last_notes: Vec<String>,
     /// The emulation of some process ended before it should.
     broke_off: bool,
+    /// The target was let go before its end.
+    left: bool,
 }
 
 impl EmulatedSession {
@@ -152,6 +154,7 @@ impl EmulatedSession {
             notes: notes.into_iter().collect(),
             last_notes: Vec::new(),
             broke_off: false,
+            left: false,
         })
     }
 
@@ -289,6 +292,10 @@ impl Sampling for EmulatedSession {
 
     fn broke_off(&self) -> bool {
         self.broke_off
+    }
+
+    fn goes_on_natively(&self) -> bool {
+        self.left
     }
 
     fn preamble(

@@ -21,6 +21,8 @@ pub struct CutShort {
 enum Rest {
     /// The command ran so long in all.
     Ran { whole: Duration, is_over: bool },
+    /// It ran on natively, where it had been emulated.
+    RanNatively { more: Duration, is_over: bool },
     /// The process, or the system, runs on.
     RunsOn(Target),
     /// The target had ended, too, but so many records were kept of these.
@@ -32,6 +34,11 @@ enum Rest {
 pub enum Afterwards {
     /// It had ended when sampling did.
     Ended,
+    /// The command ran on natively, where it had been emulated, and up to its end,
+    /// which came so soon.
+    RanNatively(Duration),
+    /// So long, when nobody waited for it any more.
+    StillRanNatively(Duration),
     /// The command ran so much longer, up to its end.
     Ran(Duration),
     /// So much longer, when nobody waited for it any more.
@@ -53,6 +60,8 @@ impl CutShort {
         let rest = match afterwards {
             Afterwards::Ran(more) => ran(more, true),
             Afterwards::StillRan(more) => ran(more, false),
+            Afterwards::RanNatively(more) => Rest::RanNatively { more, is_over: true },
+            Afterwards::StillRanNatively(more) => Rest::RanNatively { more, is_over: false },
             Afterwards::RunsOn => Rest::RunsOn(target),
             Afterwards::Ended => match ledger.lost.beyond_count {
                 0 => return None,
@@ -76,6 +85,16 @@ impl fmt::Display for CutShort {
                      ({share:.1} %); -c all samples all of it",
                     self.count,
                     whole.as_secs_f64(),
+                )
+            }
+            Rest::RanNatively { more, is_over } => {
+                let (verb, so_far) = if *is_over { ("ran", "") } else { ("runs", " so far") };
+                write!(
+                    f,
+                    "the count of {} ended sampling after {seconds:.3} seconds, and the command {verb} \
+                     on natively, for {:.3} seconds{so_far}; -c all samples all of it",
+                    self.count,
+                    more.as_secs_f64(),
                 )
             }
             Rest::RunsOn(target) => {
@@ -132,6 +151,20 @@ mod tests {
                 5,
                 "the count of 2000 ended sampling 0.080 seconds into a run of 8.000 so far (1.0 %); \
                  -c all samples all of it",
+            ),
+            (
+                Target::Command,
+                Afterwards::RanNatively(more),
+                0,
+                "the count of 2000 ended sampling after 0.080 seconds, and the command ran on \
+                 natively, for 7.920 seconds; -c all samples all of it",
+            ),
+            (
+                Target::Command,
+                Afterwards::StillRanNatively(more),
+                0,
+                "the count of 2000 ended sampling after 0.080 seconds, and the command runs on \
+                 natively, for 7.920 seconds so far; -c all samples all of it",
             ),
             (
                 Target::Process(record::Pid(7)),

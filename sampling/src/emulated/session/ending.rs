@@ -85,6 +85,7 @@ impl EmulatedSession {
         self.ledger.tail_known = true;
         self.last_notes.extend(not_followed(account));
         self.broke_off |= !account.broken.is_empty();
+        self.left = account.left;
         self.last_notes.extend(broken(account));
     }
 }
