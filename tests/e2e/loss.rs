@@ -156,4 +156,9 @@ fn a_count_that_ends_an_emulation_says_so_each_time() {
     }
     let all = scene.run(&line.replace("-c 10", "-c all")).success();
     assert!(!all.last_line().contains("the count of"), "{all}");
+    // Of fewer events than a period has the model knows how many they were.
+    let few = scene.run(&line.replace("-i 1000 -c 10 -o e.data", "-i 1g")).success();
+    let (_, events) = few.out.split_once(" at random: 0 samples for ").expect(&few.out);
+    let events: u64 = events.split(' ').next().and_then(|it| it.parse().ok()).unwrap();
+    assert!(events > 1000, "{few}");
 }

@@ -47,6 +47,15 @@ pub(super) fn report(report: &Report, out: &mut Text) {
     }
 }
 
+/// Events of which the samples were drawn: as the recorder counted them where
+/// all of its samples are counted here, else what these stand for. Of periods
+/// that are drawn a sum is near it, and of few of them far from it.
+fn events_of(event: &EventReport) -> u64 {
+    let totals = &event.totals;
+    let told = event.ledger.as_ref().filter(|ledger| ledger.delivered == Some(totals.counted));
+    told.and_then(|ledger| ledger.events).unwrap_or(totals.period)
+}
+
 /// What holds for one event.
 pub(super) fn event(event: &EventReport, out: &mut Text) {
     let totals = &event.totals;
@@ -60,7 +69,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         }
         (true, _) if is_drawn(event) => {
             let every = sampling(event.sampling, event.unit);
-            let stand_for = number_of(totals.period, "event");
+            let stand_for = number_of(events_of(event), "event");
             format!("{}, {every} on average, at random: {samples} for {stand_for}", event.name)
         }
         (true, _) => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
