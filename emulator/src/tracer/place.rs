@@ -172,10 +172,12 @@ impl Engine {
         let turns = self.memories.get(&old).is_some_and(|memory| memory.turns);
         self.make_space_avoiding(tid, turns, range)?;
         let new = self.task(tid)?.memory;
-        for task in &tasks {
-            self.task(*task)?.memory = new;
-        }
-        for block in blocks {
+        // The books of each, before the last one leaves the old memory: `tid`,
+        // which has left it, cannot be the last.
+        let (own, others): (Vec<_>, Vec<_>) =
+            tasks.iter().copied().zip(blocks).partition(|(task, _)| *task == tid);
+        for (task, block) in own.into_iter().chain(others) {
+            self.task(task)?.memory = new;
             self.release(old, block);
         }
         for (task, base) in tasks.iter().zip(bases) {

@@ -43,6 +43,8 @@ pub(crate) fn assert_same_behaviour_in(
     assert_eq!(recorded.account.not_followed, [], "{arguments:?}");
     assert_eq!(recorded.account.broken, [], "{arguments:?}");
     assert!(recorded.counts().events > 0, "{arguments:?}");
+    // The books of all threads, wherever their memory was.
+    assert_eq!(recorded.counts().records, recorded.records.len() as u64, "{arguments:?}");
 }
 
 #[test]
