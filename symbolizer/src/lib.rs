@@ -45,6 +45,7 @@ pub use code::{Code, CodeError, Text};
 pub use demangle::demangle;
 pub use dwarf::debug_file::DebugFile;
 pub use dwarf::debug_sections::{DebugSections, NoSections, SectionUnit};
+pub use dwarf::layout::FirstAddresses;
 pub use dwarf::root::CodeAttributes;
 pub use dwarf::sections::SectionReader;
 pub use elf::called::{CalledSymbol, ElfNames, SymbolKind};

@@ -4,7 +4,7 @@ use super::bytes::{FileBytes, SectionBytes};
 use super::finder::Finder;
 use super::functions::DebugPart;
 use super::index::Index;
-use super::layout::Layout;
+use super::layout::{FirstAddresses, Layout};
 use super::names::{FunctionNames, FunctionStart, UnitHome};
 use super::sections::{DebugUse, SectionReader, SectionSource};
 use super::split::Splits;
@@ -41,6 +41,7 @@ pub(crate) struct DebugAnswer {
 pub(crate) struct Sections {
     sections: DwarfSections<SectionBytes>,
     endian: RunTimeEndian,
+    pub(crate) first: FirstAddresses,
 }
 
 /// Why a section cannot be used.
@@ -61,7 +62,8 @@ impl Sections {
     ) -> Result<Sections, String> {
         let mut source = SectionSource::new(image, layout)?;
         let sections = DwarfSections::load(|id| source.program(id, what_for).map_err(Unread));
-        Ok(Sections { sections: sections.map_err(|why| why.0)?, endian: layout.endian })
+        let sections = sections.map_err(|why| why.0)?;
+        Ok(Sections { sections, endian: layout.endian, first: layout.first_addresses() })
     }
 
     pub(crate) fn borrow(&self) -> Dwarf<SectionReader<'_>> {
@@ -77,10 +79,10 @@ impl Debug {
         finder: Option<Finder>,
     ) -> Debug {
         Debug {
+            units: Units::new(main.first.code),
             main,
             alternate,
             index: None,
-            units: Units::default(),
             names: FunctionNames::default(),
             splits: Splits::new(finder),
         }
@@ -89,7 +91,7 @@ impl Debug {
     /// What it says of a link-time address. None: nothing.
     pub(crate) fn frames(&mut self, address: u64) -> Result<Option<DebugAnswer>, String> {
         let dwarf = borrow(&self.main, self.alternate.as_ref());
-        let index = self.index.get_or_insert_with(|| Index::listed(&dwarf));
+        let index = self.index.get_or_insert_with(|| Index::listed(&dwarf, self.main.first.code));
         let Some(offset) = index.find(&dwarf, address).map_err(str::to_owned)? else {
             return Ok(None);
         };

@@ -4,7 +4,7 @@ use super::bytes::FileBytes;
 use super::debug::{Sections, borrow};
 use super::debug_file::{DebugHolder, FoundDebugFile, absent};
 use super::finder::Finder;
-use super::layout::Layout;
+use super::layout::{FirstAddresses, Layout};
 use super::root::{Root, RootForms, UnitHead};
 use super::sections::{DebugUse, SectionReader, SectionSource};
 use super::split::Splits;
@@ -52,6 +52,8 @@ pub struct SectionUnit<'d, 'a> {
     /// The unit; of its root, no more is known than leads to strings, code and
     /// places of variables.
     pub unit: Unit<SectionReader<'a>>,
+    /// Where the program's code and data begin.
+    pub first: FirstAddresses,
 }
 
 /// Tells of a unit, or of what keeps one from being read.
@@ -196,11 +198,12 @@ impl DebugSections {
     /// file's own, each split unit in the place of its skeleton.
     pub fn each_unit(&self, told: &mut Told<'_>) {
         let dwarf = borrow(&self.main, self.alternate.as_ref());
+        let first = self.main.first;
         if let Some(alternate) = dwarf.sup() {
-            let mut walk = UnitWalk::of(alternate, DebugSections::ALTERNATE);
+            let mut walk = UnitWalk::of(alternate, DebugSections::ALTERNATE, first);
             walk.all(alternate, told);
         }
-        let mut walk = UnitWalk::of(&dwarf, MAIN);
+        let mut walk = UnitWalk::of(&dwarf, MAIN, first);
         let mut splits = Splits::new(self.finder.clone());
         let mut next = FIRST_SPLIT;
         let mut units = dwarf.units();
@@ -221,13 +224,14 @@ impl DebugSections {
                 }
             };
             if root.split.is_none() {
-                told(Ok(SectionUnit { section: MAIN, info: MAIN, dwarf: &dwarf, unit: root.unit }));
+                let unit = root.unit;
+                told(Ok(SectionUnit { section: MAIN, info: MAIN, dwarf: &dwarf, unit, first }));
                 continue;
             }
             match splits.open(&dwarf, &root) {
                 Ok(split) => match split.dwarf(&dwarf) {
                     Ok(dwarf) => {
-                        let mut walk = UnitWalk::of(&dwarf, next);
+                        let mut walk = UnitWalk::of(&dwarf, next, first);
                         walk.skeleton = Some(root.head());
                         walk.all(&dwarf, told);
                         next = next.saturating_add(2);
@@ -240,7 +244,7 @@ impl DebugSections {
         walk.types(&dwarf, MAIN_TYPES, told);
         splits.each_package_type(&dwarf, &mut |types| match types {
             Ok(types) => {
-                UnitWalk::of(types, next).all(types, told);
+                UnitWalk::of(types, next, first).all(types, told);
                 next = next.saturating_add(2);
             }
             Err(error) => told(Err(format!("a unit of types of the package: {error}"))),
@@ -254,11 +258,12 @@ struct UnitWalk {
     info: u32,
     /// What split units take their addresses from.
     skeleton: Option<UnitHead>,
+    first: FirstAddresses,
 }
 
 impl UnitWalk {
-    fn of(dwarf: &Dwarf<SectionReader<'_>>, info: u32) -> UnitWalk {
-        UnitWalk { forms: RootForms::new(dwarf), info, skeleton: None }
+    fn of(dwarf: &Dwarf<SectionReader<'_>>, info: u32, first: FirstAddresses) -> UnitWalk {
+        UnitWalk { forms: RootForms::new(dwarf), info, skeleton: None, first }
     }
 
     fn root<'a>(
@@ -282,7 +287,7 @@ impl UnitWalk {
     /// Units of a file that has no skeletons.
     fn all(&mut self, dwarf: &Dwarf<SectionReader<'_>>, told: &mut Told<'_>) {
         let mut units = dwarf.units();
-        let info = self.info;
+        let (info, first) = (self.info, self.first);
         loop {
             let unit = match units.next() {
                 Ok(Some(header)) => self.root(dwarf, header).map(|root| root.unit),
@@ -292,7 +297,7 @@ impl UnitWalk {
                     break;
                 }
             };
-            told(unit.map(|unit| SectionUnit { section: info, info, dwarf, unit }));
+            told(unit.map(|unit| SectionUnit { section: info, info, dwarf, unit, first }));
         }
         self.types(dwarf, info.saturating_add(1), told);
     }
@@ -309,7 +314,8 @@ impl UnitWalk {
                     break;
                 }
             };
-            told(unit.map(|unit| SectionUnit { section, info: self.info, dwarf, unit }));
+            let (info, first) = (self.info, self.first);
+            told(unit.map(|unit| SectionUnit { section, info, dwarf, unit, first }));
         }
     }
 }

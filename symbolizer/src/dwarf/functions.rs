@@ -58,11 +58,12 @@ pub(crate) struct Call {
 
 impl Functions {
     /// Those of a unit, inlined calls left for later. `is_flat`: no type has
-    /// functions within.
+    /// functions within. `first`: where the file's code begins.
     pub(crate) fn read<'a>(
         dwarf: &Dwarf<SectionReader<'a>>,
         unit: &Unit<SectionReader<'a>>,
         is_flat: bool,
+        first: u64,
     ) -> gimli::Result<Functions> {
         let mut found = Vec::new();
         let mut spans = Vec::new();
@@ -94,7 +95,7 @@ impl Functions {
             }
             let owner = u32::try_from(found.len()).unwrap_or(u32::MAX);
             let before = spans.len();
-            code.each(dwarf, unit, |start, end| {
+            code.each(dwarf, unit, first, |start, end| {
                 spans.push(OwnedSpan { start, end, owner });
                 Ok(())
             })?;
@@ -140,12 +141,14 @@ impl Functions {
 }
 
 impl Calls {
-    /// Those of the function whose entry is at `offset`.
+    /// Those of the function whose entry is at `offset`. `first`: where the
+    /// file's code begins.
     pub(crate) fn read<'a>(
         dwarf: &Dwarf<SectionReader<'a>>,
         unit: &Unit<SectionReader<'a>>,
         part: DebugPart,
         offset: UnitOffset<usize>,
+        first: u64,
     ) -> Result<Calls, String> {
         let failed = |error: gimli::Error| error.to_string();
         let mut entries = unit.entries_raw(Some(offset)).map_err(failed)?;
@@ -194,7 +197,7 @@ impl Calls {
             let number = u32::try_from(calls.len()).map_err(|_| "too many calls".to_owned())?;
             calls.push(call);
             around.push((depth, number));
-            code.each(dwarf, unit, |start, end| {
+            code.each(dwarf, unit, first, |start, end| {
                 spans.push(OwnedSpan { start, end, owner: number });
                 Ok(())
             })

@@ -17,6 +17,8 @@ pub(crate) struct Index {
     spoken_of: FxHashSet<usize>,
     /// Looked for when an address is in none of the list.
     others: Option<OtherUnits>,
+    /// Where the file's code begins.
+    first: u64,
 }
 
 /// Units that no list speaks of.
@@ -45,15 +47,13 @@ struct UnitPieces {
 }
 
 impl Index {
-    /// As `.debug_aranges` has it.
-    pub(crate) fn listed(dwarf: &Dwarf<SectionReader<'_>>) -> Index {
+    /// As `.debug_aranges` has it. `first`: where the file's code begins.
+    pub(crate) fn listed(dwarf: &Dwarf<SectionReader<'_>>, first: u64) -> Index {
         // A list that is damaged is as good as none: units say the same.
-        let claims = listed_claims(dwarf).unwrap_or_default();
-        Index {
-            spoken_of: claims.iter().map(|claim| claim.unit).collect(),
-            listed: UnitPieces::new(&claims),
-            others: None,
-        }
+        let mut claims = listed_claims(dwarf).unwrap_or_default();
+        let spoken_of = claims.iter().map(|claim| claim.unit).collect();
+        claims.retain(|claim| claim.start >= first);
+        Index { spoken_of, listed: UnitPieces::new(&claims), others: None, first }
     }
 
     /// The unit that holds an address, or why it may not have been found.
@@ -67,7 +67,7 @@ impl Index {
         }
         let others = self.others.get_or_insert_with(|| {
             let spoken_of = std::mem::take(&mut self.spoken_of);
-            OtherUnits::find_all(dwarf, &spoken_of)
+            OtherUnits::find_all(dwarf, &spoken_of, self.first)
         });
         match (others.pieces.find(address), &others.damage) {
             (None, Some(damage)) => Err(damage),
@@ -91,12 +91,17 @@ fn listed_claims(dwarf: &Dwarf<SectionReader<'_>>) -> gimli::Result<Vec<UnitClai
 }
 
 impl OtherUnits {
-    fn find_all(dwarf: &Dwarf<SectionReader<'_>>, spoken_of: &FxHashSet<usize>) -> OtherUnits {
+    fn find_all(
+        dwarf: &Dwarf<SectionReader<'_>>,
+        spoken_of: &FxHashSet<usize>,
+        first: u64,
+    ) -> OtherUnits {
         let ranges = dwarf.ranges.debug_ranges().reader().len();
         let ranges = ranges.saturating_add(dwarf.ranges.debug_rnglists().reader().len());
         let mut scan = Scan {
             forms: RootForms::new(dwarf),
             ranges: ranges.saturating_mul(4).saturating_add(1 << 20),
+            first,
         };
         let mut units = dwarf.units();
         let (mut claims, mut damage) = (Vec::new(), None);
@@ -151,6 +156,8 @@ impl UnitPieces {
 struct Scan {
     forms: RootForms,
     ranges: usize,
+    /// Where the file's code begins.
+    first: u64,
 }
 
 impl Scan {
@@ -182,12 +189,13 @@ impl Scan {
             // It does not say where its code is, but its functions do.
             let forms = dwarf.abbreviations(&header).map_err(failed)?;
             let root = Root::read(dwarf, header, forms).map_err(failed)?;
-            let functions = Functions::read(dwarf, &root.unit, root.is_flat).map_err(failed)?;
+            let functions = Functions::read(dwarf, &root.unit, root.is_flat, self.first);
+            let functions = functions.map_err(failed)?;
             functions.extents().for_each(|(start, end)| claim(start, end));
             return Ok(());
         }
         let left = &mut self.ranges;
-        let told = root.code.each(dwarf, &root.unit, |start, end| {
+        let told = root.code.each(dwarf, &root.unit, self.first, |start, end| {
             *left = left.checked_sub(1).ok_or(gimli::Error::AddressOverflow)?;
             claim(start, end);
             Ok(())

@@ -38,6 +38,18 @@ impl Section {
     }
 }
 
+/// Where the code and the data of a linked file begin. A linker writes 0 or 1,
+/// or that and a distance, for the address of what it left out
+/// (--gc-sections): nothing of the file lies there. In a relocatable file 0 is
+/// an address as any other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstAddresses {
+    /// The lowest address of a section with code.
+    pub code: u64,
+    /// The lowest address of a section that is loaded.
+    pub data: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) endian: RunTimeEndian,
@@ -67,6 +79,25 @@ impl Layout {
 
     pub(crate) fn section(&self, name: &[u8]) -> Option<&Section> {
         self.sections.iter().find(|section| &*section.name == name && section.has_bytes())
+    }
+
+    /// Where the file's code and data begin.
+    pub(crate) fn first_addresses(&self) -> FirstAddresses {
+        let first = |flags: u64| {
+            let loaded = self.sections.iter().filter(|section| {
+                section.size > 0
+                    && section.flags & flags == flags
+                    && section.flags & elf::SHF_TLS.0 == 0
+            });
+            loaded.map(|section| section.address).min().unwrap_or(0)
+        };
+        match self.relocatable {
+            true => FirstAddresses::default(),
+            false => FirstAddresses {
+                code: first(elf::SHF_ALLOC.0 | elf::SHF_EXECINSTR.0),
+                data: first(elf::SHF_ALLOC.0),
+            },
+        }
     }
 
     /// Whether there is any debug info here.

@@ -38,19 +38,22 @@ pub(crate) struct LineTable {
     sequences: Vec<Sequence>,
     rows: Vec<Row>,
     pub(crate) paths: Paths,
+    /// Where the file's code begins.
+    first: u64,
 }
 
 impl LineTable {
-    /// None: the unit has no line table.
+    /// None: the unit has no line table. `first`: where the file's code begins.
     pub(crate) fn read<'a>(
         dwarf: &Dwarf<SectionReader<'a>>,
         root: &Root<'a>,
+        first: u64,
     ) -> gimli::Result<Option<LineTable>> {
         let Some(offset) = root.lines else { return Ok(None) };
         let size = root.unit.header.address_size();
         let program = dwarf.debug_line.program(offset, size, root.directory, None)?;
         let paths = Paths::new(dwarf, &root.unit, program.header(), root.directory);
-        let mut lines = LineTable { sequences: Vec::new(), rows: Vec::new(), paths };
+        let mut lines = LineTable { sequences: Vec::new(), rows: Vec::new(), paths, first };
         let mut rows = program.rows();
         let mut building = Building::default();
         while let Some((_, row)) = rows.next_row()? {
@@ -80,7 +83,9 @@ impl LineTable {
         let start = building.start.take();
         let count = self.rows.len() - first;
         match (start, u32::try_from(first), u32::try_from(count)) {
-            (Some(start), Ok(first), Ok(rows)) if start < end && rows > 0 => {
+            (Some(start), Ok(first), Ok(rows))
+                if (self.first..end).contains(&start) && rows > 0 =>
+            {
                 self.sequences.push(Sequence { start, end, first, rows });
             }
             _ => {

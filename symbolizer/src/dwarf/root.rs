@@ -33,7 +33,8 @@ impl<'a> CodeAttributes<'a> {
     }
 
     /// Each range with at least one address, by link-time addresses, in the
-    /// order of the entry.
+    /// order of the entry. Ranges that begin before `first`, where the file's
+    /// code begins, are of code that a linker left out.
     ///
     /// # Errors
     /// A list of ranges that cannot be read, and what `told` says.
@@ -41,8 +42,13 @@ impl<'a> CodeAttributes<'a> {
         &self,
         dwarf: &Dwarf<SectionReader<'a>>,
         unit: &Unit<SectionReader<'a>>,
+        first: u64,
         mut told: impl FnMut(u64, u64) -> gimli::Result<()>,
     ) -> gimli::Result<()> {
+        let mut told = |low: u64, high: u64| match low < first {
+            true => Ok(()),
+            false => told(low, high),
+        };
         if let Some(ranges) = self.ranges {
             let Some(mut ranges) = dwarf.attr_ranges(unit, ranges)? else { return Ok(()) };
             while let Some(range) = ranges.next()? {
@@ -56,7 +62,6 @@ impl<'a> CodeAttributes<'a> {
             Some(length) => low.checked_add(length),
             None => dwarf.attr_address(unit, high)?,
         };
-        // What a linker threw away has no sensible end.
         match high.filter(|&high| low < high && !unit.is_tombstone_address(low)) {
             Some(high) => told(low, high),
             None => Ok(()),

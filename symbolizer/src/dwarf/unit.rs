@@ -23,6 +23,8 @@ pub(crate) struct DebugUnit {
     pub(crate) apart: Option<String>,
     /// In its language a declared name is not all of a name.
     pub(crate) mangles: bool,
+    /// Where the file's code begins.
+    first: u64,
     used: u64,
     size: usize,
 }
@@ -39,6 +41,7 @@ impl DebugUnit {
         dwarf: &Dwarf<SectionReader<'_>>,
         splits: &mut Splits,
         offset: usize,
+        first: u64,
     ) -> Result<DebugUnit, String> {
         let failed = |error: gimli::Error| format!("unit at {offset:#x}: {error}");
         let header = dwarf.unit_header(gimli::DebugInfoOffset(offset)).map_err(failed)?;
@@ -54,15 +57,16 @@ impl DebugUnit {
             Some(split) => {
                 let dwarf = split.dwarf(dwarf).map_err(failed)?;
                 let unit = split.head.open(&dwarf).map_err(failed)?;
-                Functions::read(&dwarf, &unit, false).map_err(failed)?
+                Functions::read(&dwarf, &unit, false, first).map_err(failed)?
             }
-            None => Functions::read(dwarf, &root.unit, root.is_flat).map_err(failed)?,
+            None => Functions::read(dwarf, &root.unit, root.is_flat, first).map_err(failed)?,
         };
-        let lines = LineTable::read(dwarf, &root)
+        let lines = LineTable::read(dwarf, &root, first)
             .map_err(|error| format!("line table of the unit at {offset:#x}: {error}"))?;
         let size =
             functions.size() + lines.as_ref().map_or(0, LineTable::size) + size_of::<DebugUnit>();
-        Ok(DebugUnit { head: root.head(), split, functions, lines, apart, mangles, used: 0, size })
+        let head = root.head();
+        Ok(DebugUnit { head, split, functions, lines, apart, mangles, first, used: 0, size })
     }
 
     /// The steps from the innermost call at an address out to the function
@@ -97,12 +101,12 @@ impl DebugUnit {
         if self.functions.calls(function).is_some() {
             return Ok(());
         }
-        let at = self.functions.entry(function);
+        let (at, first) = (self.functions.entry(function), self.first);
         let failed = |error: gimli::Error| format!("function at {:#x}: {error}", at.0);
         let calls = self
             .with_home(dwarf, |dwarf, part, head| {
                 let unit = head.open(dwarf)?;
-                Ok(Calls::read(dwarf, &unit, part, at))
+                Ok(Calls::read(dwarf, &unit, part, at, first))
             })
             .map_err(failed)??;
         self.size += self.functions.keep(function, calls);
@@ -132,14 +136,21 @@ impl DebugUnit {
 }
 
 /// Units that were read, as many as memory allows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Units {
     units: FxHashMap<usize, Result<Box<DebugUnit>, String>>,
     size: usize,
     clock: u64,
+    /// Where the file's code begins.
+    first: u64,
 }
 
 impl Units {
+    /// None yet. `first`: where the file's code begins.
+    pub(crate) fn new(first: u64) -> Units {
+        Units { units: FxHashMap::default(), size: 0, clock: 0, first }
+    }
+
     /// The unit that begins at an offset.
     pub(crate) fn get(
         &mut self,
@@ -149,7 +160,7 @@ impl Units {
     ) -> Result<&mut DebugUnit, String> {
         self.clock += 1;
         if !self.units.contains_key(&offset) {
-            let unit = DebugUnit::read(dwarf, splits, offset).map(Box::new);
+            let unit = DebugUnit::read(dwarf, splits, offset, self.first).map(Box::new);
             self.size += unit.as_ref().map_or(0, |unit| unit.size);
             if self.size > MOST_BYTES {
                 self.shrink();

@@ -7,6 +7,7 @@ mod addr2line;
 mod binaries;
 mod damaged;
 mod data;
+mod discarded;
 mod frames;
 mod function_starts;
 mod llvm;

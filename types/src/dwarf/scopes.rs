@@ -251,7 +251,7 @@ impl ScopeReader {
                             Waiting { what, origin }
                         }));
                     }
-                    LocatedPart::Static(start) if first == 0 => {
+                    LocatedPart::Static(start) if first == 0 && start >= unit.first.data => {
                         let what = StaticVariable { name, of, start };
                         self.statics.push(Waiting { what, origin });
                     }
@@ -345,7 +345,7 @@ impl<'a> SaidOfScope<'a> {
     /// Stretches with at least one address.
     fn code(&self, unit: &SectionUnit<'_, 'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut code = Vec::new();
-        self.code.each(unit.dwarf, &unit.unit, |start, end| {
+        self.code.each(unit.dwarf, &unit.unit, unit.first.code, |start, end| {
             if code.len() < MOST_RANGES && start < end {
                 code.push(start..end);
             }
