@@ -53,7 +53,7 @@ enum Action {
 impl Relocator {
     pub(crate) fn new(image: &FileBytes, layout: &Layout) -> Result<Relocator, String> {
         let addresses = addresses(layout);
-        let mut symbols = Vec::new();
+        let (mut symbols, mut sections_of) = (None, None);
         let mut tables = Vec::new();
         let mut left = image.length().saturating_mul(2);
         for section in &layout.sections {
@@ -63,17 +63,21 @@ impl Relocator {
                 target.name.starts_with(b".debug_") && target.flags & elf::SHF_COMPRESSED.0 == 0
             });
             let is_table = (explicit || section.kind == elf::SHT_REL.0) && of_debug;
-            let is_symbols = section.kind == elf::SHT_SYMTAB.0 && symbols.is_empty();
-            if !is_table && !is_symbols {
+            let is_symbols = section.kind == elf::SHT_SYMTAB.0 && symbols.is_none();
+            let is_sections = section.kind == elf::SHT_SYMTAB_SHNDX.0 && sections_of.is_none();
+            if !is_table && !is_symbols && !is_sections {
                 continue;
             }
             left = left.checked_sub(section.size).ok_or("its relocations overlap")?;
             let bytes = image.read(section.offset, section.size)?;
-            match is_table {
-                true => tables.push((target, bytes, explicit)),
-                false => symbols = values(layout, &addresses, &bytes),
+            match (is_table, is_symbols) {
+                (true, _) => tables.push((target, bytes, explicit)),
+                (false, true) => symbols = Some(bytes),
+                (false, false) => sections_of = Some(bytes),
             }
         }
+        let (symbols, sections_of) = (symbols.unwrap_or_default(), sections_of.unwrap_or_default());
+        let symbols = values(layout, &addresses, &symbols, &sections_of);
         let Layout { endian, wide, machine, .. } = *layout;
         Ok(Relocator { symbols, tables, endian, wide, machine })
     }
@@ -182,8 +186,11 @@ fn action(machine: elf::Machine, kind: u32) -> Option<Action> {
     })
 }
 
-/// Values of symbols: st_value from where their section lies.
-fn values(layout: &Layout, addresses: &[u64], bytes: &[u8]) -> Vec<u64> {
+/// Values of symbols: st_value from where their section lies. `sections_of`:
+/// for each symbol the number of its section, where that is too large for
+/// st_shndx (SHT_SYMTAB_SHNDX).
+fn values(layout: &Layout, addresses: &[u64], bytes: &[u8], sections_of: &[u8]) -> Vec<u64> {
+    let mut sections_of = EndianSlice::new(sections_of, layout.endian);
     let mut table = EndianSlice::new(bytes, layout.endian);
     let mut values = Vec::new();
     let mut next = || -> gimli::Result<u64> {
@@ -203,7 +210,14 @@ fn values(layout: &Layout, addresses: &[u64], bytes: &[u8]) -> Vec<u64> {
                 (table.read_u16()?, value)
             }
         };
-        let base = addresses.get(usize::from(section)).copied().unwrap_or(0);
+        let large = sections_of.read_u32();
+        let section = match elf::SymbolSection(section) {
+            elf::SHN_XINDEX => usize::try_from(large?).ok(),
+            // SHN_ABS and its like are of no section.
+            index if index.is_reserved() => None,
+            index => Some(usize::from(index.0)),
+        };
+        let base = section.and_then(|section| addresses.get(section)).copied().unwrap_or(0);
         Ok(value.wrapping_add(base))
     };
     while let Ok(value) = next() {
