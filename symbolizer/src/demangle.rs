@@ -1,8 +1,7 @@
 //! C++ and Rust names as their source has them.
 
-mod spelling;
+mod itanium;
 
-use spelling::spelled;
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
@@ -16,24 +15,14 @@ pub fn demangle(name: &[u8]) -> Cow<'_, str> {
     if !text.starts_with('_') {
         return Cow::Borrowed(text);
     }
-    if let Ok(rust) = rustc_demangle::try_demangle(text) {
-        return limited(|out| write!(out, "{rust:#}")).map_or(Cow::Borrowed(text), Cow::Owned);
-    }
-    if text.starts_with("_Z")
-        && let Ok((symbol, tail)) = cpp_demangle::BorrowedSymbol::with_tail(name)
-    {
-        let options = cpp_demangle::DemangleOptions::default();
-        let demangled = limited(|out| symbol.structured_demangle(out, &options))
-            .map(|name| spelled(name, text));
-        return match (demangled, tail) {
-            (Some(name), b"") => Cow::Owned(name),
-            // A version, or `@plt`. Clones are part of the name.
-            (Some(name), [b'@', ..]) => Cow::Owned(name + &String::from_utf8_lossy(tail)),
-            // As binutils has it, what is followed by anything else is none.
-            _ => Cow::Borrowed(text),
-        };
-    }
-    Cow::Borrowed(text)
+    // A version, or `@plt`. Clones are part of the name.
+    let (mangled, tail) = text.split_at(text.find('@').unwrap_or(text.len()));
+    let name = match rustc_demangle::try_demangle(mangled) {
+        Ok(rust) => limited(|out| write!(out, "{rust:#}")),
+        Err(_) if mangled.starts_with("_Z") => itanium::demangled(mangled),
+        Err(_) => None,
+    };
+    name.map_or(Cow::Borrowed(text), |name| Cow::Owned(name + tail))
 }
 
 struct Limited(String);
@@ -66,6 +55,9 @@ mod tests {
             ("_ZN3foo3barEi.cold", "foo::bar(int) [clone .cold]"),
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("_ZN4core3fmt5Write17h0123456789abcdefE@plt", "core::fmt::Write@plt"),
+            ("_ZN3foo3barEi.cold@plt", "foo::bar(int) [clone .cold]@plt"),
+            ("_Z3foov@@V_1", "foo()@@V_1"),
             ("_Z", "_Z"),
             ("_ZN", "_ZN"),
         ] {
