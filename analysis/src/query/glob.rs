@@ -44,7 +44,7 @@ impl Glob {
     /// Whether a routine's name fits, with its parameters or without.
     pub fn matches_routine(&self, name: &str) -> bool {
         let short = without_parameters(name);
-        self.matches(name) || (short.len() < name.len() && self.matches(short))
+        self.matches(name) || (short.len() < name.len() && self.matches(&short))
     }
 
     /// Whether an object fits, by its whole path or its file name.

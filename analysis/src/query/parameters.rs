@@ -1,17 +1,53 @@
 //! C++ names without their parameters and return types.
 
+use std::borrow::Cow;
+
 /// The name as perf prints it and as one types it: parameters, what may
-/// follow them, and the return type that functions of templates have, are
-/// left out. Parentheses inside the name (a conversion's
-/// type, an anonymous namespace, an argument of a template) stay.
-pub fn without_parameters(name: &str) -> &str {
+/// follow them, the suffix of a clone, and the return type that functions of
+/// templates have, are left out. `@plt` and versions stay. Parentheses inside
+/// the name (a conversion's type, an anonymous namespace, an argument of a
+/// template) stay, too.
+pub fn without_parameters(name: &str) -> Cow<'_, str> {
+    let (whole, tail) = split_tail(name);
+    let Some(short) = without_last_parentheses(whole) else { return Cow::Borrowed(name) };
+    match tail {
+        "" => Cow::Borrowed(short),
+        _ => Cow::Owned(format!("{short}{tail}")),
+    }
+}
+
+/// Whether it is a copy of a routine, or a part of one, that the compiler made.
+pub(crate) fn is_clone(name: &str) -> bool {
+    name.contains(" [clone .")
+}
+
+/// A name, and `@plt` or a version behind it: an object's symbol has one `@`
+/// at most, but for a default version's.
+fn split_tail(name: &str) -> (&str, &str) {
+    let start =
+        name.rfind('@').map_or(name.len(), |at| at - usize::from(name[..at].ends_with('@')));
+    let is_tail = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'_' | b'.');
+    match name[start..].bytes().all(is_tail) {
+        true => name.split_at(start),
+        false => (name, ""),
+    }
+}
+
+/// None: it has none.
+fn without_last_parentheses(name: &str) -> Option<&str> {
     let tail = [" const", " volatile", " &", " &&"];
     let mut whole = name;
+    // ` [clone .isra.0]`, one for each time that it was cloned.
+    while let Some((rest, _)) =
+        whole.strip_suffix(']').and_then(|rest| rest.rsplit_once(" [clone ."))
+    {
+        whole = rest;
+    }
     while let Some(rest) = tail.iter().find_map(|word| whole.strip_suffix(word)) {
         whole = rest;
     }
     if !whole.ends_with(')') {
-        return name;
+        return None;
     }
     let mut depth = 0_usize;
     for (at, byte) in whole.bytes().enumerate().rev() {
@@ -23,14 +59,12 @@ pub fn without_parameters(name: &str) -> &str {
         if depth == 0 {
             // `operator()` and `(anonymous namespace)` are names.
             let before = &whole[..at];
-            return if before.is_empty() || before.ends_with("operator") || before.ends_with("::") {
-                name
-            } else {
-                without_return_type(before)
-            };
+            let is_name =
+                before.is_empty() || before.ends_with("operator") || before.ends_with("::");
+            return (!is_name).then(|| without_return_type(before));
         }
     }
-    name
+    None
 }
 
 /// `before` without what stands before its last blank that is in no bracket.
@@ -91,6 +125,14 @@ mod tests {
             ("void my_operator<int>(int)", "my_operator<int>"),
             ("void f<fn(u8) -> A>(int)", "f<fn(u8) -> A>"),
             (")(", ")("),
+            ("refresh(Autonoma*) [clone ._omp_fn.0]", "refresh"),
+            ("int f<int>(int) const [clone .isra.0] [clone .cold]", "f<int>"),
+            ("refresh._omp_fn.0", "refresh._omp_fn.0"),
+            ("f(int)@plt", "f@plt"),
+            ("f(int)@@V_1.2", "f@@V_1.2"),
+            ("malloc@plt", "malloc@plt"),
+            ("A::f@m(int)", "A::f@m"),
+            ("table [clone .a]", "table [clone .a]"),
         ] {
             assert_eq!(without_parameters(name), short);
         }

@@ -1,6 +1,7 @@
 //! What is to be shown, as a user names it.
 
 use crate::query::glob::Glob;
+use crate::query::parameters::{is_clone, without_parameters};
 use crate::query::site::{SiteError, SiteName};
 use std::fmt;
 use std::str::FromStr;
@@ -88,7 +89,8 @@ impl RoutineTarget {
         if is_pattern && routine != wanted {
             return glob.matches_routine(routine).then_some(Fit::Part);
         }
-        if routine == wanted || crate::query::parameters::without_parameters(routine) == wanted {
+        // A clone is meant by its short name only where its routine is not there.
+        if routine == wanted || (!is_clone(routine) && without_parameters(routine) == *wanted) {
             return Some(Fit::Whole);
         }
         routine.contains(wanted.as_str()).then_some(Fit::Part)
@@ -151,6 +153,8 @@ mod tests {
         let fit = |target: &str, name: &str| target.parse::<RoutineTarget>().unwrap().fit(name);
         assert_eq!(fit("sum", "sum"), Some(Fit::Whole));
         assert_eq!(fit("sum", "sum(int)"), Some(Fit::Whole));
+        assert_eq!(fit("sum", "sum(int) [clone .cold]"), Some(Fit::Part));
+        assert_eq!(fit("sum", "sum(int)@plt"), Some(Fit::Part));
         assert_eq!(fit("sum", "checksum"), Some(Fit::Part));
         assert_eq!(fit("s*m", "sum"), Some(Fit::Part));
         assert_eq!(fit("s*m", "summer"), None);

@@ -146,7 +146,7 @@ fn line(frames: &Frames) -> Option<Box<[u8]>> {
 fn name(symbolizer: &mut Symbolizer, place: Place) -> Named {
     let symbol = match symbolizer.resolve(place) {
         Resolution::Routine(routine) => {
-            Some((without_parameters(&routine.name).to_owned(), routine.offset))
+            Some((without_parameters(&routine.name).into_owned(), routine.offset))
         }
         Resolution::Unknown(_) => None,
     };
