@@ -33,6 +33,19 @@ record_types! {
     FINISHED_INIT = 82; COMPRESSED2 = 83;
 }
 
+impl RecordType {
+    /// Bytes of an AUXTRACE record (`struct perf_record_auxtrace`,
+    /// tools/lib/perf/include/perf/event.h), without the trace behind it.
+    const AUXTRACE_SIZE: usize = 48;
+
+    /// Whether a record of this type and size, header included, announces a
+    /// trace that follows it outside its size. AUXTRACE records of other sizes
+    /// do not: some recorders use the number for records of their own.
+    pub fn announces_trace(self, size: usize) -> bool {
+        self == RecordType::AUXTRACE && size == RecordType::AUXTRACE_SIZE
+    }
+}
+
 impl fmt::Debug for RecordType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

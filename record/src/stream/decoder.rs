@@ -2,6 +2,7 @@
 
 mod budget;
 mod describe;
+mod early_names;
 mod part;
 mod record;
 mod search;
@@ -26,6 +27,7 @@ use crate::region::RegionMark;
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
 use describe::Unnamed;
+use early_names::EarlyNames;
 use search::Lost;
 use std::collections::{BTreeMap, VecDeque};
 use trace::Trace;
@@ -169,6 +171,7 @@ pub struct StreamDecoder {
     route: Route,
     /// Events that had no name when they were described, in that order.
     unnamed: BTreeMap<Unnamed, VecDeque<usize>>,
+    early_names: EarlyNames,
     features: Features,
     kernel_list: KernelListAssembler,
     budget: Budget,
@@ -211,6 +214,7 @@ impl StreamDecoder {
             events: Vec::new(),
             route: Route::new(),
             unnamed: BTreeMap::new(),
+            early_names: EarlyNames::default(),
             features: Features::default(),
             kernel_list: KernelListAssembler::default(),
             budget: Budget::default(),

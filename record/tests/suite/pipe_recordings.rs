@@ -157,6 +157,24 @@ fn every_sample_decodes_and_belongs_to_its_event() {
     }
 }
 
+/// Record types 69 to 80 of a perf of Google's are features; the third,
+/// AUXTRACE elsewhere, starts with a text that would be a size of exabytes.
+#[test]
+fn records_of_another_maker_are_passed_over_by_their_size() {
+    let decoder = read(&fixture("foreign_types-3.3.pipe.data"), |_, _| {}).unwrap();
+    let tallied = tallied(&decoder);
+    let of = |kind: RecordType| tallied.get(&kind.to_string()).copied();
+    assert_eq!((of(RecordType::AUXTRACE), of(RecordType::MMAP)), (Some(1), Some(40)));
+    assert_eq!((decoder.undecoded(), decoder.tally().unreadable()), (None, None));
+    assert_eq!(decoder.events()[0].title(), "cycles");
+}
+
+#[test]
+fn a_name_before_its_event_is_the_events() {
+    let decoder = read(&fixture("early_names-4.13.pipe.data"), |_, _| {}).unwrap();
+    assert_eq!(decoder.events()[0].name.as_deref(), Some("idq.ms_uops"));
+}
+
 #[test]
 fn features_and_names_are_read() {
     let decoder = read(&fixture("header_features-4.16.pipe.data"), |_, _| {}).unwrap();

@@ -197,7 +197,7 @@ impl Conversion {
                 self.tracing_data = Some(TracingData { file, size, left: size });
                 self.passed_over(stream, kind, size)
             }
-            RecordType::AUXTRACE => {
+            _ if kind.announces_trace(bytes.len()) => {
                 self.keep(stream, kind, bytes)?;
                 let mut cursor = Cursor::new(&bytes[RecordHeader::SIZE..], stream.order());
                 self.passed_over(stream, kind, cursor.u64().unwrap_or(0))

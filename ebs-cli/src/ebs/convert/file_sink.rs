@@ -73,7 +73,7 @@ impl Sink for FileSink {
     }
 
     fn record(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()> {
-        if kind == RecordType::AUXTRACE {
+        if kind.announces_trace(bytes.len()) {
             self.aux_records.push((self.data_end, bytes.len() as u64));
         }
         self.following(bytes)

@@ -1,6 +1,7 @@
 //! Records that describe: events, their names and notes, the machine.
 
 use super::budget::too_much;
+use super::early_names::{EarlyNames, is_of};
 use super::{StreamDecoder, StreamRecord};
 use crate::aggregate;
 use crate::attr::{Attr, EventType};
@@ -78,7 +79,8 @@ impl StreamDecoder {
         let index = self.events.len();
         let called = Unnamed::of(&attr);
         self.unnamed.entry(called).or_default().push_back(index);
-        let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
+        let name = self.early_names.take(index, &attr, &ids, self.order);
+        let (unit, scale, cpus, notes) = (None, None, None, Vec::new());
         let error = unreadable.clone();
         self.events.push(EventDescription {
             attr,
@@ -175,7 +177,7 @@ impl StreamDecoder {
         let feature = Feature::decode(id, data, self.order);
         let feature = feature.map_err(|short| StreamError::Feature { offset, id, short })?;
         match feature {
-            Feature::EventDescriptions(names) => self.name_events(names),
+            Feature::EventDescriptions(names) => return self.name_events(names),
             Feature::Other { id, .. } if id > FeatureId::LAST => {}
             feature if self.budget.take(feature.memory(), data.len()) => {
                 self.features.insert(feature);
@@ -185,25 +187,23 @@ impl StreamDecoder {
         Ok(())
     }
 
-    fn name_events(&mut self, names: Vec<EventName>) {
+    fn name_events(&mut self, names: Vec<EventName>) -> Result<(), StreamError> {
         for (index, described) in names.into_iter().enumerate() {
             let by_id = described.ids.first().and_then(|&id| self.route.by_id(id));
-            // Without ids, the same place in the list and the same event.
-            let same = |event: &&mut EventDescription| {
-                Attr::decode(&described.attr, self.order).is_ok_and(|attr| {
-                    (attr.kind, attr.config) == (event.attr.kind, event.attr.config)
-                })
-            };
-            let event = match by_id {
-                Some(index) => self.events.get_mut(index),
-                None => self.events.get_mut(index).filter(same),
-            };
-            if let Some(event) = event
-                && event.name.is_none()
-            {
-                event.name = Some(described.name);
+            let place = by_id.unwrap_or(index);
+            match self.events.get_mut(place) {
+                // Without ids, the same place in the list and the same event.
+                Some(event) if by_id.is_some() || is_of(&described, &event.attr, self.order) => {
+                    event.name.get_or_insert(described.name);
+                }
+                Some(_) => {}
+                None if self.budget.take(EarlyNames::memory(&described), 0) => {
+                    self.early_names.keep(place, described);
+                }
+                None => return Err(too_much("names of events", self.offset)),
             }
         }
+        Ok(())
     }
 
     /// Names tracepoints out of the next bytes of their formats.

@@ -168,8 +168,8 @@ impl StreamDecoder {
                 self.follow_with(kind, bytes);
                 StreamRecord::Skipped(kind)
             }
-            RecordType::AUXTRACE => {
-                let bytes = cursor.u64().map_err(|_| least(8))?;
+            RecordType::AUXTRACE if kind.announces_trace(usize::from(header.size)) => {
+                let bytes = cursor.u64().map_err(short)?;
                 self.trace.buffers += 1;
                 self.trace.bytes = self.trace.bytes.saturating_add(bytes);
                 self.follow_with(kind, bytes);
