@@ -11,9 +11,10 @@ use crate::stream::{Magic, StreamDecoder, StreamError, StreamRecord, StreamSampl
 /// behind the stream, of which it is no part.
 const FAREWELL: &[u8] = b"[ perf r";
 
-/// Bytes of what is unpacked that are searched for a record: a few packed
-/// bytes may be gigabytes of nothing.
+/// Bytes of what is unpacked that are searched for records, of all the
+/// recording, beyond [`SEARCHED_OF_A_BYTE`] for each that was packed.
 const SEARCHED: u64 = 4 << 20;
+const SEARCHED_OF_A_BYTE: u64 = 4;
 
 /// What [`RecordingDecoder::step`] found, or wants.
 #[derive(Debug)]
@@ -93,11 +94,13 @@ impl RecordingDecoder {
             RecordingSource::Pipe => None,
             RecordingSource::File { length } => Some(length),
         };
+        let mut stream = StreamDecoder::unpacking();
+        stream.allow_search_inside(SEARCHED);
         RecordingDecoder {
             source,
             place: Place::Start,
             form: RecordingForm::Unknown,
-            stream: StreamDecoder::unpacking(),
+            stream,
             unpacker: Unpacker::new(length.unwrap_or(0)),
             data: Data::default(),
             wanted: 0,
@@ -222,7 +225,7 @@ impl RecordingDecoder {
     /// A record that the unpacker has whole.
     fn inside(&mut self) -> Result<RecordingStep<'_>, StreamError> {
         let (kind, offset) = self.unpacker.origin();
-        if self.stream.passed_inside() > SEARCHED {
+        if self.stream.is_search_spent() {
             self.unpacker.give_up();
             let error = self.stream.stop_inside(StreamError::ZstdBefore { kind, offset });
             return Ok(self.bad(0, kind, error));
@@ -290,6 +293,7 @@ impl RecordingDecoder {
         }
         match self.stream.step(input)? {
             StreamStep::Record { consumed, record: StreamRecord::Packed { kind, data } } => {
+                self.stream.allow_search_inside(data.len() as u64 * SEARCHED_OF_A_BYTE);
                 if !self.unpacker.give(kind, offset, data) {
                     let error = StreamError::ZstdBefore { kind, offset };
                     return Ok(self.bad(consumed, kind, error));

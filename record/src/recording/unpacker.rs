@@ -16,6 +16,12 @@ const RECORD: usize = (1 << 16) + 64;
 const WINDOW: u64 = 32 << 20;
 /// 128 MiB, that of perf's highest level (-z 22).
 const WINDOW_LOG_MAX: u32 = 27;
+/// Bytes that come out in all, beyond [`MOST_OF_A_BYTE`] for each that was packed.
+const FREE: u64 = 128 << 20;
+/// Bytes that come out of each that was packed, of all of them: zstd makes up to
+/// 32,768 of one. Recordings have 3 to 30; 64 KiB of the same stack, copied
+/// again and again, some 600.
+const MOST_OF_A_BYTE: u64 = 1024;
 /// What a frame starts with: recorders begin one at the start of a record.
 const FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -38,6 +44,9 @@ pub(super) struct Unpacker {
     /// zstd may hold more than fitted.
     holds_more: bool,
     broken: bool,
+    /// Packed bytes that were given, and bytes that came out of them.
+    packed_in_all: u64,
+    unpacked_in_all: u64,
     /// The record that came last, and where.
     origin: (RecordType, u64),
 }
@@ -94,6 +103,8 @@ impl Unpacker {
             room: Room::EMPTY,
             holds_more: false,
             broken: false,
+            packed_in_all: 0,
+            unpacked_in_all: 0,
             origin: (RecordType::COMPRESSED, 0),
         }
     }
@@ -102,6 +113,7 @@ impl Unpacker {
     /// have come out. False when something before could not be unpacked.
     pub(super) fn give(&mut self, kind: RecordType, offset: u64, data: &[u8]) -> bool {
         self.origin = (kind, offset);
+        self.packed_in_all = self.packed_in_all.saturating_add(data.len() as u64);
         self.packed.clear();
         self.taken = 0;
         if self.broken && data.starts_with(&FRAME) {
@@ -174,9 +186,16 @@ impl Unpacker {
     }
 
     fn unpack(&mut self) -> Result<(), &'static str> {
-        self.output.copy_within(self.room.start..self.room.end, 0);
-        self.room.end -= self.room.start;
-        self.room.start = 0;
+        let most = FREE.saturating_add(self.packed_in_all.saturating_mul(MOST_OF_A_BYTE));
+        if self.unpacked_in_all >= most {
+            return Err("it unpacks to more than 128 MiB and 1,024 bytes for each that is packed");
+        }
+        // Many short packed bytes of one record must not move it each time.
+        if self.room.start > 0 {
+            self.output.copy_within(self.room.start..self.room.end, 0);
+            self.room.end -= self.room.start;
+            self.room.start = 0;
+        }
         self.output.resize(PIECE + RECORD, 0);
         let context = match &mut self.context {
             Some(context) => context,
@@ -206,6 +225,7 @@ impl Unpacker {
         self.at_frame = hint == 0;
         self.taken += took;
         self.filled += gave as u64;
+        self.unpacked_in_all += gave as u64;
         self.room.end += gave;
         Ok(())
     }
@@ -273,6 +293,38 @@ mod tests {
             unpacker.output().1.take(size);
         }
         assert_eq!(unpacker.fill(ByteOrder::Little), Ok(false));
+    }
+
+    /// Many frames of many bytes each, which no limit of one frame meets.
+    #[test]
+    fn few_bytes_become_only_so_many() {
+        let zeros = vec![0; 8 << 20];
+        let mut frame = vec![0; 1 << 12];
+        let length = zstd_safe::compress(frame.as_mut_slice(), &zeros, 19).unwrap();
+        let mut unpacker = Unpacker::new(1 << 20);
+        let (mut given, mut out, mut refused) = (0_u64, 0_u64, 0);
+        for _ in 0..40 {
+            given += length as u64;
+            assert!(unpacker.give(RecordType::COMPRESSED, 0, &frame[..length]));
+            loop {
+                match unpacker.fill(ByteOrder::Little) {
+                    Ok(true) => {
+                        let held = unpacker.output().0.len();
+                        out += held as u64;
+                        unpacker.output().1.take(held);
+                    }
+                    Ok(false) => break,
+                    Err(reason) => {
+                        assert!(reason.contains("128 MiB"), "{reason}");
+                        refused += 1;
+                        break;
+                    }
+                }
+            }
+        }
+        assert!(refused > 20, "{refused}");
+        let most = FREE + given * MOST_OF_A_BYTE + (PIECE + RECORD) as u64;
+        assert!((FREE..most).contains(&out), "{out} of {given}");
     }
 
     #[test]

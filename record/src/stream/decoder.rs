@@ -181,6 +181,8 @@ pub struct StreamDecoder {
     packed: Packed,
     /// Position and what is lost of the unpacked records.
     inside: (Position, Option<Box<Lost>>),
+    /// Unpacked bytes that may be searched for a record.
+    search_inside: u64,
 }
 
 /// What becomes of COMPRESSED records.
@@ -223,6 +225,7 @@ impl StreamDecoder {
             tracepoints: TracepointNames::default(),
             packed: Packed::Refused,
             inside: (Position::Record, None),
+            search_inside: 0,
         }
     }
 

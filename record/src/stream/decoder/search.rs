@@ -107,9 +107,22 @@ impl StreamDecoder {
         }
     }
 
-    /// [`StreamDecoder::passed`] of the unpacked records.
-    pub(crate) fn passed_inside(&self) -> u64 {
-        self.inside.1.as_ref().map_or(0, |lost| lost.passed)
+    /// Allows so many more unpacked bytes to be searched for a record: a few packed
+    /// bytes may be gigabytes of nothing.
+    pub(crate) fn allow_search_inside(&mut self, bytes: u64) {
+        self.search_inside = self.search_inside.saturating_add(bytes);
+    }
+
+    /// Whether a record is looked for among the unpacked ones, and no more may be
+    /// searched.
+    pub(crate) fn is_search_spent(&self) -> bool {
+        self.inside.1.is_some() && self.search_inside == 0
+    }
+
+    fn note_search(&mut self, bytes: usize) {
+        if self.packed == Packed::Inside {
+            self.search_inside = self.search_inside.saturating_sub(bytes as u64);
+        }
     }
 
     /// No unpacked record is looked for any more; what that was about, or
@@ -134,6 +147,8 @@ impl StreamDecoder {
     #[cold]
     pub(super) fn search<'a>(&mut self, input: &'a [u8]) -> StreamStep<'a> {
         let next = self.next_record(input);
+        let (Next::At(searched) | Next::NotBefore(searched, _)) = &next;
+        self.note_search(*searched);
         let (kind, passed) = match (&mut self.lost, &next) {
             (Some(lost), Next::At(consumed) | Next::NotBefore(consumed, _)) => {
                 lost.passed += *consumed as u64;
@@ -254,6 +269,10 @@ impl StreamDecoder {
     /// another one, or `begun` one: its size is wrong then.
     #[cold]
     pub(super) fn holds_another(&mut self, payload: &[u8], begun: bool) -> bool {
+        self.note_search(payload.len());
+        if self.packed == Packed::Inside && self.search_inside == 0 {
+            return true;
+        }
         (0..payload.len()).step_by(8).any(|at| {
             let rest = &payload[at..];
             let Some(front) = rest.first_chunk() else { return false };
