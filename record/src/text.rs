@@ -4,16 +4,20 @@
 //!
 //! - [`Columns`]: which columns a session has, and samples to lines.
 //! - [`Parser`]: lines to values.
+//! - [`TextStream`]: lines to a stream, for all that reads streams.
 //! - [`decimal`], [`hexadecimal`]: numbers to digits, quickly.
 
 mod column;
 mod digits;
 mod error;
 mod parser;
+mod record_writer;
+mod text_stream;
 mod writer;
 
 pub use column::Column;
 pub use digits::{decimal, hexadecimal};
 pub use error::TextError;
 pub use parser::{Parser, TextLine, Values};
+pub use text_stream::TextStream;
 pub use writer::Columns;

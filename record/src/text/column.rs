@@ -115,6 +115,19 @@ impl Column {
         })
     }
 
+    /// The fields of a sample that has a value of this column; none of registers
+    /// and of misc.
+    pub(super) fn field(self) -> SampleType {
+        match self {
+            Column::Ip => SampleType::IP,
+            Column::Weight => SampleType::WEIGHT,
+            column => {
+                let named = FIXED.iter().find(|(fixed, ..)| *fixed == column);
+                named.map_or(SampleType::empty(), |(_, _, field)| *field)
+            }
+        }
+    }
+
     fn fixed(name: &str) -> Option<Column> {
         FIXED.iter().find(|(_, known, _)| *known == name).map(|(column, ..)| *column)
     }

@@ -54,6 +54,21 @@ impl Parser {
         Parser { arch, line: 0, header: Vec::new(), values: Vec::new() }
     }
 
+    /// The machine whose registers header lines name.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Takes the names of header lines from here on for those of a machine.
+    pub fn set_arch(&mut self, arch: Arch) {
+        self.arch = arch;
+    }
+
+    /// Whether a header line has come.
+    pub fn has_header(&self) -> bool {
+        !self.header.is_empty()
+    }
+
     /// Reads the next line; a line break at its end is not looked at.
     ///
     /// # Errors
