@@ -39,7 +39,7 @@ mod unwind;
 
 pub use answer::{
     ChainEnd, ChainEnds, Depth, Frame, FramePoint, FrameStart, FrameWay, Frames, NoDebug, ObjectId,
-    Place, Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame,
+    Place, Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame, file_name,
 };
 pub use code::{Code, CodeError, Text};
 pub use demangle::demangle;

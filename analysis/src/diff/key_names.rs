@@ -83,9 +83,8 @@ pub(super) fn routine_part<'t>(key: &Key, text: &'t str) -> (&'t str, &'t str) {
 /// A file's name without its folder and the version behind `.so` or before it:
 /// `libc.so` of `/usr/lib/libc.so.6` and of `libc-2.31.so`.
 pub(super) fn object_name(path: &str) -> String {
-    let file = path.rsplit('/').next().filter(|name| !name.is_empty());
     // `//anon` is no file.
-    let name = file.filter(|_| !path.starts_with("//")).unwrap_or(path);
+    let name = if path.starts_with("//") { path } else { symbolizer::file_name(path) };
     let is_version =
         |text: &str| !text.is_empty() && text.chars().all(|it| it.is_ascii_digit() || it == '.');
     let Some((stem, version)) = name.split_once(".so") else { return name.to_owned() };

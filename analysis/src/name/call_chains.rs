@@ -182,7 +182,7 @@ impl Lookup {
                 let object = self.object(place.object);
                 let path = self.name(object);
                 let is_file = path.starts_with('/') && !path.starts_with("//");
-                let file = path.rsplit('/').next().filter(|_| is_file).unwrap_or(&path);
+                let file = if is_file { symbolizer::file_name(&path) } else { &path };
                 let text = format!("{tag} {file}");
                 self.names.number(&text)
             }

@@ -47,7 +47,7 @@ impl fmt::Display for SiteCell {
         match &self.routine {
             Ok(RoutineOffset { name, offset }) => write!(f, "{name}+{offset:#x}"),
             Err(unresolved) => {
-                let file = self.object.rsplit('/').next().unwrap_or(&self.object);
+                let file = symbolizer::file_name(&self.object);
                 write!(f, "{} {file}+{:#x}", unresolved.tag, self.address)
             }
         }

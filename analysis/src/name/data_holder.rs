@@ -89,7 +89,7 @@ impl MappingHolder {
         let object = self.object.map(|object| lookup.symbolizer.object_name(object));
         // What is no path names no file.
         match object.filter(|name| name.starts_with('/') && !name.starts_with("//")) {
-            Some(path) => path.rsplit('/').next().unwrap_or(path).to_owned(),
+            Some(path) => symbolizer::file_name(path).to_owned(),
             None => "a file".to_owned(),
         }
     }

@@ -424,7 +424,7 @@ impl Lookup {
     /// The number of a reason: its sentence, its mark, and whose it is.
     pub(crate) fn reason(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> u32 {
         let number = self.names.number(why);
-        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).into();
+        let last = |path: &str| symbolizer::file_name(path).into();
         self.marks.entry(number).or_insert_with(|| Mark { tag, of: of.map(last) });
         number
     }

@@ -21,7 +21,7 @@ fn bare(name: &str) -> &str {
 }
 
 fn is_loader(object: &str) -> bool {
-    let file = object.rsplit('/').next().unwrap_or(object);
+    let file = symbolizer::file_name(object);
     LOADERS.iter().any(|loader| file.starts_with(loader))
 }
 

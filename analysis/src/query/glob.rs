@@ -49,7 +49,7 @@ impl Glob {
 
     /// Whether an object fits, by its whole path or its file name.
     pub(crate) fn matches_object(&self, path: &str) -> bool {
-        let file = path.rsplit('/').next().unwrap_or(path);
+        let file = symbolizer::file_name(path);
         self.matches(path) || self.matches(file)
     }
 

@@ -98,7 +98,7 @@ impl RoutineTarget {
 
     /// Whether an object is meant.
     pub(crate) fn is_of(&self, object: &str) -> bool {
-        let file = object.rsplit('/').next().unwrap_or(object);
+        let file = symbolizer::file_name(object);
         let fits = |glob: &Glob| glob.matches(object) || glob.matches(file);
         self.object.as_ref().is_none_or(fits)
     }

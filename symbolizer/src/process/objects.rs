@@ -312,10 +312,11 @@ impl Objects {
 
     /// `owner`: the process whose memfd it is.
     fn mapped_file(&mut self, owner: Option<Pid>, recorded: &[u8], told: FileVersion) -> ObjectId {
-        let (path, deleted) = match recorded.strip_suffix(b" (deleted)") {
-            Some(path) => (path, true),
-            None => (recorded, false),
-        };
+        let deleted = recorded.strip_suffix(b" (deleted)");
+        // Of a file whose directory the kernel cannot name, as in a container
+        // that ended, this is all the name there is.
+        let path = deleted.filter(|path| !path.ends_with(b"/")).unwrap_or(recorded);
+        let deleted = deleted.is_some();
         let key = (owner, path.into());
         let known = self.by_path.get(&key).and_then(|versions| versions.find(&told));
         let shown = if owner.is_some() { recorded } else { path };

@@ -86,10 +86,12 @@ fn what_is_no_code_of_a_file() {
     symbolizer.side(NONE, &mapping(1, 0x1000, 0x1000, 0, b"//anon"), &at(1));
     symbolizer.side(NONE, &mapping(1, 0x3000, 0x1000, 0, b"/memfd:jit (deleted)"), &at(1));
     symbolizer.side(NONE, &mapping(1, 0x5000, 0x1000, 0x2000, b"/no/such/file"), &at(1));
+    symbolizer.side(NONE, &mapping(1, 0x7000, 0x1000, 0x2000, b"/ (deleted)"), &at(1));
     let mut user = |ip| text(&mut symbolizer, CpuMode::User, 1, ip, 9);
     assert_eq!(user(0x1005), "//anon 0x1005 [anonymous]");
     assert_eq!(user(0x3005), "/memfd:jit (deleted) 0x3005 [anonymous]");
     assert_eq!(user(0x5005), "/no/such/file 0x2005 [file-gone]");
+    assert_eq!(user(0x7005), "/ (deleted) 0x2005 [file-gone]");
     assert_eq!(user(0x2005), "[not-mapped] 0x2005 [not-mapped]");
     for (mode, tag) in [
         (CpuMode::GuestUser, "[guest]"),
