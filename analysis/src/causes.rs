@@ -12,6 +12,7 @@
 //! | `footprint` | how many distinct lines there are |
 //! | `hindrance` | what hinders accesses whose lines are near |
 //! | `line_sharing` | whether threads use the same bytes of a line |
+//! | `line_use` | what a thread did to a line, and when |
 //! | `split_offsets` | where accesses begin in lines and pages |
 //! | `set_counts` | which sets they are in |
 //! | `step_sizes` | how far apart successive addresses are |
@@ -26,6 +27,7 @@ pub(crate) mod curve_subject;
 pub(crate) mod footprint;
 pub(crate) mod hindrance;
 pub(crate) mod line_sharing;
+pub(crate) mod line_use;
 pub(crate) mod miss_curve;
 pub(crate) mod object_extent;
 pub(crate) mod remedy;

@@ -10,6 +10,8 @@
  *   reader      one writes a number, the other one reads its neighbour
  *   heap        each adds to a number of its own in one array on the heap
  *   both        two add to one number, a third one to its neighbour
+ *   summed      each adds to a number of its own in one struct, of which all was
+ *               written before they began and is added up when they are done
  *
  * ROUNDS: how often each of them; a million where it is not said.
  * stdout: sum SUM, of what each has seen last; nobody else looks at the lines. */
@@ -82,6 +84,22 @@ static void *looks(void *number)
     return NULL;
 }
 
+static void prepare(void)
+{
+    for (long round = 0; round < rounds; round++) {
+        together.first = 0;
+        together.second = 0;
+    }
+}
+
+static long add_up(void)
+{
+    long sum = 0;
+    for (long round = 0; round < rounds; round++)
+        sum = together.first + together.second;
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -96,6 +114,10 @@ int main(int argc, char **argv)
     } else if (!strcmp(how, "false")) {
         own[0] = &together.first;
         own[1] = &together.second;
+    } else if (!strcmp(how, "summed")) {
+        own[0] = &together.first;
+        own[1] = &together.second;
+        prepare();
     } else if (!strcmp(how, "neighbours")) {
         own[0] = &left;
         own[1] = &right;
@@ -136,7 +158,7 @@ int main(int argc, char **argv)
             return 1;
     for (int number = 0; number < count; number++)
         pthread_join(threads[number], NULL);
-    long sum = 0;
+    long sum = strcmp(how, "summed") ? 0 : add_up();
     for (long number = 0; number < count; number++)
         sum += sums[number * 64];
     printf("sum %ld\n", sum);

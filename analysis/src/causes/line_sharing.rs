@@ -1,21 +1,11 @@
 //! Whether threads that use one line use the same bytes of it.
 
-use record::{Tid, Time};
+use crate::causes::line_use::ThreadUse;
 use serde::Serialize;
 
-/// Bytes of a line, or of two that are fetched together, a bit each.
-pub(crate) type ByteMask = u128;
-
-/// What one thread did to a line, as far as it was sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ThreadUse {
-    pub(crate) tid: Tid,
-    pub(crate) read: ByteMask,
-    pub(crate) written: ByteMask,
-    /// The first access of any kind, and the last one that wrote.
-    pub(crate) first: Time,
-    pub(crate) last_write: Time,
-}
+/// Samples of a thread below which their times say little: threads that take
+/// turns may have been sampled in one turn each.
+const FEW: u64 = 16;
 
 /// How threads share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +19,8 @@ pub enum LineSharing {
     Both,
     /// One thread wrote all of it before others read it.
     Initialised,
+    /// One thread after another used it, and no transfer was sampled.
+    InTurn,
     /// It went from core to core, and no write was sampled.
     WriterUnknown,
 }
@@ -40,35 +32,41 @@ impl LineSharing {
         if threads.len() < 2 {
             return None;
         }
-        let writers = || threads.iter().filter(|thread| thread.written != 0);
+        let writers = || threads.iter().filter(|thread| thread.written() != 0);
         if writers().next().is_none() {
             return was_transferred.then_some(LineSharing::WriterUnknown);
         }
         let mut all_writers = writers();
         if let (Some(writer), None) = (all_writers.next(), all_writers.next()) {
             let mut others = threads.iter().filter(|thread| thread.tid != writer.tid);
-            if !was_transferred && others.all(|other| writer.last_write < other.first) {
+            let has_written = |other: &ThreadUse| writer.last_write() < other.first();
+            if !was_transferred && others.all(has_written) {
                 return Some(LineSharing::Initialised);
             }
         }
-        // Who came when another one had done with the line waited for nothing, as
-        // who adds up what all wrote; if all did, samples are few.
-        let pairs = |late: bool| {
-            writers().flat_map(move |writer| {
-                let others = threads.iter().filter(move |other| {
-                    other.tid != writer.tid && (late || other.first <= writer.last_write)
-                });
-                others.map(move |other| writer.written & (other.read | other.written) != 0)
-            })
+        let by = |meet: fn(&ThreadUse, &ThreadUse) -> Option<bool>| {
+            let pairs = writers().flat_map(|writer| {
+                let others = threads.iter().filter(move |other| other.tid != writer.tid);
+                others.filter_map(move |other| meet(writer, other))
+            });
+            let (mut overlap, mut apart) = (false, false);
+            pairs.for_each(|meets| if meets { overlap = true } else { apart = true });
+            match (overlap, apart) {
+                (true, true) => Some(LineSharing::Both),
+                (true, false) => Some(LineSharing::True),
+                (false, true) => Some(LineSharing::False),
+                (false, false) => None,
+            }
         };
-        let late = pairs(false).next().is_none();
-        let (mut overlap, mut apart) = (false, false);
-        pairs(late).for_each(|meets| if meets { overlap = true } else { apart = true });
-        Some(match (overlap, apart) {
-            (true, true) => LineSharing::Both,
-            (true, false) => LineSharing::True,
-            (false, _) => LineSharing::False,
-        })
+        // Who prepares the line before others use it, or adds up what they wrote when
+        // they are done, is in nobody's way; if all are, what moved is all there is.
+        let moved = || if was_transferred { by(ever) } else { Some(LineSharing::InTurn) };
+        by(at_once).or_else(|| by(in_turns)).or_else(moved)
+    }
+
+    /// Whether threads are in each other's way.
+    pub fn is_contended(self) -> bool {
+        !matches!(self, LineSharing::Initialised | LineSharing::InTurn)
     }
 
     /// In words.
@@ -78,63 +76,115 @@ impl LineSharing {
             LineSharing::False => "false sharing",
             LineSharing::Both => "true and false sharing",
             LineSharing::Initialised => "written first, then read",
+            LineSharing::InTurn => "used by one thread after another",
             LineSharing::WriterUnknown => "no write was sampled: true or false sharing",
         }
     }
 }
 
-/// Bytes of an access that begins at an offset, as far as they are in the line.
-pub(crate) fn bytes(offset: u64, width: u64, line: u64) -> ByteMask {
-    let end = offset.saturating_add(width.max(1)).min(line);
-    let below = |bit: u64| if bit >= 128 { ByteMask::MAX } else { (1 << bit) - 1 };
-    below(end) & !below(offset)
+/// Whether another thread uses bytes while `writer` writes them; None: it uses
+/// none of the line meanwhile.
+fn at_once(writer: &ThreadUse, other: &ThreadUse) -> Option<bool> {
+    let writing = writer.spans().iter().filter(|span| span.written != 0);
+    let pairs = writing.flat_map(|span| {
+        let meanwhile = other.spans().iter().filter(move |it| it.meets(span.start, span.end));
+        meanwhile.map(move |it| span.written & it.used() != 0)
+    });
+    pairs.reduce(|one, more| one | more)
+}
+
+/// The same of threads of which too few samples are there to know when each wrote:
+/// between the first and the last of them.
+fn in_turns(writer: &ThreadUse, other: &ThreadUse) -> Option<bool> {
+    if writer.samples().max(other.samples()) >= FEW {
+        return None;
+    }
+    let (first, last) = (writer.first_write(), writer.last_write());
+    let between = other.spans().iter().filter(|it| it.meets(first, last));
+    between.map(|it| writer.written() & it.used() != 0).reduce(|one, more| one | more)
+}
+
+fn ever(writer: &ThreadUse, other: &ThreadUse) -> Option<bool> {
+    Some(writer.written() & (other.read() | other.written()) != 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::causes::line_use::{ByteMask, bytes};
+    use record::{Tid, Time};
 
-    fn thread(tid: i32, read: ByteMask, written: ByteMask) -> ThreadUse {
-        ThreadUse { tid: Tid(tid), read, written, first: Time(10), last_write: Time(20) }
+    const LOW: ByteMask = 0xff;
+    const HIGH: ByteMask = 0xff00;
+
+    /// A thread with these reads and writes at each of these times.
+    fn thread(tid: i32, uses: &[(std::ops::Range<u64>, ByteMask, ByteMask)]) -> ThreadUse {
+        let mut thread = ThreadUse::new(Tid(tid));
+        for (times, read, written) in uses {
+            times.clone().for_each(|time| thread.add(Time(time), *read, *written));
+        }
+        thread
+    }
+
+    fn steady(tid: i32, read: ByteMask, written: ByteMask) -> ThreadUse {
+        thread(tid, &[(10..21, read, written)])
     }
 
     #[test]
     fn bytes_that_others_use_make_the_difference() {
         let of = |threads: &[ThreadUse]| LineSharing::of(threads, true);
-        let low = bytes(0, 8, 64);
-        let high = bytes(8, 8, 64);
-        assert_eq!(of(&[thread(1, low, low), thread(2, low, 0)]), Some(LineSharing::True));
-        assert_eq!(of(&[thread(1, 0, low), thread(2, 0, high)]), Some(LineSharing::False));
-        let three = [thread(1, 0, low), thread(2, low, 0), thread(3, high, 0)];
+        assert_eq!(of(&[steady(1, LOW, LOW), steady(2, LOW, 0)]), Some(LineSharing::True));
+        assert_eq!(of(&[steady(1, 0, LOW), steady(2, 0, HIGH)]), Some(LineSharing::False));
+        let three = [steady(1, 0, LOW), steady(2, LOW, 0), steady(3, HIGH, 0)];
         assert_eq!(of(&three), Some(LineSharing::Both));
-        assert_eq!(of(&[thread(1, low, 0), thread(2, low, 0)]), Some(LineSharing::WriterUnknown));
-        assert_eq!(LineSharing::of(&[thread(1, low, 0), thread(2, low, 0)], false), None);
-        assert_eq!(of(&[thread(1, low, low)]), None);
+        assert_eq!(of(&[steady(1, LOW, 0), steady(2, LOW, 0)]), Some(LineSharing::WriterUnknown));
+        assert_eq!(LineSharing::of(&[steady(1, LOW, 0), steady(2, LOW, 0)], false), None);
+        assert_eq!(of(&[steady(1, LOW, LOW)]), None);
     }
 
     #[test]
-    fn who_reads_when_all_is_written_shares_nothing() {
-        let (low, high) = (bytes(0, 8, 64), bytes(8, 8, 64));
-        let reader = ThreadUse { first: Time(30), ..thread(3, low | high, 0) };
-        let threads = [thread(1, 0, low), thread(2, 0, high), reader];
-        assert_eq!(LineSharing::of(&threads, true), Some(LineSharing::False));
+    fn who_prepares_and_who_adds_up_shares_nothing() {
+        let all = LOW | HIGH;
+        for transferred in [false, true] {
+            // Zeros, then its numbers; the sums at the end, and zeros again.
+            let main = thread(
+                1,
+                &[(0..40, 0, all), (60..100, 0, all), (5000..5030, all, 0), (5030..5040, 0, all)],
+            );
+            let works = |tid, bytes| thread(tid, &[(200..4000, bytes, bytes)]);
+            let threads = [main.clone(), works(2, LOW), works(3, HIGH)];
+            assert_eq!(LineSharing::of(&threads, transferred), Some(LineSharing::False));
+            let threads = [main.clone(), works(2, LOW), works(3, LOW)];
+            assert_eq!(LineSharing::of(&threads, transferred), Some(LineSharing::True));
+            // Who looks in between does share.
+            let mut main = main;
+            main.add(Time(2000), all, 0);
+            let threads = [main, works(2, LOW), works(3, HIGH)];
+            assert_eq!(LineSharing::of(&threads, transferred), Some(LineSharing::Both));
+        }
+    }
+
+    #[test]
+    fn one_thread_after_another_shares_nothing_that_moved() {
+        let threads = [
+            thread(1, &[(0..40, LOW, LOW)]),
+            thread(2, &[(100..140, HIGH, HIGH)]),
+            thread(3, &[(200..240, LOW | HIGH, 0)]),
+        ];
+        assert_eq!(LineSharing::of(&threads, false), Some(LineSharing::InTurn));
+        assert_eq!(LineSharing::of(&threads, true), Some(LineSharing::Both));
+    }
+
+    #[test]
+    fn few_samples_that_alternate_are_sharing() {
+        let threads = [thread(1, &[(1..2, 0, LOW), (3..4, 0, LOW)]), thread(2, &[(2..3, LOW, 0)])];
+        assert_eq!(LineSharing::of(&threads, false), Some(LineSharing::True));
     }
 
     #[test]
     fn who_wrote_before_anybody_read_shares_nothing() {
-        let low = bytes(0, 8, 64);
-        let reader = ThreadUse { first: Time(30), ..thread(2, low, 0) };
-        let threads = [thread(1, 0, low), reader];
+        let threads = [steady(1, 0, bytes(0, 8, 64)), thread(2, &[(30..31, LOW, 0)])];
         assert_eq!(LineSharing::of(&threads, false), Some(LineSharing::Initialised));
         assert_eq!(LineSharing::of(&threads, true), Some(LineSharing::True));
-    }
-
-    #[test]
-    fn bytes_end_with_the_line() {
-        assert_eq!(bytes(0, 1, 64), 1);
-        assert_eq!(bytes(60, 8, 64), 0xf << 60);
-        assert_eq!(bytes(0, 64, 64), u128::from(u64::MAX));
-        assert_eq!(bytes(0, 1 << 40, 128), u128::MAX);
-        assert_eq!(bytes(64, 8, 64), 0);
     }
 }

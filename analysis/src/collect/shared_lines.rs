@@ -1,6 +1,6 @@
 //! Accesses by line: which threads, which bytes, from where.
 
-use crate::causes::line_sharing::{ByteMask, ThreadUse, bytes};
+use crate::causes::line_use::{ByteMask, ThreadUse, bytes};
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::access_totals::AccessTotals;
 use crate::collect::row_count::Sum;
@@ -177,18 +177,12 @@ impl LineUses {
     fn by_thread(&mut self, tid: Tid, time: Time, of: Use) -> bool {
         let known = self.threads.iter().position(|thread| thread.tid == tid);
         if known.is_none() && self.threads.len() < MOST_OF_A_LINE {
-            let none = ThreadUse { tid, read: 0, written: 0, first: time, last_write: Time(0) };
-            self.threads.push(none);
+            self.threads.push(ThreadUse::new(tid));
         }
         let index = known.unwrap_or(self.threads.len().saturating_sub(1));
         let of_tid = self.threads.get_mut(index).filter(|thread| thread.tid == tid);
         let Some(thread) = of_tid else { return false };
-        thread.first = thread.first.min(time);
-        thread.read |= of.read;
-        thread.written |= of.written;
-        if of.written != 0 {
-            thread.last_write = thread.last_write.max(time);
-        }
+        thread.add(time, of.read, of.written);
         true
     }
 

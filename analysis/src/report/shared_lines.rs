@@ -1,7 +1,7 @@
 //! What was counted of lines that threads share becomes words.
 
 use crate::causes::LineSharing;
-use crate::causes::line_sharing::{ByteMask, ThreadUse};
+use crate::causes::line_use::{ByteMask, ThreadUse};
 use crate::collect::access_totals::AccessTotals;
 use crate::collect::row_count::Sum;
 use crate::collect::shared_lines::{LineOfProcess, LineUses, SharedLines, SiteUse};
@@ -147,8 +147,8 @@ pub(crate) fn sharing(shared: SharedLines, report: Report, lookup: &mut Lookup) 
     }
     let use_of = |line: &SharedLine| line.sites.iter().map(|site| site.others).sum::<u64>();
     lines.sort_by_key(|line| {
-        let is_shared = line.sharing != LineSharing::Initialised;
-        std::cmp::Reverse((is_shared, line.cycles, line.transfer_events, use_of(line)))
+        let is_contended = line.sharing.is_contended();
+        std::cmp::Reverse((is_contended, line.cycles, line.transfer_events, use_of(line)))
     });
     if lines.iter().all(|line| line.transfers == 0) {
         notes.push(
@@ -201,8 +201,10 @@ fn shared_line(
     let mut data: Vec<String> = sites.iter().map(|site| site.data.clone()).collect();
     data.sort_unstable();
     data.dedup();
-    let thread =
-        |of: &ThreadUse| LineThread { tid: of.tid.0, bytes: map(of.read, of.written, line_size) };
+    let thread = |of: &ThreadUse| LineThread {
+        tid: of.tid.0,
+        bytes: map(of.read(), of.written(), line_size),
+    };
     SharedLine {
         pid: key.pid.0,
         address: key.address,
@@ -234,7 +236,7 @@ fn remedy(sharing: LineSharing, data: &[String], line: u64) -> Option<String> {
         LineSharing::WriterUnknown => {
             Some("sample the writes, too: -t hitm,memory_stores".to_owned())
         }
-        LineSharing::Initialised => None,
+        LineSharing::Initialised | LineSharing::InTurn => None,
     }
 }
 
