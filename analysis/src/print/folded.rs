@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 /// Writes the rows of all events, a line each: the keys' names, with `;`
 /// between them, a blank, and samples, or the periods of events whose shares
-/// are those of periods. Control characters in names are escaped.
+/// are those of periods. Control characters in names are escaped, and a `;` in
+/// a name becomes `:`, as FlameGraph's own scripts have it.
 ///
 /// # Errors
 /// Those of `out`.
@@ -17,7 +18,8 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
                 Cell::Chain(chain) => {
                     record::printable::printable(&report.chains.folded(*chain)).into_owned()
                 }
-                Cell::Text(text) => record::printable::printable(text).into_owned(),
+                Cell::Text(text) if text.is_empty() => "[no-name]".to_owned(),
+                Cell::Text(text) => record::printable::printable(text).replace(';', ":"),
                 Cell::Missing(missing) => missing.mark(false).replace(' ', "_"),
                 _ => "[unknown]".to_owned(),
             });

@@ -167,6 +167,28 @@ fn a_callee_wants_the_routine_that_called_it() {
     assert!(error.to_string().contains("add --callees"), "{error}");
 }
 
+/// As many frames as there are, whatever threads are called.
+#[test]
+fn a_name_is_one_frame_of_a_folded_stack() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for (tid, name) in [(1, "io;worker 1"), (2, "two\nlines;"), (3, "")] {
+        stream.comm(task(1, tid), 0, name, false);
+        stream.hit(&Hit::new(KERNEL, CLEAR + 4, task(1, tid), 9));
+    }
+    let query = Query { keys: Key::parse_list("comm,routine").unwrap(), ..Query::default() };
+    let mut text = Vec::new();
+    folded::write(&report(query, &stream.bytes).unwrap(), &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "[no-name];clear_page_erms 1",
+        "io:worker 1;clear_page_erms 1",
+        "two\\nlines:;clear_page_erms 1",
+    ];
+    assert_eq!(lines, expected);
+}
+
 #[test]
 fn chains_fold_from_the_outermost_on() {
     let report = by("comm,stack", usual_fields() | SampleType::CALLCHAIN);
