@@ -8,6 +8,9 @@ use std::str::FromStr;
 pub enum Equivalence {
     /// The CPU's event counts just what the type means.
     Exact,
+    /// The kernel chose the CPU's event for a name of perf's; which one it is, and
+    /// what that counts, differs by CPU and kernel.
+    Mapped,
     /// It counts something close; the encoding's note says what.
     Near,
     /// More is sampled, and samples of the type's instructions are kept.
@@ -18,6 +21,7 @@ impl fmt::Display for Equivalence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Equivalence::Exact => "exact",
+            Equivalence::Mapped => "as the kernel maps it",
             Equivalence::Near => "near",
             Equivalence::Emulated => "emulated",
         })

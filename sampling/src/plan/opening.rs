@@ -70,7 +70,10 @@ impl Opening {
             promises,
             filter: SampleFilter::default(),
             uarch: None,
-            equivalence: Equivalence::Exact,
+            equivalence: match kind {
+                EventType::HARDWARE | EventType::HW_CACHE => Equivalence::Mapped,
+                _ => Equivalence::Exact,
+            },
         }
     }
 }

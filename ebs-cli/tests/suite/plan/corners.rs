@@ -103,6 +103,21 @@ fn a_type_that_a_kernel_cannot_open_names_its_kin() {
     assert_eq!(value["nearest"], json!([]), "the command line is wrong, not the machine");
 }
 
+/// perf's names mean what the kernel makes of them, which differs by CPU.
+#[test]
+fn what_the_kernel_maps_is_not_called_exact() {
+    let machine = Machine::like("skylake-client");
+    for (event, equivalence) in [
+        ("cache-misses", "as the kernel maps it"),
+        ("LLC-load-misses", "as the kernel maps it"),
+        ("l3_cache_miss", "exact"),
+        ("r20d1", "exact"),
+    ] {
+        let (value, _) = machine.ask(&["-u", "-t", event]);
+        assert_eq!(value["equivalence"], equivalence, "{event}: {value:#}");
+    }
+}
+
 #[test]
 fn a_tree_that_makes_no_sense_is_a_refusal_to_scripts() {
     let machine = Machine::like("skylake-client").with("devices/cpu/type", "-1\n");
