@@ -135,6 +135,7 @@ pub(super) fn print(
                     bad.good(1);
                     push_comment(&mut output.buffer, line, style);
                 }
+                Line::Heading => bad.good(1),
                 Line::Bad(line) => {
                     bad.bad(line);
                     push_bad(&mut output.buffer, line, style);
@@ -164,7 +165,7 @@ fn fill(
 fn addresses(text: &[u8], position: usize) -> Vec<u64> {
     let address = |line| match line {
         Line::Address(address) => Some(address),
-        Line::Comment(_) | Line::Bad(_) => None,
+        Line::Comment(_) | Line::Heading | Line::Bad(_) => None,
     };
     Lines::new(text, position).filter_map(address).collect()
 }

@@ -165,7 +165,7 @@ fn count_block(block: &[u8], position: usize, bad: &mut BadLines, mut add_all: i
                 add_all(&[address]);
                 bad.good(1);
             }
-            Some(Line::Comment(_)) => bad.good(1),
+            Some(Line::Comment(_) | Line::Heading) => bad.good(1),
             Some(Line::Bad(line)) => bad.bad(line),
         }
     }

@@ -3,6 +3,10 @@
 use super::input::LONGEST;
 use super::sys;
 
+/// What text records call the column of instruction pointers, all of them
+/// since the 32-bit original.
+const HEADING: &[u8] = b"linear_ip";
+
 /// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
@@ -10,6 +14,8 @@ pub(super) enum Line<'a> {
     Address(u64),
     /// A comment, or blank: passed on.
     Comment(&'a [u8]),
+    /// The column's heading, which `awk '{ print $2 }'` leaves of a header line.
+    Heading,
     /// No number in the column.
     Bad(&'a [u8]),
 }
@@ -69,7 +75,10 @@ fn read(line: &[u8], position: usize) -> Line<'_> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     match words.clone().next() {
         None | Some([b'#', ..]) => Line::Comment(line),
-        Some(_) => words.nth(position).and_then(number).map_or(Line::Bad(line), Line::Address),
+        Some(_) => match words.nth(position) {
+            Some(HEADING) => Line::Heading,
+            word => word.and_then(number).map_or(Line::Bad(line), Line::Address),
+        },
     }
 }
 
@@ -149,6 +158,9 @@ mod tests {
         assert_eq!(read(b"  12\t34 56\r", 1), Line::Address(0x34));
         assert_eq!(read(b"12 34\r", 1), Line::Address(0x34));
         assert_eq!(read(b"12", 1), Line::Bad(b"12"));
+        assert_eq!(read(b"linear_ip", 0), Line::Heading);
+        assert_eq!(read(b"rflags linear_ip rax", 1), Line::Heading);
+        assert_eq!(read(b"rflags linear_ip rax", 0), Line::Bad(b"rflags linear_ip rax"));
         for comment in [&b""[..], b" \t\r", b"#eflags linear_ip", b"  # x"] {
             assert_eq!(read(comment, 0), Line::Comment(comment));
         }

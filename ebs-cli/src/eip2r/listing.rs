@@ -165,6 +165,7 @@ impl<'a> Thread<'a> {
                         self.page.push(line);
                         self.page.push(b"\n");
                     }
+                    Some(Line::Heading) => bad.good(1),
                     Some(Line::Bad(line)) => {
                         bad.bad(line);
                         self.page.push(NO_NUMBER);

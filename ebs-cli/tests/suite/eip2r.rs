@@ -101,6 +101,17 @@ fn the_column_of_a_record_file() {
     assert_eq!(scene.out(&["-s", "kernel", "-p", "2"], records), expected);
 }
 
+/// `grep -v '#\ '` lets the header line through, of which awk leaves a heading.
+#[test]
+fn a_heading_is_no_number() {
+    let scene = Scene::new();
+    let words = "linear_ip\nffffffff9a000105\nlinear_ip\nffffffff9a000201\n";
+    let expected = "ffffffff9a000105 alpha\nffffffff9a000201 beta\n";
+    assert_eq!(scene.out(&["-s", "kernel"], words), expected);
+    let counted = "      1 ffffffff9a000105 alpha\n      1 ffffffff9a000201 beta\n";
+    assert_eq!(scene.out(&["-s", "kernel", "--count"], words), counted);
+}
+
 #[test]
 fn counts_equal_sort_and_uniq() {
     let scene = Scene::new();
