@@ -6,7 +6,7 @@ use crate::ebs::exit_status::{FAILURE, SUCCESS, USAGE, status_of};
 use crate::ebs::input::Input;
 use crate::ebs::invocation::{Invocation, Misuse};
 use crate::ebs::script::{
-    Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
+    Chains, PerfPrinter, Printer, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::started_ebs::follow_starter;
 use crate::ebs::{
@@ -121,11 +121,22 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
                 true => Chains::Hidden,
                 false => Chains::Frames(arguments.max_stack),
             };
-            let printer = PerfPrinter::new(selection, chains).with_guests(arguments.guest);
-            script(&mut input, ScriptLines::new(printer, sifter, symbols), out)
+            let printer = PerfPrinter::new(selection, chains);
+            print_lines(arguments, &mut input, ScriptLines::new(printer, sifter, symbols), out)
         }
         ScriptFormat::Text => {
-            script(&mut input, ScriptLines::new(TextPrinter::default(), sifter, symbols), out)
+            let printer = TextPrinter::default();
+            print_lines(arguments, &mut input, ScriptLines::new(printer, sifter, symbols), out)
         }
     }
+}
+
+fn print_lines(
+    arguments: &ScriptArguments,
+    input: &mut Input,
+    lines: ScriptLines<impl Printer>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let lines = if arguments.guest { lines } else { lines.without_guests() };
+    script(input, lines, out)
 }

@@ -27,7 +27,7 @@ use anyhow::{Result, anyhow};
 use counted::Counted;
 use order::Order;
 use record::stream::{StreamDecoder, StreamRecord};
-use record::{Misc, Sample, SampleId, SideRecord};
+use record::{CpuMode, Misc, Sample, SampleId, SideRecord};
 use std::io::Write;
 use symbolizer::{Symbolizer, SymbolizerOptions};
 
@@ -82,13 +82,29 @@ struct Press<P> {
     printer: P,
     /// None: all records are printed.
     sifter: Option<Sifter>,
+    /// None: those of virtual machines are printed, too; otherwise how many
+    /// were not.
+    guests_left_out: Option<u64>,
     /// Of both.
     symbolizer: Symbolizer,
 }
 
 impl<P: Printer> Press<P> {
     fn new(printer: P, sifter: Option<Sifter>, symbols: SymbolizerOptions) -> Press<P> {
-        Press { printer, sifter, symbolizer: Symbolizer::new(symbols) }
+        let symbolizer = Symbolizer::new(symbols);
+        Press { printer, sifter, guests_left_out: None, symbolizer }
+    }
+
+    /// Whether a record is of a virtual machine, and left out for that.
+    fn leaves_out(&mut self, sample: &Sample<'_>) -> bool {
+        let of_guest = matches!(sample.misc.cpu_mode(), CpuMode::GuestKernel | CpuMode::GuestUser);
+        match &mut self.guests_left_out {
+            Some(count) if of_guest => {
+                *count += 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Takes note of what the symbolizer must know of a process.
@@ -120,6 +136,12 @@ impl<P: Printer> ScriptLines<P> {
             counted,
             text: Vec::new(),
         }
+    }
+
+    /// Leaves out records of virtual machines, and counts them.
+    pub fn without_guests(mut self) -> ScriptLines<P> {
+        self.press.guests_left_out = Some(0);
+        self
     }
 
     /// Takes the record that `decoder` just gave. Records wait for the end
@@ -258,7 +280,16 @@ pub fn script(
     let undecoded = decoder.undecoded();
     let counted: Vec<String> = lines.counted(decoder).collect();
     let unnamed = lines.unnamed();
-    let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&unnamed).chain(&counted);
+    let guests = lines.press.guests_left_out.filter(|count| *count > 0).map(|count| {
+        format!("{count} records of virtual machines are left out; --guest prints them")
+    });
+    let of_stream = guests
+        .iter()
+        .chain(&unplaced)
+        .chain(&undecoded)
+        .chain(&late)
+        .chain(&unnamed)
+        .chain(&counted);
     for note in lines.press.printer.notes().iter().chain(&left_out).chain(of_stream) {
         say("ebs", note);
     }

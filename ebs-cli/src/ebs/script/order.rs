@@ -129,7 +129,6 @@ impl Order {
         text: &mut Vec<u8>,
         until: usize,
     ) -> bool {
-        let Press { printer, sifter, symbolizer } = press;
         loop {
             let waiting = match self.waiting.take() {
                 Some(waiting) if !self.is_urgent && !self.chains.has(waiting.chain) => {
@@ -174,6 +173,10 @@ impl Order {
                         // Software events with an interval leave it to the attr.
                         sample.period = sample.period.or(Some(attr.sample_period));
                     }
+                    if press.leaves_out(sample) {
+                        continue;
+                    }
+                    let Press { printer, sifter, symbolizer, .. } = &mut *press;
                     if sifter
                         .as_mut()
                         .is_some_and(|it| !it.keeps(symbolizer, decoder, event, sample))

@@ -13,7 +13,7 @@ use analysis::{Growth, Members, SampleShare};
 use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
 use record::stream::{EventDescription, StreamDecoder};
-use record::{Arch, ClassifiedMiss, CpuMode, Sample, SampleType, SoftwareEvent};
+use record::{Arch, ClassifiedMiss, Sample, SampleType, SoftwareEvent};
 use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 
 /// Prints as `perf script` does.
@@ -21,10 +21,6 @@ use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 pub struct PerfPrinter {
     selection: Selection,
     chains: Chains,
-    /// Whether records of virtual machines are printed.
-    guests: bool,
-    /// Those that were not.
-    guest_records: u64,
     /// Call chains of which not all was printed.
     cut: u64,
     /// Stacks that were unwound.
@@ -83,8 +79,6 @@ impl PerfPrinter {
         PerfPrinter {
             selection,
             chains,
-            guests: false,
-            guest_records: 0,
             cut: 0,
             ends: ChainEnds::default(),
             unwound: Vec::new(),
@@ -97,11 +91,6 @@ impl PerfPrinter {
             notes: Vec::new(),
             unsourced: Vec::new(),
         }
-    }
-
-    /// Prints records of virtual machines too, or not, as before.
-    pub fn with_guests(self, guests: bool) -> PerfPrinter {
-        PerfPrinter { guests, ..self }
     }
 
     /// Learns how an event's records look, and notes what they lack.
@@ -156,11 +145,6 @@ impl PerfPrinter {
 
 impl Printer for PerfPrinter {
     fn print(&mut self, sample: &Sample<'_>, about: &mut About<'_>, out: &mut Vec<u8>) {
-        let of_guest = matches!(sample.misc.cpu_mode(), CpuMode::GuestKernel | CpuMode::GuestUser);
-        if of_guest && !self.guests {
-            self.guest_records += 1;
-            return;
-        }
         match self.members.share(about.decoder, sample) {
             SampleShare::Grown(grown) => {
                 for Growth { event, by } in grown {
@@ -206,12 +190,6 @@ impl Printer for PerfPrinter {
     fn end(&mut self, _decoder: &StreamDecoder, symbolizer: &Symbolizer, _out: &mut Vec<u8>) {
         self.notes.extend(self.members.take_notes());
         self.notes.extend(symbolizer.left_out());
-        if self.guest_records > 0 {
-            self.notes.push(format!(
-                "{} records of virtual machines are left out; --guest prints them",
-                self.guest_records
-            ));
-        }
         self.notes.extend(self.ends.note());
         if let (cut @ 1.., Chains::Frames(most)) = (self.cut, self.chains) {
             self.notes.push(format!(
