@@ -12,7 +12,7 @@ fn files_that_are_no_recordings_are_refused() {
     let scene = Scene::new();
     let foreign: [(&str, &[u8]); 6] = [
         ("empty", b""),
-        ("text", b"#rflags linear_ip\n0 1\n"),
+        ("text", b"# a text\n0 1\n"),
         ("zeros", &[0; 4096]),
         ("elf", b"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
         ("magic only", b"PERFILE2"),

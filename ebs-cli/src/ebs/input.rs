@@ -8,6 +8,7 @@ use record::segment::{SegmentHeader, SegmentStream};
 use record::stream::{
     self, EventDescription, FeatureId, FeatureSection, StreamError, StreamRecord, StreamSample,
 };
+use record::text::TextStream;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
@@ -125,8 +126,13 @@ impl Input {
             return Input::piped(Box::new(file), name);
         }
         let mut front = [0; SegmentStream::<File>::TOLD_BY];
-        if file.read_exact_at(&mut front, 0).is_ok() && SegmentStream::<File>::is_front(&front) {
+        let read = file.read_at(&mut front, 0).unwrap_or(0);
+        let front = &front[..read];
+        if SegmentStream::<File>::is_front(front) {
             return Input::of_segment(Vec::new(), Box::new(file), name);
+        }
+        if TextStream::<File>::is_front(front) {
+            return Ok(Input::of_text(Box::new(file), name));
         }
         let length = metadata.len();
         let again = file.try_clone().with_context(|| format!("cannot open {name} twice"))?;
@@ -155,6 +161,9 @@ impl Input {
             return Input::of_segment(front, source, name);
         }
         let mut all = std::io::Cursor::new(front.clone()).chain(source);
+        if TextStream::<File>::is_front(&front) {
+            return Ok(Input::of_text(Box::new(all), name));
+        }
         if RecordingForm::find(&front) != RecordingForm::File {
             return Ok(Input::new(Box::new(all), name));
         }
@@ -180,6 +189,11 @@ impl Input {
         let stream = stream.with_context(|| format!("cannot read {name}"))?;
         let segment = Some(*stream.header());
         Ok(Input { segment, ..Input::new(Box::new(stream), name) })
+    }
+
+    /// Text records.
+    fn of_text(source: Box<dyn Read>, name: &str) -> Input {
+        Input::new(Box::new(TextStream::new(source)), name)
     }
 
     /// Reads from anything, front to back; `name` is for messages.
@@ -329,25 +343,13 @@ impl Input {
             }
             (Ok(()), None) => End::Whole,
             (Ok(()), Some(unreadable)) => End::Damaged(anyhow!("{}: {unreadable}", self.name)),
-            (Err(error), None) => self.damaged(error),
+            (Err(error), None) => {
+                End::Damaged(anyhow::Error::new(error).context(self.name.clone()))
+            }
             (Err(error), Some(unreadable)) => {
                 End::Damaged(anyhow!("{}: {error}; besides, {unreadable}", self.name))
             }
         }
-    }
-
-    /// Text records are told from other foreign files: they are ours.
-    fn damaged(&self, error: StreamError) -> End {
-        let text = matches!(&error, StreamError::Foreign { start } if start.starts_with('#'));
-        End::Damaged(if text {
-            anyhow!(
-                "{}: these are text records (or another text); this command reads the stream: \
-                 record with -o FILE.data. Text records are for grep, awk and `eip2r -p 2`",
-                self.name
-            )
-        } else {
-            anyhow::Error::new(error).context(self.name.clone())
-        })
     }
 
     /// Whether there are `wanted` bytes now; if not, the source has ended.

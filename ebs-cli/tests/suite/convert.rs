@@ -252,9 +252,9 @@ fn nothing_is_written_where_nothing_can_be_read() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out.data");
     let foreign = folder.path().join("foreign");
-    std::fs::write(&foreign, "#rflags linear_ip\n").unwrap();
+    std::fs::write(&foreign, "# a list of eips\nffffffff81000010\n").unwrap();
     for (path, why) in [
-        (foreign.as_path(), "text records"),
+        (foreign.as_path(), "line 2: no header line before it"),
         (Path::new("/nowhere/in.data"), "No such file"),
         (folder.path(), "directory"),
     ] {

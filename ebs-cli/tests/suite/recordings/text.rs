@@ -29,19 +29,82 @@ fn every_recording_has_text_records() {
             pointers.push(if pointer.is_empty() { "0" } else { pointer }.to_owned());
         }
         records += pointers.len();
-        // Of virtual machines there are no lines there.
-        if !said.contains("virtual machines") {
-            let ips = lines(&ips.stdout);
-            let mut ips: Vec<&str> = ips.iter().map(|line| line.trim()).collect();
-            assert!(pointers.len() <= ips.len(), "{name}");
-            // Groups that are read have a line a member.
-            ips.dedup();
-            pointers.dedup();
-            assert_eq!(pointers, ips, "{name}");
-        }
+        let ips = lines(&ips.stdout);
+        let mut ips: Vec<&str> = ips.iter().map(|line| line.trim()).collect();
+        assert!(pointers.len() <= ips.len(), "{name}");
+        // Groups that are read have a line a member.
+        ips.dedup();
+        pointers.dedup();
+        assert_eq!(pointers, ips, "{name}: {said}");
         files += 1;
     }
     eprintln!("{records} text records of {files} files");
+}
+
+/// What `script` prints as text records, `report`, `script` and `convert` read.
+#[test]
+fn text_records_are_read_like_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, data] = ["it.1", "it.data"].map(|name| folder.path().join(name));
+    for name in ["weight_struct-5.17.file", "page_faults-6.1.pipe", "group_read-6.1.file"] {
+        let file = fixtures().join(format!("{name}.data"));
+        let written = ebs(&["script", "--format", "text"], &file).stdout;
+        std::fs::write(&text, &written).unwrap();
+        let converted = ebs(&["convert", text.to_str().unwrap()], &data);
+        assert!(converted.status.success(), "{}", String::from_utf8_lossy(&converted.stderr));
+        for of in [&text, &data] {
+            let again = ebs(&["script", "--format", "text"], of);
+            assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+            assert!(again.stdout == written, "{name}: {}", of.display());
+            let report = ebs(&["report", "--csv", "--by", "tid"], of);
+            let report = lines(&report.stdout);
+            let header: Vec<&str> = report[0].split(',').map(|it| it.trim_matches('"')).collect();
+            let at = header.iter().position(|it| *it == "count").unwrap();
+            let counts = report[1..].iter().map(|row| row.split(',').nth(at).unwrap());
+            let sum: usize = counts.map(|it| it.trim_matches('"').parse::<usize>().unwrap()).sum();
+            let records = lines(&written).iter().filter(|line| !line.starts_with('#')).count();
+            assert_eq!(sum, records, "{name}: {report:#?}");
+        }
+    }
+    std::fs::write(&text, "#eflags linear_ip eax\n00000246 c01158f4 0000002a\n0 main 0\n").unwrap();
+    let report = ebs(&["report", "--by", "ip"], &text);
+    let (table, said) = [report.stdout, report.stderr]
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .into();
+    assert_eq!(report.status.code(), Some(1), "{said}");
+    assert!(table.contains("c01158f4"), "{table}");
+    assert!(said.contains("line 3, column linear_ip: \"main\""), "{said}");
+}
+
+#[test]
+fn records_of_virtual_machines_are_left_out_of_both_forms_and_counted() {
+    let mut bytes = std::fs::read(fixtures().join("page_faults-6.1.pipe.data")).unwrap();
+    let (mut at, mut samples) = (16, 0);
+    while at < bytes.len() {
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let (kind, size) = (half(at), usize::from(half(at + 6)));
+        if kind == 9 {
+            samples += 1;
+            // PERF_RECORD_MISC_GUEST_USER, and GUEST_KERNEL.
+            bytes[at + 4] = [5, 4].get(samples).copied().unwrap_or(bytes[at + 4]);
+        }
+        at += size;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let guests = folder.path().join("guests.data");
+    std::fs::write(&guests, &bytes).unwrap();
+    for form in ["perf", "text"] {
+        let printed = |more: &[&str]| {
+            let words = [&["script", "-F", "ip", "--format", form], more].concat();
+            let out = ebs(&words, &guests);
+            let said = String::from_utf8_lossy(&out.stderr).into_owned();
+            (lines(&out.stdout).iter().filter(|line| !line.starts_with('#')).count(), said)
+        };
+        let (some, said) = printed(&[]);
+        assert_eq!(some, samples - 1, "{form}: {said}");
+        assert!(said.contains("1 records of virtual machines are left out"), "{said}");
+        assert_eq!(printed(&["--guest"]).0, samples, "{form}");
+    }
 }
 
 /// The pipeline of old, on what perf recorded with registers of user space
