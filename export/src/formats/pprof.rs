@@ -2,6 +2,7 @@
 //! <https://github.com/google/pprof/blob/main/proto/profile.proto>
 
 mod labels;
+mod main_object;
 mod tables;
 
 use crate::export::{Export, ExportedRecording};
@@ -10,6 +11,7 @@ use analysis::report::{PeriodUnit, SamplingMode};
 use analysis::{SampleNames, SampleSink, SingleSample, StackId};
 use flate2::{Compression, write::GzEncoder};
 use labels::{Detail, SampleLabels};
+use main_object::main_object;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -173,6 +175,11 @@ impl SampleSink for PprofExport {
         let mut samples: Vec<_> = std::mem::take(&mut self.samples).into_iter().collect();
         // The same recording gives the same bytes.
         samples.sort_unstable_by_key(|(key, _)| *key);
+        let of_samples = samples.iter().map(|(key, sums)| (*key, sums.events));
+        if let Some(program) = main_object(of_samples, names) {
+            // pprof takes the first mapping for the program.
+            self.tables.mapping(program, names);
+        }
         for (key, sums) in samples {
             self.write_sample(key, sums, names)?;
         }

@@ -68,6 +68,11 @@ impl SampleLabels {
         }
     }
 
+    /// What the thread is called, where that is kept.
+    pub(super) fn comm(&self) -> Option<NameNumber> {
+        self.comm
+    }
+
     /// The same in less detail.
     pub(super) fn at(self, detail: Detail) -> SampleLabels {
         match detail {

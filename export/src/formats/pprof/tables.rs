@@ -22,10 +22,10 @@ struct Function {
 }
 
 /// A build of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct MappedObject {
-    object: NameNumber,
-    build_id: Option<NameNumber>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct MappedObject {
+    pub(super) object: NameNumber,
+    pub(super) build_id: Option<NameNumber>,
 }
 
 /// A profile that grows, and what is in it by number.
@@ -122,7 +122,7 @@ impl ProfileTables {
 
     /// Addresses are those of the object's file, so that it is mapped to all of
     /// them, from 0 on (`GetBase()`, internal/elfexec/elfexec.go of pprof).
-    fn mapping(&mut self, mapped: MappedObject, names: &SampleNames<'_>) -> u64 {
+    pub(super) fn mapping(&mut self, mapped: MappedObject, names: &SampleNames<'_>) -> u64 {
         if let Some(known) = self.mappings.get(&mapped) {
             return *known;
         }
