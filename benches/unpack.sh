@@ -4,7 +4,8 @@
 # ${XDG_CACHE_HOME:-~/.cache}/hardmeter.
 #
 # The system's own apt configuration stays as it is: lists of source packages
-# are fetched into the cache, with the keys that apt trusts.
+# are fetched into the cache, from the mirrors that apt has packages from, with
+# the keys that apt trusts.
 set -euo pipefail
 if [ $# -ne 2 ]; then
     echo "usage: $0 PACKAGE DIRECTORY" >&2
@@ -19,12 +20,12 @@ done
 mkdir -p "$cache/packages" "$directory"
 
 if ! ls "$cache/packages/${package}_"*.dsc > /dev/null 2>&1; then
-    # shellcheck source=/dev/null
-    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:?no VERSION_CODENAME}")
     mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial"
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    echo "deb-src [signed-by=$keys] http://deb.debian.org/debian $codename main" \
-        > "$cache/apt/sources.list"
+    apt-get indextargets 'Created-By: Packages' 'Component: main' \
+        --format "deb-src [signed-by=$keys] \$(REPO_URI) \$(RELEASE) main" \
+        | sort -u > "$cache/apt/sources.list"
+    [ -s "$cache/apt/sources.list" ] || { echo "$0: apt has no lists: apt-get update" >&2; exit 1; }
     options=(
         -o "Dir::Etc::SourceList=$cache/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
         -o "Dir::State::Lists=$cache/apt/lists" -o "Dir::Cache=$cache/apt"

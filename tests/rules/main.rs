@@ -20,6 +20,8 @@ mod names;
 mod objects;
 /// Parameters have names.
 mod parameters;
+/// What fetches packages.
+mod registries;
 /// The command that runs the tests.
 mod runner;
 /// Rust text without comments and literals.
