@@ -116,6 +116,19 @@ pub fn plan(
     }
 }
 
+/// What to say of a request for counts that the kernel refused: what works instead in user mode,
+/// by either source, as of a request for samples.
+pub(crate) fn refused(request: &Request, refusal: Refusal, facts: &Facts) -> Refusal {
+    if !request.modes.user {
+        return refusal;
+    }
+    let of_user = Request { modes: Modes::USER, ..request.clone() };
+    match outline(&of_user, SourceChoice::Auto, None, facts) {
+        Err(of_user) => of_user,
+        Ok(_) => refusal,
+    }
+}
+
 /// What it costs, by what is known of it; measured in docs/performance.md.
 fn slowdown(plan: &emulated::EmulatedPlan) -> &'static str {
     let is_of_pages = plan.modelled.iter().any(|of| of.counts.is_of_pages());

@@ -253,6 +253,7 @@ fn what_cannot_be_counted_is_told() {
     for (line, code, words) in [
         ("ebs stat -m cahce true", 2, &["\"cahce\"", "cache"][..]),
         ("ebs stat -t no_such_event true", 2, &["no_such_event"]),
+        ("ebs stat -t l1_cach_miss true", 2, &["did you mean l1_cache_miss"]),
         ("ebs stat --per x true", 2, &["\"x\"", "NAME=N"]),
         ("ebs stat --source emulated -m l2_rqsts true", 1, &["l2_rqsts", "emulated"]),
         ("ebs stat --source emulated -m cache -p 1", 1, &["emulated", "command"]),

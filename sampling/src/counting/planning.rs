@@ -14,7 +14,7 @@ use crate::machine::facts::Facts;
 use crate::metrics::{CoreMetric, Estimate, Figure, Metric, MetricCore, NotCounted, on_core};
 use crate::plan::{self, cores, rights};
 use crate::request::EventRequest;
-use crate::{EventSpec, Refusal, Request};
+use crate::{EventSpec, Refusal, Request, source};
 
 /// Who counts what the kernel itself does.
 const SOFTWARE: &str = "software";
@@ -269,7 +269,7 @@ impl CountingPlanner<'_> {
                 let name = name.unwrap_or(&spec.0);
                 return Ok(vec![uncore::event(&request, name, &clock, self.facts, unsampled)?]);
             }
-            drafted => drafted?,
+            drafted => drafted.map_err(|refusal| source::refused(&request, refusal, self.facts))?,
         };
         rights::check(&request, &plan, self.facts)?;
         let plan = Arc::new(plan);

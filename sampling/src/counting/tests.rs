@@ -67,6 +67,22 @@ fn counted_events_sample_nothing() {
     }
 }
 
+/// As `ebs -t` does: without a PMU user code can be emulated, whatever modes were left open.
+#[test]
+fn a_mistyped_event_has_the_types_like_it_without_a_pmu() {
+    let mut facts = facts("skylake-x-rtm");
+    facts.pmus.iter_mut().for_each(|pmus| pmus.retain(|pmu| pmu.name != "cpu"));
+    for modes in [Modes::USER, Modes::BOTH] {
+        let request = CountingRequest {
+            events: vec!["l1_cach_miss".into()],
+            modes,
+            ..of_groups(&[], Target::Command)
+        };
+        let text = plan(&request, false, &facts).unwrap_err().to_string();
+        assert!(text.contains("did you mean l1_cache_miss"), "{text}");
+    }
+}
+
 /// Of the original's types some are classes of instructions or IBS samples.
 #[test]
 fn what_only_samples_tell_is_refused() {
