@@ -36,7 +36,10 @@ int main(int argc, char **argv) {
 C
 gcc -O2 -o "$work/alloc" "$work/alloc.c"
 bare() { taskset -c 0 "$work/alloc" "$@"; }
-sampled() { "$ebs" -u -t major_fault -i 1 $heap -o "$work/out.data" -- taskset -c 0 "$work/alloc" "$@" 2> /dev/null; }
+sampled() {
+    "$ebs" -u -t major_fault -i 1 $heap -o "$work/out.data" -- taskset -c 0 "$work/alloc" "$@" 2> "$work/said" \
+        || { cat "$work/said" >&2; return 1; }
+}
 # As many steps as make a microsecond.
 steps=$(for _ in 1 2 3 4 5; do bare 200000 1000; done | sort -n | awk 'NR == 3 {printf "%d", 1000 / ($1 * 5)}')
 middle() { sort -n | awk '{v[NR] = $1} END {print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2}'; }

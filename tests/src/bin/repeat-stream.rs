@@ -3,7 +3,9 @@
 //!
 //! The stream passes as it is, but for its EXIT records and its ledger. Then
 //! its samples and round marks come again and again, each time later than the
-//! last, so that objects, sites and processes stay the recorded ones.
+//! last, so that objects, sites and processes stay the recorded ones. The ledger
+//! comes last, with as many events, and without losses where it had none: a
+//! recording without its ledger is an incomplete one.
 
 use std::{
     env,
@@ -27,6 +29,8 @@ const HEADER_TRACING_DATA: u32 = 66;
 const FINISHED_ROUND: u32 = 68;
 const AUXTRACE: u32 = 71;
 const EVENT_UPDATE: u32 = 78;
+/// Where an EVENT_UPDATE has its text, behind its kind and the event's id.
+const TEXT_AT: usize = RECORD_HEADER + 16;
 
 fn main() -> io::Result<()> {
     let wanted = env::args().nth(1).and_then(|word| word.parse().ok());
@@ -43,6 +47,7 @@ fn repeat(input: &[u8], wanted: u64, out: &mut impl Write) -> io::Result<()> {
     out.write_all(&input[..STREAM_HEADER])?;
     let mut again = Vec::new();
     let (mut samples, mut first, mut last) = (0, u64::MAX, 0);
+    let mut ledger = None;
     let mut at = STREAM_HEADER;
     while at < input.len() {
         let record = record_at(input, at)?;
@@ -55,7 +60,12 @@ fn repeat(input: &[u8], wanted: u64, out: &mut impl Write) -> io::Result<()> {
                 return Err(Error::other("a stream with data outside of records"));
             }
             EXIT => continue,
-            EVENT_UPDATE if record.windows(10).any(|text| text == b"delivered=") => continue,
+            EVENT_UPDATE if record.windows(10).any(|text| text == b"delivered=") => {
+                if ledger.replace(record).is_some() {
+                    return Err(Error::other("a stream of several events"));
+                }
+                continue;
+            }
             SAMPLE if samples == wanted => continue,
             SAMPLE => {
                 let time = word(record, TIME_AT)?;
@@ -73,14 +83,14 @@ fn repeat(input: &[u8], wanted: u64, out: &mut impl Write) -> io::Result<()> {
     }
     let span = last - first + 1;
     let mut copy = Vec::new();
-    for shift in (1..).map(|n| n * span) {
+    'all: for shift in (1..).map(|n| n * span) {
         for record in &again {
             if kind(record) == FINISHED_ROUND {
                 out.write_all(record)?;
                 continue;
             }
             if samples == wanted {
-                return out.flush();
+                break 'all;
             }
             copy.clear();
             copy.extend_from_slice(record);
@@ -90,7 +100,26 @@ fn repeat(input: &[u8], wanted: u64, out: &mut impl Write) -> io::Result<()> {
             samples += 1;
         }
     }
+    if let Some(ledger) = ledger {
+        out.write_all(&ledger_of(ledger, samples)?)?;
+    }
     out.flush()
+}
+
+/// A ledger of so many events, each with a sample.
+fn ledger_of(record: &[u8], samples: u64) -> io::Result<Vec<u8>> {
+    let text = record.get(TEXT_AT..).unwrap_or_default();
+    let text = String::from_utf8_lossy(text.split(|byte| *byte == 0).next().unwrap_or_default());
+    let pairs = text.split(';').map(|pair| match pair.split_once('=') {
+        Some((key @ ("events" | "kernel" | "delivered"), _)) => format!("{key}={samples}"),
+        _ => pair.to_owned(),
+    });
+    let mut copy = record[..TEXT_AT].to_vec();
+    copy.extend_from_slice(pairs.collect::<Vec<_>>().join(";").as_bytes());
+    copy.resize((copy.len() / 8 + 1) * 8, 0);
+    let size = u16::try_from(copy.len()).map_err(Error::other)?;
+    copy[6..8].copy_from_slice(&size.to_le_bytes());
+    Ok(copy)
 }
 
 fn record_at(input: &[u8], at: usize) -> io::Result<&[u8]> {
