@@ -5,16 +5,18 @@
 # told apart, which is the rate of false discoveries where nothing changed. Of as many
 # pairs of two programs: the share of rows' intervals of 95 % that hold the truth, as
 # recordings of each event (-i =1) have it, and the share of discoveries in rows that are
-# the same in both. Emulated: no PMU is needed. RUNS=5 compares so many recordings of each side.
+# the same in both. Emulated: no PMU is needed. RUNS (2) recordings of each side are
+# compared: of one each `ebs diff` tells nothing apart.
 #
 # INTERVAL is that of the sampling (20); EBS names another ebs than the one in target/release.
 # needs: gcc, python3, setarch
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 target=${CARGO_TARGET_DIR:-$here/../target}
-pairs=${1:-200} runs=${RUNS:-1} interval=${INTERVAL:-20}
+pairs=${1:-200} runs=${RUNS:-2} interval=${INTERVAL:-20}
 ebs=$(realpath "${EBS:-$target/release/ebs}")
 [ -x "$ebs" ] || { echo "$0: no $ebs: cargo build --release" >&2; exit 1; }
+[ "$runs" -ge 2 ] || { echo "$0: RUNS=$runs: of one run each nothing is told apart" >&2; exit 2; }
 for needed in gcc python3 setarch; do
     command -v "$needed" > /dev/null || { echo "$0: no $needed" >&2; exit 1; }
 done

@@ -143,7 +143,7 @@ pub struct DiffEvent {
     pub counted: bool,
     /// Variance of repeated runs' samples over what chance has, of all rows; None: one run each.
     pub dispersion: Option<f64>,
-    /// Rows that have samples enough to be told apart, if they differ.
+    /// Rows that have samples enough to differ by more than sampling error.
     pub tested: usize,
     /// Rows that are told apart.
     pub told_apart: usize,
@@ -174,9 +174,9 @@ pub struct DiffRow {
     /// The largest; None: no bound.
     pub high: Option<f64>,
     /// How likely counts so far apart are where the rates are the same; None: that was
-    /// not tested.
+    /// not tested, or there is one run each.
     pub p: Option<f64>,
-    /// The smallest rate of false discoveries at which it is told apart.
+    /// The smallest rate of false discoveries at which it is told apart; None as for `p`.
     pub q: Option<f64>,
 }
 
@@ -203,8 +203,12 @@ pub enum DiffVerdict {
     Gone,
     /// Told apart: A has none.
     New,
-    /// It is elsewhere in B; the ratio tells whether it is more or less.
+    /// It is elsewhere in B, by 30 samples of each side at least; the ratio tells whether it is
+    /// more or less.
     Moved,
+    /// Samples differ by more than their own error, but of one run each what runs vary by is
+    /// not known.
+    Unrepeated,
     /// Not told apart.
     Same,
     /// Too few samples to be told apart, however they were shared out.
@@ -220,6 +224,7 @@ impl DiffVerdict {
             DiffVerdict::Gone => "gone",
             DiffVerdict::New => "new",
             DiffVerdict::Moved => "moved",
+            DiffVerdict::Unrepeated => "one run each",
             DiffVerdict::Same => "not told apart",
             DiffVerdict::TooFew => "too few",
         }

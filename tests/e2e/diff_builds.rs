@@ -73,7 +73,8 @@ fn a_line_that_changed_is_told_and_no_other() {
         rows.iter().filter(|row| row["a"]["events"] != row["b"]["events"]).collect();
     let [row] = &changed[..] else { panic!("{changed:#?}") };
     assert_eq!(row["keys"][1], "add_up+8", "{row:#}");
-    assert_eq!((&row["verdict"], &row["ratio"]), (&"up".into(), &2.0.into()), "{row:#}");
+    // Of one run each: what runs vary by is not known.
+    assert_eq!((&row["verdict"], &row["ratio"]), (&"unrepeated".into(), &2.0.into()), "{row:#}");
     let limit = |text: &str| {
         let line = format!("ebs diff --by routine-line --fail-on '{text}' moved.data newer.data");
         scene.shell(&line).sane().code()

@@ -205,11 +205,14 @@ fn compared(name: &str, runs: RunsOfSides<'_>, keys: &[Key]) -> DiffEvent {
     let mut all = PearsonSum::default();
     rows.iter().for_each(|row| all.join(row.pearson(runs)));
     let mut rows: Vec<DiffRow> = rows.iter().map(|row| row.compared(runs, all)).collect();
+    let tested = rows.iter().filter(|row| row.p.is_some()).count();
+    let judge = if runs.are_repeated() { judge_repeated } else { judge_unrepeated };
     judge(&mut rows);
     let is_told = |row: &DiffRow| row.q.is_some_and(|q| q <= FALSE_RATE);
+    let differs = |row: &DiffRow| is_told(row) || row.verdict == DiffVerdict::Unrepeated;
     let change = |row: &DiffRow| (row.b.rate - row.a.rate).abs();
     rows.sort_by(|one, other| {
-        let by_told = is_told(other).cmp(&is_told(one));
+        let by_told = differs(other).cmp(&differs(one));
         let by_change = change(other).total_cmp(&change(one));
         by_told.then(by_change).then_with(|| one.keys.cmp(&other.keys))
     });
@@ -223,15 +226,28 @@ fn compared(name: &str, runs: RunsOfSides<'_>, keys: &[Key]) -> DiffEvent {
         total,
         counted: is_counted,
         dispersion: all.dispersion().map(|dispersion| dispersion.factor),
-        tested: rows.iter().filter(|row| row.p.is_some()).count(),
+        tested,
         told_apart: rows.iter().filter(|row| is_told(row)).count(),
         rows_total: rows.len(),
         rows,
     }
 }
 
+/// Of one run each: what runs of one program vary by is in neither, so nothing is told
+/// apart, however far apart samples are. Those within sampling error stay what they are.
+fn judge_unrepeated(rows: &mut [DiffRow]) {
+    for row in rows {
+        let differs = row.p.take().is_some_and(|p| p < FALSE_RATE);
+        row.verdict = match row.verdict {
+            _ if row.was.is_some() => DiffVerdict::Moved,
+            DiffVerdict::Same if differs => DiffVerdict::Unrepeated,
+            other => other,
+        };
+    }
+}
+
 /// Which rows are told apart, of all that were tested together.
-fn judge(rows: &mut [DiffRow]) {
+fn judge_repeated(rows: &mut [DiffRow]) {
     let tested: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
     let mut rates = discovery_rates(&tested).into_iter();
     for row in rows {

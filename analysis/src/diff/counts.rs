@@ -28,10 +28,24 @@ pub(super) struct RunsOfSides<'r> {
     pub(super) b: &'r [RunCounts],
 }
 
+impl RunsOfSides<'_> {
+    /// Whether a side tells what its runs vary by.
+    pub(super) fn are_repeated(self) -> bool {
+        self.a.len() + self.b.len() > 2
+    }
+}
+
 fn whole(sums: &[RowSum]) -> RowSum {
     let mut whole = RowSum::default();
     sums.iter().for_each(|sum| whole.join(*sum));
     whole
+}
+
+/// Samples that say that a side has a row where the other has none, each of its runs some.
+const LEAST_OF_ONE_SIDE: u64 = 30;
+
+fn is_certain(sums: &[RowSum]) -> bool {
+    whole(sums).samples >= LEAST_OF_ONE_SIDE && sums.iter().all(|sum| sum.samples > 0)
 }
 
 fn exposure(runs: &[RunCounts]) -> f64 {
@@ -45,12 +59,13 @@ fn count(sums: &[RowSum], runs: &[RunCounts]) -> DiffCount {
 }
 
 impl RowOfSides {
+    /// Whether B has none of it, and A so many that chance would leave B some.
     pub(super) fn is_only_of_a(&self) -> bool {
-        whole(&self.b).samples == 0
+        whole(&self.b).samples == 0 && is_certain(&self.a)
     }
 
     pub(super) fn is_only_of_b(&self) -> bool {
-        whole(&self.a).samples == 0
+        whole(&self.a).samples == 0 && is_certain(&self.b)
     }
 
     /// Adds what another row counted.

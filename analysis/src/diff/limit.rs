@@ -2,7 +2,7 @@
 
 use super::exposure::plain;
 use super::key_names::routine_part;
-use super::{DiffError, DiffEvent, DiffReport, DiffRow};
+use super::{DiffCount, DiffError, DiffEvent, DiffReport, DiffRow};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use serde::Serialize;
@@ -130,7 +130,17 @@ impl DiffLimit {
             None => vec![&event.total],
             Some(routine) => self.rows(diff, event, routine)?,
         };
-        let answers = rows.into_iter().map(|row| self.of_row(row));
+        // Of one run each samples say nothing of the next run. What each event was counted for
+        // is a number, which is judged as it is.
+        let is_judged = |row: &DiffRow| {
+            let is_total = self.routine.is_none() && event.counted;
+            let has_each = |count: &DiffCount| count.events == count.samples as f64;
+            diff.repeated || is_total || (has_each(&row.a) && has_each(&row.b))
+        };
+        let answers = rows.into_iter().map(|row| match (self.of_row(row), is_judged(row)) {
+            (answer, true) => answer,
+            (answer, false) => LimitAnswer { verdict: LimitVerdict::Undetermined, ..answer },
+        });
         let worst = answers.max_by_key(|answer| answer.verdict);
         worst.ok_or_else(|| self.no_row(event))
     }

@@ -3,7 +3,7 @@
 use super::columns::{Align, Columns};
 use super::joined::told;
 use super::{NOTHING, Style, Text, number_of};
-use crate::diff::{DiffEvent, DiffReport, DiffRow, DiffRunFacts};
+use crate::diff::{DiffEvent, DiffReport, DiffRow, DiffRunFacts, DiffVerdict};
 
 /// In the place of keys of a row that is all of an event.
 const ALL: &str = "[all]";
@@ -49,8 +49,8 @@ fn intervals(diff: &DiffReport) -> String {
             format!("intervals of {percent:.0} %: sampling error, and what repeated runs vary by")
         }
         false => format!(
-            "intervals of {percent:.0} %: sampling error only, as of one run each; runs vary by more \
-             (--runs, ebs compare)"
+            "intervals of {percent:.0} %: sampling error only; what runs of one program vary by is not \
+             known of one run each, and no row is told apart (ebs compare -n 5, --runs)"
         ),
     }
 }
@@ -62,6 +62,10 @@ fn head(event: &DiffEvent, diff: &DiffReport) -> String {
     let varied = event.dispersion.map_or_else(String::new, |factor| {
         format!("; runs vary by {factor:.2} times the variance of chance")
     });
+    if !diff.repeated {
+        let differ = event.rows.iter().filter(|row| row.verdict == DiffVerdict::Unrepeated).count();
+        return format!("{}: {rows}, {differ} beyond sampling error", event.name);
+    }
     format!(
         "{}: {rows}, {} with samples enough to be told apart, {} told apart (at a false discovery \
          rate of {rate:.0} %){varied}",
