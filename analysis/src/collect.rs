@@ -19,7 +19,7 @@ pub(crate) mod map_cells;
 pub(crate) mod members;
 pub(crate) mod memory_change;
 pub(crate) mod miss_distances;
-pub(crate) mod miss_spans;
+pub(crate) mod miss_recurrence;
 pub(crate) mod miss_streams;
 pub(crate) mod object_visits;
 pub(crate) mod plot_counts;

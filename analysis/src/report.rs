@@ -199,6 +199,38 @@ pub struct EventReport {
 }
 
 impl EventReport {
+    /// Whether the recorder drew each period at random.
+    pub(crate) fn has_drawn_periods(&self) -> bool {
+        self.promises.get("periods").is_some_and(|periods| periods == "drawn")
+    }
+
+    /// Whether each event has a sample, as far as the recorder knows.
+    pub(crate) fn samples_each(&self) -> bool {
+        self.totals.counted == self.totals.period
+    }
+
+    /// Whether samples are missing in between: they were lost, or the recording has no
+    /// end. Those behind the last one, of a command that ran on, are not.
+    pub(crate) fn has_gaps(&self) -> bool {
+        let Some(ledger) = &self.ledger else { return true };
+        let mut lost = ledger.lost.iter().filter(|(cause, _)| *cause != "count");
+        lost.any(|(_, count)| *count > 0)
+            || ledger.uncovered.is_some()
+            || ledger.throttled.is_some()
+            || ledger.bursts.is_some()
+    }
+
+    /// Samples in the stream that went into no row: a filter of the query left them out, or
+    /// they could not be read.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.totals.samples.saturating_sub(self.totals.counted)
+    }
+
+    /// The type to ask `ebs` for to count it again.
+    pub fn type_name(&self) -> &str {
+        self.name.split('/').nth(1).unwrap_or(&self.name)
+    }
+
     /// What share of the event some samples are, 0 to 1, by what it is weighted by.
     pub(crate) fn share_of(&self, own: Sum) -> f64 {
         match self.weighting {

@@ -3,6 +3,7 @@
  * What is used is written once before, but for `first`. TIMES does it so many times over.
  *
  *   stream   512 KiB, line by line, four times
+ *   once     2 MiB, line by line, once
  *   first    512 KiB that nobody touched before, once; further on each time
  *   nodes    64 structures 8 KiB apart, in one set, twenty times
  *   below    480 of them, ten times: a little less than the cache
@@ -188,6 +189,8 @@ static int run(const char *name, unsigned long *sum)
 {
     if (!strcmp(name, "stream"))
         make(8192, LINE), *sum = steps(8192, LINE, 4);
+    else if (!strcmp(name, "once"))
+        make(32768, LINE), *sum = steps(32768, LINE, 1);
     else if (!strcmp(name, "first"))
         *sum = first();
     else if (!strcmp(name, "nodes"))

@@ -25,28 +25,6 @@ impl Footprint {
         self.counts.len() as u64
     }
 
-    /// At most so many, at 95 %, if all come alike: the end of Chao's interval
-    /// (1987), whose logarithm is normal. None: any number.
-    #[expect(clippy::cast_precision_loss, reason = "counts of lines are at most 2^20")]
-    pub(crate) fn at_most(&self) -> Option<f64> {
-        let (sampled, estimated) = (self.sampled() as f64, self.estimated()?);
-        let (once, twice) = (self.times(1), self.times(2));
-        let variance = if twice > 0.0 {
-            let ratio = once / twice;
-            twice * (ratio.powi(2) / 2.0 + ratio.powi(3) + ratio.powi(4) / 4.0)
-        } else {
-            let pairs = once * (once - 1.0).max(0.0) / 2.0;
-            let spread = once * (2.0 * once - 1.0).powi(2) / 4.0;
-            (pairs + spread - once.powi(4) / (4.0 * estimated)).max(0.0)
-        };
-        let unseen = estimated - sampled;
-        if unseen < 0.5 {
-            return Some(estimated);
-        }
-        let factor = (1.96 * (variance / (unseen * unseen)).ln_1p().sqrt()).exp();
-        Some(sampled + unseen * factor)
-    }
-
     /// Lines that were sampled so many times.
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are at most 2^20")]
     fn times(&self, times: u32) -> f64 {
@@ -80,15 +58,13 @@ mod tests {
         assert!(footprint.sampled() < 3600, "{}", footprint.sampled());
         let estimated = footprint.estimated().unwrap();
         assert!((6500.0..9800.0).contains(&estimated), "{estimated} of 8192");
-        let most = footprint.at_most().unwrap();
-        assert!(most > estimated && most < 1.2 * estimated, "{estimated} to {most}");
     }
 
     #[test]
     fn all_lines_sampled_often_are_all() {
         let mut footprint = Footprint::default();
         (0..640).for_each(|sample| footprint.add(sample % 64));
-        assert_eq!((footprint.estimated(), footprint.at_most()), (Some(64.0), Some(64.0)));
+        assert_eq!(footprint.estimated(), Some(64.0));
         let mut once = Footprint::default();
         (0..100).for_each(|line| once.add(line));
         assert_eq!(once.estimated(), None, "nothing came twice");

@@ -94,7 +94,7 @@ impl HindranceVerdict {
 }
 
 fn too_few(samples: u64) -> String {
-    format!("too few samples: {} more would do", LEAST_SAMPLES - samples)
+    format!("too few samples: at least {} more are needed", LEAST_SAMPLES - samples)
 }
 
 /// What may help accesses of so many bytes that lie in two lines.
@@ -171,7 +171,7 @@ mod tests {
         let whole = HindranceVerdict::of_splits(Some(4), &split);
         assert_eq!((whole.cause, whole.grade), (None, CauseGrade::Undetermined));
         let few = HindranceVerdict::of_splits(Some(8), &offsets(0x1003c, 64, 10));
-        assert_eq!(few.open.as_deref(), Some("too few samples: 20 more would do"));
+        assert_eq!(few.open.as_deref(), Some("too few samples: at least 20 more are needed"));
     }
 
     #[test]

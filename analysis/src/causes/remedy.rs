@@ -7,6 +7,8 @@ use serde::Serialize;
 /// What is known of the misses of an instruction on an object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MissEvidence {
+    /// Whether every miss was sampled, so that successive samples are successive misses.
+    pub has_each_miss: bool,
     /// Distinct lines, or pages, that were sampled.
     pub lines: u64,
     /// So many there are; where not all misses were sampled at least so many, by
@@ -14,18 +16,20 @@ pub struct MissEvidence {
     pub lines_estimated: Option<u64>,
     /// Pages of 4 KiB that were sampled.
     pub pages: u64,
-    /// Misses for each line, on average.
+    /// Misses for each line, on average; where not all misses were sampled at most so many.
     pub misses_per_line: Option<f64>,
     /// Sets of the cache, all alike, that samples are spread over; None: not of a
-    /// cache whose sets virtual addresses tell.
+    /// cache whose sets virtual addresses tell, or an even interval may have picked them.
     pub effective_sets: Option<f64>,
     /// The sets that have 95 % of the samples, where they are few.
     pub sets: Vec<usize>,
-    /// Bytes from one address to the next that most steps have; None: no such.
+    /// Bytes from one address to the next that most steps have; None: no such, or not every
+    /// miss was sampled.
     pub stride: Option<i64>,
     /// The share of steps that have it, 0 to 1.
     pub stride_share: f64,
-    /// All addresses are a multiple of so many bytes apart; 0: there is one.
+    /// All addresses are a multiple of so many bytes apart; 0: there is one, or an even
+    /// interval may have picked them.
     pub apart: u64,
     /// Bytes that the instruction accesses; None: its code cannot be had.
     pub width: Option<u64>,
@@ -129,11 +133,14 @@ fn elsewhere(evidence: &MissEvidence) -> Option<Remedy> {
 /// Sets that are not used are put to use.
 fn spread(conflict: f64, shape: CacheShape, evidence: &MissEvidence) -> Option<Remedy> {
     let way = shape.sets() * shape.unit;
-    let gains = match evidence.lines_estimated.filter(|lines| *lines <= shape.entries) {
+    // Of some misses the lines are an estimate from below.
+    let lines = evidence.lines_estimated.filter(|_| evidence.has_each_miss);
+    let gains = match lines.filter(|lines| *lines <= shape.entries) {
         Some(lines) => format!("its {lines} lines fit then"),
         None => format!(
-            "spares {:.0} % of these misses at most, as all of it is larger than the cache",
-            conflict * 100.0
+            "spares {:.0} % of these misses at most{}",
+            conflict * 100.0,
+            if lines.is_some() { ", as all of it is larger than the cache" } else { "" }
         ),
     };
     // Rows an odd number of lines long are in all sets in turn.
@@ -265,6 +272,11 @@ fn prefetching(evidence: &MissEvidence) -> Remedy {
             "prefetch",
             format!("a prefetcher takes steps of {stride} bytes: what is left is its lateness"),
         ),
+        (None, false) if !evidence.has_each_miss => Remedy::new(
+            "prefetch",
+            "whether steps are constant, which a prefetcher takes, samples of some misses do not \
+             show: sample each (-i 1)",
+        ),
         (None, false) => Remedy::new(
             "prefetch",
             "no constant step: a prefetch by hand helps where the program knows addresses ahead",
@@ -356,11 +368,31 @@ mod tests {
 
     #[test]
     fn nodes_in_one_set_are_coloured() {
-        let evidence =
-            MissEvidence { apart: 8192, lines_estimated: Some(64), ..MissEvidence::default() };
+        let evidence = MissEvidence {
+            has_each_miss: true,
+            apart: 8192,
+            lines_estimated: Some(64),
+            ..MissEvidence::default()
+        };
         let text = &of(MissClass::Conflict, &evidence)[0].text;
         assert!(text.contains("8 KiB apart, in 1 of 64 sets"), "{text}");
         assert!(text.contains("its 64 lines fit then"), "{text}");
+    }
+
+    #[test]
+    fn samples_of_some_misses_tell_neither_steps_nor_that_lines_fit() {
+        let some = MissEvidence { lines_estimated: Some(64), ..MissEvidence::default() };
+        let words = |class| {
+            let texts = of(class, &some).into_iter().map(|remedy| remedy.text + "\n");
+            texts.collect::<String>()
+        };
+        let (conflict, capacity) = (words(MissClass::Conflict), words(MissClass::Capacity));
+        assert!(!conflict.contains("fit") && !conflict.contains("larger"), "{conflict}");
+        assert!(!capacity.contains("no constant step"), "{capacity}");
+        assert!(capacity.contains("-i 1"), "{capacity}");
+        let each = MissEvidence { has_each_miss: true, ..some };
+        let texts = of(MissClass::Capacity, &each);
+        assert!(texts.iter().any(|it| it.text.starts_with("no constant step")), "{texts:?}");
     }
 
     #[test]

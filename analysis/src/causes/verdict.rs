@@ -123,13 +123,20 @@ impl ClassCounts {
         };
         let there =
             MissClass::ALL.map(Some).into_iter().chain([None]).filter(|class| count(*class) > 0);
-        let share =
-            |class| Some(ClassShare { class, share: ShareInterval::new(count(class), total)? });
+        let share = |class: Option<MissClass>| {
+            let mut share = ShareInterval::new(count(class), total)?;
+            if grade == CauseGrade::Likely && class.is_some() {
+                // What is proven of a class is the least of it: the open ones may be, too.
+                share.high = ShareInterval::new(count(class) + self.open, total)?.high;
+            }
+            Some(ClassShare { class, share })
+        };
         let mut shares: Vec<ClassShare> = there.filter_map(share).collect();
         // They are in the order of classes, which stays among those as large.
         shares.sort_by(|a, b| b.share.share.total_cmp(&a.share.share));
         if total < LEAST_SAMPLES {
-            let open = format!("too few samples: {} more would do", LEAST_SAMPLES - total);
+            let open =
+                format!("too few samples: at least {} more are needed", LEAST_SAMPLES - total);
             return MissVerdict::open(shares, open);
         }
         let Some(most) = shares.first().copied() else {
@@ -225,7 +232,10 @@ mod tests {
         let few = ClassCounts { conflict: 12, ..ClassCounts::default() };
         let verdict = few.verdict(CauseGrade::Measured);
         assert_eq!((verdict.cause, verdict.grade), (None, CauseGrade::Undetermined));
-        assert_eq!(verdict.open.as_deref(), Some("too few samples: 18 more would do"));
+        assert_eq!(verdict.open.as_deref(), Some("too few samples: at least 18 more are needed"));
+        let likely = ClassCounts { conflict: 80, open: 20, ..ClassCounts::default() };
+        let share = likely.verdict(CauseGrade::Likely).shares[0].share;
+        assert!(share.low < 0.8 && share.high > 0.99, "{share:?}");
         let open = ClassCounts { open: 100, ..ClassCounts::default() };
         assert_eq!(open.verdict(CauseGrade::Likely).grade, CauseGrade::Undetermined);
     }

@@ -215,6 +215,12 @@ impl MissStreams {
 }
 
 impl MissUnit {
+    /// Misses for each of its samples, on average.
+    #[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
+    pub(crate) fn interval(&self) -> f64 {
+        self.count.sum.period as f64 / self.count.sum.count.max(1) as f64
+    }
+
     fn add(&mut self, address: u64, line: u64, tid: Tid) {
         let (lowest, highest) = (*self.addresses.start(), *self.addresses.end());
         self.addresses = lowest.min(address)..=highest.max(address);

@@ -148,7 +148,8 @@ fn evidence(of: &MissEvidence, event: &EventCauses) -> Vec<String> {
         let _ = write!(first, " sampled, at least {all} in all");
     }
     if let Some(misses) = of.misses_per_line {
-        let _ = write!(first, ", {misses:.1} misses each");
+        let at_most = if of.has_each_miss { "" } else { "at most " };
+        let _ = write!(first, ", {at_most}{misses:.1} misses each");
     }
     if !event.level.is_of_pages() {
         let _ = write!(first, ", in {}", number_of(of.pages, "page"));

@@ -3,10 +3,10 @@
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::object_extent::ObjectExtent;
 use crate::causes::remedy::{MissEvidence, Remedy, remedies};
-use crate::causes::verdict::MissVerdict;
+use crate::causes::verdict::{CauseGrade, MissVerdict};
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::miss_distances::DistanceCounts;
-use crate::collect::miss_spans::SpanCounts;
+use crate::collect::miss_recurrence::RecurrenceCounts;
 use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::collect::unit_key::UnitCount;
 use crate::name::cell::{Cell, SiteCell};
@@ -114,23 +114,30 @@ pub(crate) fn event_causes(
     let (level, shape) = streams.judged(leader)?;
     let way = WayToJudge::of(event, leader, streams);
     let threads = streams.of_threads(leader);
-    let counts_all = is_each(event) && way != WayToJudge::Footprint;
-    let distances = match counts_all {
+    let has_each_miss = matches!(way, WayToJudge::Classes | WayToJudge::Distances)
+        && event.samples_each()
+        && !event.has_gaps()
+        && event.left_out() == 0
+        && streams.left_out == 0;
+    let distances = match has_each_miss {
         true => DistanceCounts::of_units(&threads, streams.units.len(), level, shape),
         false => Vec::new(),
     };
-    let spans = match way {
-        WayToJudge::Footprint => SpanCounts::of_units(&threads, &streams.units, level),
-        WayToJudge::Classes | WayToJudge::Distances => Vec::new(),
+    let recurrences = match way {
+        WayToJudge::Recurrence => {
+            let intervals: Vec<f64> = streams.units.iter().map(MissUnit::interval).collect();
+            RecurrenceCounts::of_units(threads, &intervals, level, shape)
+        }
+        WayToJudge::Classes | WayToJudge::Distances | WayToJudge::Nothing(_) => Vec::new(),
     };
-    drop(threads);
     let of_event = streams.units.iter().filter(|unit| unit.count.key.event == leader);
     let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.count.cycles));
-    let judged = JudgedEvent { event, level, shape, way, cycles };
+    let judged = JudgedEvent { event, level, shape, way, has_each_miss, cycles };
     let units = streams.units.iter().enumerate().filter(|(_, unit)| unit.count.key.event == leader);
     let mut rows: Vec<CauseRow> = units
         .map(|(number, unit)| {
-            let past = UnitPast { distances: distances.get(number), span: spans.get(number) };
+            let past =
+                UnitPast { distances: distances.get(number), recurrence: recurrences.get(number) };
             judged.row(unit, past, lookup)
         })
         .collect();
@@ -153,21 +160,12 @@ struct JudgedEvent<'e> {
     level: MissedLevel,
     shape: CacheShape,
     way: WayToJudge,
+    /// Successive samples are successive misses.
+    has_each_miss: bool,
     cycles: u64,
 }
 
-/// Whether every event has a sample.
-fn is_each(event: &EventReport) -> bool {
-    event.totals.counted == event.totals.period
-}
-
 impl JudgedEvent<'_> {
-    /// Whether successive samples are successive misses.
-    fn is_each(&self) -> bool {
-        self.way == WayToJudge::Distances
-            || (self.way == WayToJudge::Classes && is_each(self.event))
-    }
-
     fn row(&self, unit: &MissUnit, past: UnitPast<'_>, lookup: &mut Lookup) -> CauseRow {
         let judge = Judge { level: self.level, shape: self.shape };
         let verdict = self.way.verdict(unit, past, judge);
@@ -175,7 +173,11 @@ impl JudgedEvent<'_> {
         let access = access_of(&unit.count, lookup);
         let evidence = self.evidence(unit, access, fits_from);
         let conflict = verdict.shares.iter().find(|share| share.class == Some(MissClass::Conflict));
-        let conflict = conflict.map_or(0.0, |share| share.share.share);
+        let conflict = conflict.map_or(0.0, |of| match verdict.grade {
+            // Its share is what is proven: more may be.
+            CauseGrade::Likely => of.share.high,
+            _ => of.share.share,
+        });
         let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
         CauseRow {
             site: lookup.site_cell(PlaceKind::Code, unit.count.key.site),
@@ -209,30 +211,31 @@ impl JudgedEvent<'_> {
         fits_from: Option<u64>,
     ) -> MissEvidence {
         let lines = unit.lines.sampled();
-        let estimated = match self.way {
-            WayToJudge::Distances => Some(lines),
-            WayToJudge::Classes if self.is_each() => Some(lines),
-            WayToJudge::Classes | WayToJudge::Footprint => {
-                unit.lines.estimated().map(|it| it.round() as u64)
-            }
+        let has_each_miss = self.has_each_miss;
+        let estimated = match has_each_miss {
+            true => Some(lines),
+            false => unit.lines.estimated().map(|it| it.round() as u64),
         };
         let per_line = |lines: u64| unit.count.sum.period as f64 / lines.max(1) as f64;
-        let is_each = self.is_each();
-        let stride = unit.strides.commonest().filter(|_| is_each);
+        let stride = unit.strides.commonest().filter(|_| has_each_miss);
         let stride = stride.filter(|(_, share)| *share >= STEADY);
-        let effective = unit.sets.effective().filter(|_| self.level.is_indexed_virtually());
+        // What an even interval picks is no sample of sets, or of distances.
+        let is_even = !self.event.samples_each() && !self.event.has_drawn_periods();
+        let effective =
+            unit.sets.effective().filter(|_| self.level.is_indexed_virtually() && !is_even);
         let sets = effective.map(|_| unit.sets.fullest(MOST_OF_THEM)).unwrap_or_default();
         let width = access.map(|access| access.width).filter(|width| *width > 0);
         MissEvidence {
+            has_each_miss,
             lines,
-            lines_estimated: estimated,
+            lines_estimated: estimated.filter(|_| !is_even),
             pages: unit.pages.sampled(),
-            misses_per_line: estimated.map(per_line),
+            misses_per_line: estimated.filter(|_| !is_even).map(per_line),
             effective_sets: effective,
             sets: if sets.len() <= FEW_SETS { sets } else { Vec::new() },
             stride: stride.map(|(bytes, _)| bytes),
             stride_share: stride.map_or(0.0, |(_, share)| share),
-            apart: unit.strides.divisor(),
+            apart: if is_even { 0 } else { unit.strides.divisor() },
             width,
             is_chase: access.is_some_and(|access| access.is_chase),
             split_share: width

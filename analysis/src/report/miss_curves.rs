@@ -148,23 +148,22 @@ pub(crate) fn curve_report(
 fn subject(event: &EventReport) -> Result<CurveSubject, String> {
     let subject = CurveSubject::of_event(&event.name)?;
     let says = |key: &str| event.promises.get(key).map(String::as_str);
-    let totals = &event.totals;
-    let left_out = totals.samples.saturating_sub(totals.counted);
+    let left_out = event.left_out();
     let why = if says("source") != Some("emulated") {
         "lines that prefetchers brought are in no sample of hardware: --source emulated -i 1 has each \
          miss"
             .to_owned()
-    } else if totals.counted != totals.period {
+    } else if !event.samples_each() {
         "those in between were not sampled: -i 1 samples each".to_owned()
     } else if says("layout").is_some() {
         "its model has objects elsewhere than their addresses say: record it without --layout"
             .to_owned()
     } else if left_out > 0 {
         format!("{left_out} were left out, which take room in a cache, too: ask without filters")
-    } else if has_gaps(event) {
+    } else if event.has_gaps() {
         "some are missing in between, by bursts, losses, or since the recording has no end"
             .to_owned()
-    } else if totals.counted == 0 {
+    } else if event.totals.counted == 0 {
         "there is none".to_owned()
     } else {
         return match subject {
@@ -175,13 +174,6 @@ fn subject(event: &EventReport) -> Result<CurveSubject, String> {
         };
     };
     Err(why)
-}
-
-/// Whether accesses are missing but for those behind the last one.
-fn has_gaps(event: &EventReport) -> bool {
-    let Some(ledger) = &event.ledger else { return true };
-    let mut lost = ledger.lost.iter().filter(|(cause, _)| *cause != "count");
-    lost.any(|(_, count)| *count > 0) || ledger.uncovered.is_some() || ledger.bursts.is_some()
 }
 
 fn shape(event: &EventReport, level: MissedLevel) -> Option<CacheShape> {

@@ -3,7 +3,7 @@
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::verdict::{CauseGrade, ClassCounts, LEAST_SAMPLES, MissVerdict};
 use crate::collect::miss_distances::DistanceCounts;
-use crate::collect::miss_spans::SpanCounts;
+use crate::collect::miss_recurrence::RecurrenceCounts;
 use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::report::EventReport;
 
@@ -14,9 +14,25 @@ pub(crate) enum WayToJudge {
     Classes,
     /// They are all misses: the gaps between those of a line are known.
     Distances,
-    /// They are some of them, drawn at random: how many lines there are can be
-    /// estimated.
-    Footprint,
+    /// They are most misses, or some that were drawn at random: how often a line was
+    /// sampled again says how far its misses can be apart.
+    Recurrence,
+    /// What is missing in between may be anything.
+    Nothing(GapCause),
+}
+
+/// Why nothing is known of the misses between two samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GapCause {
+    /// The query left samples out.
+    LeftOut,
+    /// There was no room for all.
+    NoRoom,
+    /// Only bursts of the program were sampled.
+    Bursts,
+    /// The interval was even: one that keeps step with a loop meets the same lines again
+    /// and again.
+    EvenInterval,
 }
 
 impl WayToJudge {
@@ -25,36 +41,46 @@ impl WayToJudge {
         if streams.has_classes(leader) {
             return WayToJudge::Classes;
         }
-        let is_each = event.totals.counted == event.totals.period;
-        match is_each && !has_gaps(event) && streams.left_out == 0 {
-            true => WayToJudge::Distances,
-            false => WayToJudge::Footprint,
+        let has_bursts = event.ledger.as_ref().is_some_and(|ledger| ledger.bursts.is_some());
+        if event.left_out() > 0 {
+            WayToJudge::Nothing(GapCause::LeftOut)
+        } else if streams.left_out > 0 {
+            WayToJudge::Nothing(GapCause::NoRoom)
+        } else if has_bursts {
+            WayToJudge::Nothing(GapCause::Bursts)
+        } else if event.samples_each() && !event.has_gaps() {
+            WayToJudge::Distances
+        } else if event.samples_each() || event.has_drawn_periods() {
+            WayToJudge::Recurrence
+        } else {
+            WayToJudge::Nothing(GapCause::EvenInterval)
         }
     }
 
     /// In a sentence, for the heading.
     pub(crate) fn sentence(self, event: &EventReport) -> String {
-        match self {
+        let way = match self {
             WayToJudge::Classes => {
                 "each sample has its class from the model, which keeps a fully associative cache \
                  beside"
-                    .to_owned()
             }
             WayToJudge::Distances => {
                 "every miss was sampled: classes by the distinct lines missed between two misses of a line"
-                    .to_owned()
             }
-            WayToJudge::Footprint => {
-                let why = match event.totals.counted == event.totals.period {
+            WayToJudge::Recurrence => {
+                let why = match event.samples_each() {
                     true => "samples are missing in between",
                     false => "misses in between were not sampled",
                 };
-                format!(
-                    "{why}: classes are likely ones, by how many lines there are; all misses (-i 1) \
-                     tell more"
-                )
+                return format!(
+                    "{why}: conflict and sharing are likely where a line was sampled again and \
+                     again; {} tells the other classes, too",
+                    each_miss(event)
+                );
             }
-        }
+            WayToJudge::Nothing(why) => return why.sentence(event),
+        };
+        way.to_owned()
     }
 
     /// What becomes of a unit's samples.
@@ -64,11 +90,61 @@ impl WayToJudge {
             WayToJudge::Distances => {
                 by_distances(past.distances.cloned().unwrap_or_default(), judge)
             }
-            WayToJudge::Footprint => {
-                by_footprint(unit, past.span.copied().unwrap_or_default(), judge)
+            WayToJudge::Recurrence => {
+                let samples = unit.count.sum.count;
+                by_recurrence(samples, past.recurrence.copied().unwrap_or_default(), judge)
+            }
+            WayToJudge::Nothing(why) => {
+                let all = ClassCounts { open: unit.count.sum.count, ..ClassCounts::default() };
+                let verdict = all.verdict(CauseGrade::Undetermined);
+                match verdict.open {
+                    Some(_) => verdict,
+                    None => MissVerdict::open(verdict.shares, why.short().to_owned()),
+                }
             }
         }
     }
+}
+
+impl GapCause {
+    /// For a row.
+    fn short(self) -> &'static str {
+        match self {
+            GapCause::LeftOut => "filters left out the misses in between: ask without them",
+            GapCause::NoRoom => "there was no room for the misses in between",
+            GapCause::Bursts => "the misses between bursts were not sampled",
+            GapCause::EvenInterval => "the interval was not drawn at random: -i 1 decides",
+        }
+    }
+
+    /// For the heading.
+    fn sentence(self, event: &EventReport) -> String {
+        let each = each_miss(event);
+        match self {
+            GapCause::LeftOut => format!(
+                "{} samples were left out, and verdicts need the misses in between: ask without \
+                 filters",
+                event.left_out()
+            ),
+            GapCause::NoRoom => {
+                format!(
+                    "there was no room for all misses, and verdicts need those in between: {each} \
+                     records the class of each where the PMU is emulated"
+                )
+            }
+            GapCause::Bursts => {
+                format!("verdicts need the misses between bursts: {each} decides")
+            }
+            GapCause::EvenInterval => format!(
+                "the interval was not drawn at random and may keep step with a loop: {each} decides"
+            ),
+        }
+    }
+}
+
+/// The command that samples each miss.
+fn each_miss(event: &EventReport) -> String {
+    format!("`ebs causes -t {} -i 1 -- COMMAND`", event.type_name())
 }
 
 /// What is known of what was missed between the samples of a unit, where it was
@@ -76,7 +152,7 @@ impl WayToJudge {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnitPast<'p> {
     pub(crate) distances: Option<&'p DistanceCounts>,
-    pub(crate) span: Option<&'p SpanCounts>,
+    pub(crate) recurrence: Option<&'p RecurrenceCounts>,
 }
 
 /// By which cache misses are judged.
@@ -111,70 +187,37 @@ fn by_distances(of: DistanceCounts, judge: Judge) -> MissVerdict {
     MissVerdict::open(verdict.shares, why)
 }
 
-/// Whether misses are missing between those that were sampled.
-fn has_gaps(event: &EventReport) -> bool {
-    let Some(ledger) = &event.ledger else { return true };
-    ledger.lost.values().any(|count| *count > 0)
-        || ledger.uncovered.is_some()
-        || ledger.throttled.is_some()
-        || ledger.bursts.is_some()
-}
-
-/// By the lines that there are: those that all fit into the cache and are missed
-/// again and again are in each other's way, or taken by other threads; of lines
-/// that are missed once, each miss is the first.
+/// By how often lines were sampled again. What is not proven to be conflict or sharing
+/// could be of any class: that a line was sampled once does not say that it missed once,
+/// nor that no other instruction had it before.
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "counts of samples are far below 2^53"
+    reason = "estimates are not negative, and below the number of samples"
 )]
-fn by_footprint(unit: &MissUnit, span: SpanCounts, judge: Judge) -> MissVerdict {
-    let Judge { level, shape } = judge;
-    let samples = unit.count.sum.count;
-    let interval = unit.count.sum.period as f64 / samples.max(1) as f64;
-    let repeated = unit.lines.sampled() < samples;
-    // Without a pair among n samples at an interval of P a line has at most 6P/n
-    // misses, at 95 %.
-    let once = !repeated && 6.0 * interval / samples.max(1) as f64 <= 1.5;
-    let own = unit.lines.estimated();
-    // A tenth is left for lines that always hit, which no sample shows.
-    let room = shape.entries - shape.entries / 10;
-    let all_fit = span.at_most.is_some_and(|lines| lines < room as f64);
-    let counts = if all_fit && repeated {
-        let firsts = own.map_or(0.0, |own| own / interval);
-        let sharing = span.transfers.min(samples);
-        let open = span.contested.min(samples - sharing);
-        let cold = (firsts as u64).min(samples - sharing - open);
-        let conflict = samples - sharing - open - cold;
-        ClassCounts { cold, sharing, conflict, open, ..ClassCounts::default() }
-    } else if once {
-        ClassCounts { cold: samples, ..ClassCounts::default() }
-    } else {
-        ClassCounts { open: samples, ..ClassCounts::default() }
-    };
+fn by_recurrence(samples: u64, of: RecurrenceCounts, judge: Judge) -> MissVerdict {
+    let (conflict, sharing) = (of.conflict as u64, of.sharing as u64);
+    let open = samples.saturating_sub(conflict + sharing);
+    let counts = ClassCounts { conflict, sharing, open, ..ClassCounts::default() };
     let verdict = counts.verdict(CauseGrade::Likely);
-    if counts.open == 0 || verdict.cause.is_some() || verdict.open.is_some() {
+    if verdict.cause.is_some() || samples < LEAST_SAMPLES {
         return verdict;
     }
-    let holds = shape.entries;
-    let unit_name = level.unit();
-    let why = if all_fit && repeated {
+    let unit = judge.level.unit();
+    let why = if (of.contested as u64) * 2 > samples {
         format!(
-            "other threads missed these {unit_name}s, too: conflict or sharing is told by all misses \
-             of a while (-i 1), or by `ebs c2c`"
+            "other threads missed these {unit}s, too: conflict or sharing, which -i 1 or `ebs c2c` \
+             tells"
         )
-    } else if let Some(lines) = own.map(f64::round) {
+    } else if of.repeated == 0 {
         format!(
-            "at least {lines} {unit_name}s, which come again, for {holds}: capacity or conflict is \
-             told by all misses of a while (-i 1)"
+            "no {unit} was sampled twice: cold or capacity, conflict or sharing, which -i 1 tells"
         )
     } else {
-        let needed = (4.0 * interval).ceil() as u64;
         format!(
-            "no {unit_name} was sampled twice: {} more samples at this interval would tell \
-             whether each is missed once",
-            needed.saturating_sub(samples).max(1)
+            "{} samples are on {unit}s that were sampled again, too seldom to tell how far apart \
+             their misses are, which -i 1 tells",
+            of.repeated
         )
     };
     MissVerdict::open(verdict.shares, why)

@@ -67,7 +67,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         (true, SamplingMode::Period(0)) if counted > 0 => {
             format!("{}, read with its group: {samples}", event.name)
         }
-        (true, _) if is_drawn(event) => {
+        (true, _) if event.has_drawn_periods() => {
             let every = sampling(event.sampling, event.unit);
             let stand_for = number_of(events_of(event), "event");
             format!("{}, {every} on average, at random: {samples} for {stand_for}", event.name)
@@ -151,11 +151,6 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
             out.note(&format!("  {samples} for {more}; --reasons lists all"));
         }
     }
-}
-
-/// Whether the recorder drew each period.
-fn is_drawn(event: &EventReport) -> bool {
-    event.promises.get("periods").is_some_and(|periods| periods == "drawn")
 }
 
 /// How many samples, or what there is instead.

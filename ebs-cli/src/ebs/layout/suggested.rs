@@ -1,7 +1,9 @@
 //! Another order of a type's members, and what it would spare.
 
 use super::text::Printer;
-use analysis::report::{NoOrder, OrderedMember, SampledType, SuggestedOrder, TypeReport};
+use analysis::report::{
+    EventReport, NoOrder, OrderedMember, SampledType, SuggestedOrder, TypeReport,
+};
 use anyhow::Result;
 use record::printable::printable;
 use serde::Serialize;
@@ -111,8 +113,7 @@ fn told(order: &SuggestedOrder, out: &mut dyn Write) -> Result<()> {
 
 /// What to count again: the first event that is about misses.
 fn event(answer: &TypeReport) -> &str {
-    let names = answer.report.events.iter().map(|event| event.name.as_str());
-    let mut requests = names.map(|name| name.split('/').nth(1).unwrap_or(name));
+    let mut requests = answer.report.events.iter().map(EventReport::type_name);
     requests.find(|name| name.contains("miss")).unwrap_or(MISS)
 }
 
