@@ -4,7 +4,7 @@
 # ${XDG_CACHE_HOME:-~/.cache}/hardmeter.
 #
 # The system's own apt configuration stays as it is: lists of source packages
-# are fetched into the cache, from the mirrors that apt has packages from, with
+# are fetched into the cache, from the mirror that apt has packages from, with
 # the keys that apt trusts.
 set -euo pipefail
 if [ $# -ne 2 ]; then
@@ -22,10 +22,12 @@ mkdir -p "$cache/packages" "$directory"
 if ! ls "$cache/packages/${package}_"*.dsc > /dev/null 2>&1; then
     mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial"
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    apt-get indextargets 'Created-By: Packages' 'Component: main' \
-        --format "deb-src [signed-by=$keys] \$(REPO_URI) \$(RELEASE) main" \
-        | sort -u > "$cache/apt/sources.list"
-    [ -s "$cache/apt/sources.list" ] || { echo "$0: apt has no lists: apt-get update" >&2; exit 1; }
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:?no VERSION_CODENAME}")
+    mirror=$(apt-get --print-uris update \
+        | sed -n "s,^'\(.*\)/dists/$codename/InRelease'.*,\1,p" | head -n 1)
+    [ -n "$mirror" ] || { echo "$0: apt has no mirror of $codename" >&2; exit 1; }
+    echo "deb-src [signed-by=$keys] $mirror $codename main" > "$cache/apt/sources.list"
     options=(
         -o "Dir::Etc::SourceList=$cache/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
         -o "Dir::State::Lists=$cache/apt/lists" -o "Dir::Cache=$cache/apt"
