@@ -37,6 +37,7 @@ use metrics::Metrics;
 pub use metrics::Places;
 use notify::Manager;
 pub use reload::ConfigSource;
+pub use rights::TooFewFiles;
 use signals::Signals;
 pub use socket::SocketError;
 use standing::Desk;
@@ -70,6 +71,9 @@ pub enum SupervisorError {
     /// Nobody can say who may what.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// No session could be served.
+    #[error(transparent)]
+    Files(#[from] TooFewFiles),
     /// Of many users, in a namespace that does not tell them apart.
     #[error(
         "the daemon runs as root of a user namespace, where it cannot tell users apart: start it \
@@ -107,6 +111,9 @@ pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
     let facts = sampling::machine::facts::Facts::read(std::path::Path::new("/"));
     if own.uid == 0 && facts.is_ok_and(|facts| facts.access.in_namespace) {
         return Err(SupervisorError::Namespace);
+    }
+    if let Some(too_few) = rights::raise_open_files().map_err(system("setrlimit"))? {
+        return Err(too_few.into());
     }
     let config = options.config.read(own.uid)?;
     // What was there once is not optional any more: a policy does not end by

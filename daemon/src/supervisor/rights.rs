@@ -24,6 +24,33 @@ const NEEDED: CapabilitySet = CapabilitySet::PERFMON
 /// Locked memory that each worker's rings may have, bytes.
 const LOCKED: u64 = 64 * 1024 * 1024;
 
+/// Open files that serving one session takes: an idle supervisor holds some fifteen, and a
+/// worker's lines and the session's events come on top. With many CPUs a session needs more, and
+/// says so.
+const LEAST_FILES: u64 = 64;
+
+/// Raises the soft limit of open files to the hard one, which needs no right; Some: the hard one is
+/// too low for a session.
+pub(super) fn raise_open_files() -> io::Result<Option<TooFewFiles>> {
+    let files = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files })?;
+    Ok(files
+        .maximum
+        .filter(|allowed| *allowed < LEAST_FILES)
+        .map(|allowed| TooFewFiles { allowed }))
+}
+
+/// The limit of open files is too low.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "ebsd may open {allowed} files, and needs {} to serve one session: raise RLIMIT_NOFILE \
+     (ulimit -n, LimitNOFILE= of the service)",
+    LEAST_FILES
+)]
+pub struct TooFewFiles {
+    allowed: u64,
+}
+
 /// Drops all other capabilities, for good; no core file, not to be looked
 /// into. What workers inherit is raised first, while that may be done.
 pub(super) fn narrow() -> io::Result<()> {
@@ -33,9 +60,6 @@ pub(super) fn narrow() -> io::Result<()> {
         let _as_it_was =
             setrlimit(Resource::Memlock, Rlimit { current: Some(LOCKED), maximum: Some(LOCKED) });
     }
-    let files = getrlimit(Resource::Nofile);
-    // Raising the soft limit up to the hard one is anybody's right.
-    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files })?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_no_new_privs(true)?;

@@ -111,6 +111,13 @@ pub(super) struct Leaving {
     session: Option<String>,
 }
 
+/// A kind of its own: a line to a worker that is full is EAGAIN, too.
+fn no_process(error: io::Error) -> io::Error {
+    io::Error::other(format!(
+        "{error}: raise the limit of processes (ulimit -u, TasksMax= of the service)"
+    ))
+}
+
 impl Worker {
     /// Forks one.
     pub(super) fn start(
@@ -148,7 +155,8 @@ impl Worker {
                 broker,
                 standing: standing.cloned(),
             })
-        })?;
+        })
+        .map_err(no_process)?;
         let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
         let pidfd = pidfd_open(raw, PidfdFlags::empty()).inspect_err(|_| {
             // The number is its own until it is waited for.

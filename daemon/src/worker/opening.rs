@@ -203,7 +203,13 @@ impl Hub {
                     let _nobody = sender.send(result);
                 });
             })
-            .map_err(failed)?;
+            .map_err(|error| Complaint {
+                code: ComplaintCode::Exhausted,
+                text: format!(
+                    "the session has no thread ({error}): raise the daemon's limit of processes \
+                     (ulimit -u, TasksMax= of the service)"
+                ),
+            })?;
         let ended = |_| Complaint {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),

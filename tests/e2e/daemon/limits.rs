@@ -1,6 +1,6 @@
 //! How much of everything a user may have, and what is said beyond it.
 
-use std::{fs, thread, time::Duration};
+use std::{fs, process::Command, thread, time::Duration};
 
 use hardmeter_tests::{Ebsd, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -69,6 +69,24 @@ fn a_worker_out_of_descriptors_loses_no_connection() {
     drop(first);
     let log = ebsd.end().err;
     assert!(log.contains("a connection could not be served"), "{log}");
+}
+
+/// Too few descriptors for anybody: it does not listen, and refuse one client after another.
+#[test]
+fn without_descriptors_for_a_session_it_does_not_start() {
+    let scene = Scene::new();
+    let refused = scene.shell("ulimit -n 63; exec ebsd --socket few.sock");
+    refused.refused(1, &["may open 63 files", "needs 64", "ulimit -n", "LimitNOFILE="]);
+    assert!(!scene.path("few.sock").exists());
+    let least = |command: &mut Command| {
+        let words = [command.get_program()].into_iter().chain(command.get_args());
+        let mut limited = scene.command("sh");
+        limited.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]).args(words);
+        *command = limited;
+    };
+    let ebsd = Ebsd::prepared(&scene, "", least);
+    assert_eq!(Raw::new(&ebsd.socket).ask(&json!({"verb": "sessions"}))["reply"], "sessions");
+    ebsd.end();
 }
 
 #[test]
