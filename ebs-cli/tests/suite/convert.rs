@@ -108,6 +108,26 @@ fn records_stay_in_both_forms() {
     eprintln!("{samples} samples of {files} files kept in both forms");
 }
 
+/// perf cannot read them, nor what they become.
+#[test]
+fn records_of_another_maker_are_kept_and_read_as_such() {
+    let folder = TempDir::new().unwrap();
+    let (path, out) = (fixtures().join("foreign/types-3.3.pipe.data"), folder.path().join("out"));
+    for form in [&["convert"][..], &["convert", "--pipe"]] {
+        assert!(ebs(form, &[&path, &out]).status.success());
+        for file in [&path, &out] {
+            let report = ebs(&["report"], &[file]);
+            assert!(
+                report.status.success() && report.stderr.is_empty(),
+                "{}",
+                text(&report.stderr)
+            );
+            assert!(text(&report.stdout).contains("cycles"), "{}", text(&report.stdout));
+            assert!(!text(&report.stdout).contains("left out"), "{}", text(&report.stdout));
+        }
+    }
+}
+
 #[test]
 fn perf_sees_the_same_in_what_was_converted() {
     if !has_perf() {

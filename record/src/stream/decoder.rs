@@ -172,6 +172,8 @@ pub struct StreamDecoder {
     /// Events that had no name when they were described, in that order.
     unnamed: BTreeMap<Unnamed, VecDeque<usize>>,
     early_names: EarlyNames,
+    /// Records of some types are another maker's, not what perf has the types for.
+    has_foreign_types: bool,
     features: Features,
     kernel_list: KernelListAssembler,
     budget: Budget,
@@ -217,6 +219,7 @@ impl StreamDecoder {
             route: Route::new(),
             unnamed: BTreeMap::new(),
             early_names: EarlyNames::default(),
+            has_foreign_types: false,
             features: Features::default(),
             kernel_list: KernelListAssembler::default(),
             budget: Budget::default(),

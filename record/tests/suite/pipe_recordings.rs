@@ -161,11 +161,13 @@ fn every_sample_decodes_and_belongs_to_its_event() {
 /// AUXTRACE elsewhere, starts with a text that would be a size of exabytes.
 #[test]
 fn records_of_another_maker_are_passed_over_by_their_size() {
-    let decoder = read(&fixture("foreign_types-3.3.pipe.data"), |_, _| {}).unwrap();
+    let decoder = read(&fixture("foreign/types-3.3.pipe.data"), |_, _| {}).unwrap();
     let tallied = tallied(&decoder);
     let of = |kind: RecordType| tallied.get(&kind.to_string()).copied();
     assert_eq!((of(RecordType::AUXTRACE), of(RecordType::MMAP)), (Some(1), Some(40)));
     assert_eq!((decoder.undecoded(), decoder.tally().unreadable()), (None, None));
+    let unrouted = [decoder.tally().unknown_id, decoder.tally().unplaced];
+    assert_eq!(unrouted, [0, 0], "a topology is no update of an event");
     assert_eq!(decoder.events()[0].title(), "cycles");
 }
 

@@ -4,13 +4,14 @@
 use super::budget::too_much;
 use super::search::has_name;
 use super::{Packed, Position, StreamDecoder, StreamRecord, StreamSample};
-use crate::bytes::Cursor;
+use crate::bytes::{ByteOrder, Cursor};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::SideRecord;
 use crate::stream::detail::BuildId;
 use crate::stream::error::StreamError;
 use crate::stream::route::Routed;
 use crate::stream::tracepoint_names::TracepointNames;
+use std::ops::RangeInclusive;
 
 impl StreamDecoder {
     /// The sample that `input`, as for [`StreamDecoder::step`], begins with; None
@@ -139,11 +140,21 @@ impl StreamDecoder {
         payload: &'a [u8],
     ) -> Result<StreamRecord<'a>, StreamError> {
         let (kind, offset) = (header.kind, self.offset);
+        // perf writes no such index, and none before all other records.
+        if kind == RecordType::ID_INDEX
+            && self.tally.iter().next().is_none()
+            && !is_index(payload, self.order)
+        {
+            self.has_foreign_types = true;
+        }
         let short = |short| StreamError::Short { kind, offset, short };
         // Without it nothing says how many bytes follow the record.
         let least = |size: usize| self.record_size(header, RecordHeader::SIZE + size);
         let mut cursor = Cursor::new(payload, self.order);
         Ok(match kind {
+            _ if self.has_foreign_types && FOREIGN_TYPES.contains(&kind.0) => {
+                StreamRecord::Skipped(kind)
+            }
             RecordType::HEADER_ATTR => self.event(payload),
             RecordType::EVENT_UPDATE => self.update(&mut cursor)?,
             RecordType::HEADER_FEATURE => self.feature(&mut cursor)?,
@@ -185,4 +196,16 @@ impl StreamDecoder {
             kind => StreamRecord::Skipped(kind),
         })
     }
+}
+
+/// Types that a perf 3.3 of Google's has for features, and perf for other records since.
+const FOREIGN_TYPES: RangeInclusive<u32> = RecordType::ID_INDEX.0..=RecordType::HEADER_FEATURE.0;
+
+/// Whether a record can be an index of ids
+/// (`struct perf_record_id_index`, tools/lib/perf/include/perf/event.h).
+fn is_index(payload: &[u8], order: ByteOrder) -> bool {
+    const ENTRY: u64 = 32;
+    let entries = Cursor::new(payload, order).u64().ok();
+    let bytes = entries.and_then(|count| count.checked_mul(ENTRY));
+    bytes.is_some_and(|bytes| bytes <= payload.len() as u64)
 }
