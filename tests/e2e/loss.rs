@@ -129,6 +129,10 @@ fn a_count_that_ends_sampling_says_what_part_of_the_run_was_seen() {
     let [seen, run, share] = numbers[..] else { panic!("{sampled}") };
     assert!(run >= 1.0 && seen < run && share < 100.0, "{sampled}");
     assert!(said.ends_with("-c all samples all of it"), "{sampled}");
+    // Who keeps the table alone sees it, too.
+    let table = scene.shell(&line.replace(" -o c.data", "")).success();
+    let note = |line: &str| line.starts_with("# the count of 50 ended sampling ");
+    assert!(table.out.lines().any(note), "{table}");
 
     scene.write("storm.sh", "echo on; while :; do /bin/true; done");
     let mut storm = scene.start("sh storm.sh");

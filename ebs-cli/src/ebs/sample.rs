@@ -199,22 +199,29 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         signals::end_the_program(true);
     }
     let mut shown = Ok(());
+    let target = session.target();
     let natively = session.goes_on_natively();
     let mut afterwards = match ending {
         SampleEnding::Session(TargetState::Running | TargetState::Left) => Afterwards::RunsOn,
         _ if natively => Afterwards::RunsOn,
         _ => Afterwards::Ended,
     };
+    let cut =
+        |afterwards| reached.and_then(|count| CutShort::new(count, &ledger, target, afterwards));
     if let Some(command) = session.command() {
         let ran_on = command.try_wait().context("waiting for the command")?.is_none();
         // A command's own output must not be cut in two by the table, so
         // that waits for the command; who ends sampling wants it now.
         if wanted_now {
-            shown = output.show();
+            shown = output.show(None);
         }
         let interrupts = u32::from(wanted_now);
         let outlived = outlive(command, &mut catcher, interrupts, &mut || {
-            shown = output.show();
+            let so_far = ended_at.elapsed();
+            shown = output.show(cut(match natively {
+                true => Afterwards::StillRanNatively(so_far),
+                false => Afterwards::StillRan(so_far),
+            }));
         })?;
         let more = ended_at.elapsed();
         afterwards = match outlived {
@@ -226,7 +233,8 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         };
         status = outlived.unwrap_or(INTERRUPTED);
     }
-    let shown = shown.and_then(|()| output.show());
+    let cut_short = cut(afterwards);
+    let shown = shown.and_then(|()| output.show(cut_short.clone()));
     let untouched = watched::untouched(&job.asked.request, &ledger);
     for note in output.notes().iter().chain(session.last_notes()).chain(&untouched) {
         say("ebs", note);
@@ -242,8 +250,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         seed: session.seed(),
         served: session.served(),
         in_kernel: session.in_kernel(),
-        cut_short: reached
-            .and_then(|count| CutShort::new(count, &ledger, session.target(), afterwards)),
+        cut_short,
     };
     say("ebs", &last_line(&ledger, &sampled));
     match shown {

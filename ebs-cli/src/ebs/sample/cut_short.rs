@@ -82,7 +82,8 @@ impl fmt::Display for CutShort {
                 write!(
                     f,
                     "the count of {} ended sampling {seconds:.3} seconds into a run of {:.3}{so_far} \
-                     ({share:.1} %); -c all samples all of it",
+                     ({share:.1} % of the time), later events were not counted; -c all samples all \
+                     of it",
                     self.count,
                     whole.as_secs_f64(),
                 )
@@ -92,7 +93,8 @@ impl fmt::Display for CutShort {
                 write!(
                     f,
                     "the count of {} ended sampling after {seconds:.3} seconds, and the command {verb} \
-                     on natively, for {:.3} seconds{so_far}; -c all samples all of it",
+                     on natively, for {:.3} seconds{so_far}, where no event was counted; -c all \
+                     samples all of it",
                     self.count,
                     more.as_secs_f64(),
                 )
@@ -142,29 +144,30 @@ mod tests {
                 Target::Command,
                 Afterwards::Ran(more),
                 5,
-                "the count of 2000 ended sampling 0.080 seconds into a run of 8.000 (1.0 %); -c all \
-                 samples all of it",
+                "the count of 2000 ended sampling 0.080 seconds into a run of 8.000 (1.0 % of the \
+                 time), later events were not counted; -c all samples all of it",
             ),
             (
                 Target::Command,
                 Afterwards::StillRan(more),
                 5,
-                "the count of 2000 ended sampling 0.080 seconds into a run of 8.000 so far (1.0 %); \
-                 -c all samples all of it",
+                "the count of 2000 ended sampling 0.080 seconds into a run of 8.000 so far (1.0 % \
+                 of the time), later events were not counted; -c all samples all of it",
             ),
             (
                 Target::Command,
                 Afterwards::RanNatively(more),
                 0,
                 "the count of 2000 ended sampling after 0.080 seconds, and the command ran on \
-                 natively, for 7.920 seconds; -c all samples all of it",
+                 natively, for 7.920 seconds, where no event was counted; -c all samples all of it",
             ),
             (
                 Target::Command,
                 Afterwards::StillRanNatively(more),
                 0,
                 "the count of 2000 ended sampling after 0.080 seconds, and the command runs on \
-                 natively, for 7.920 seconds so far; -c all samples all of it",
+                 natively, for 7.920 seconds so far, where no event was counted; -c all samples all of \
+                 it",
             ),
             (
                 Target::Process(record::Pid(7)),

@@ -15,6 +15,7 @@ use crate::ebs::arguments::TableArguments;
 use crate::ebs::input::Input;
 use crate::ebs::invocation::{OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::report::CountedRecording;
+use crate::ebs::sample::cut_short::CutShort;
 use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};
 use anyhow::{Context, Result, bail};
@@ -151,12 +152,13 @@ impl SampleOutput {
         }
     }
 
-    /// Prints the table, or writes the page, if that is what was wanted, and not twice.
+    /// Prints the table, or writes the page, if that is what was wanted, and not twice. The table
+    /// says, too, what a count left unseen.
     ///
     /// # Errors
     ///
     /// The kept stream cannot be read, or the table or page not be written.
-    pub fn show(&mut self) -> Result<()> {
+    pub fn show(&mut self, cut_short: Option<CutShort>) -> Result<()> {
         if let Some(page) = self.page.take() {
             return page.write();
         }
@@ -176,7 +178,8 @@ impl SampleOutput {
         let mut symbolizer = Symbolizer::new(options);
         symbolizer.keep(std::mem::take(kept));
         let recording = CountedRecording::read(&mut input, query, symbolizer)?;
-        let (report, end) = recording.answer(Pipeline::finish)?;
+        let (mut report, end) = recording.answer(Pipeline::finish)?;
+        report.notes.extend(cut_short.map(|cut_short| cut_short.to_string()));
         let text = table::render(&report, shown.style());
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;
