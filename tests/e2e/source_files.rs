@@ -89,6 +89,27 @@ fn each_line_has_what_the_report_counts_there() {
     assert!(!some.out.contains("callers.c\n"), "{some}");
 }
 
+/// Of drawn intervals a part of the samples is not the same part of the events.
+#[test]
+fn a_share_is_of_the_numbers_beside_it() {
+    let scene = Scene::new();
+    build(&scene);
+    scene.run("ebs -u -t l1_cache_miss --source emulated -i 20 -o r.data ./callers").success();
+    let json = scene.run("ebs annotate --all --format json r.data").success();
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let all = json["events"][0]["period"].as_f64().unwrap();
+    let mut drawn = false;
+    for file in json["files"].as_array().unwrap() {
+        let lines = file["lines"].as_object().unwrap().values();
+        for counts in lines.chain([&file["sums"]]) {
+            let (period, share) = (&counts[0]["period"], counts[0]["share"].as_f64().unwrap());
+            assert!((share - period.as_f64().unwrap() / all).abs() < 1e-9, "{counts}");
+            drawn |= period.as_u64() != counts[0]["count"].as_u64().map(|count| 20 * count);
+        }
+    }
+    assert!(drawn, "no interval was drawn: {json}");
+}
+
 #[test]
 fn a_file_without_samples_is_said() {
     let test = "a_file_without_samples_is_said";

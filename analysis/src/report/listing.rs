@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::query::key::Key;
+use crate::ratio::ratio;
 use crate::report::{Cell, JoinedCount, JoinedEvent, JoinedReport, Machine, Question, Report};
 
 /// What was counted in each line of source files.
@@ -49,7 +50,7 @@ pub struct ListedCount {
     pub count: u64,
     /// Events that they stand for.
     pub period: u64,
-    /// Part of the event's counted samples or periods, 0 to 1.
+    /// `period` as a part of the event's, 0 to 1.
     pub share: f64,
 }
 
@@ -84,6 +85,11 @@ impl SourceListing {
             listed.lines.entry(line).or_insert_with(none).add(&row.events);
         }
         let mut files: Vec<ListedFile> = files.into_values().collect();
+        without_line.take_shares(&joined.events);
+        for file in &mut files {
+            file.sums.take_shares(&joined.events);
+            file.lines.values_mut().for_each(|counts| counts.take_shares(&joined.events));
+        }
         files.sort_by(|one, other| other.sums.largest().total_cmp(&one.sums.largest()));
         Ok(SourceListing {
             hardmeter_source_listing: SourceListing::VERSION,
@@ -121,7 +127,14 @@ impl ListedCounts {
         for (sum, more) in self.0.iter_mut().zip(counts) {
             sum.count += more.count;
             sum.period += more.period;
-            sum.share += more.share;
+        }
+    }
+
+    /// Shares of the numbers that stand beside them. A report's are of samples, which drawn
+    /// periods are not in proportion to.
+    fn take_shares(&mut self, events: &[JoinedEvent]) {
+        for (count, event) in self.0.iter_mut().zip(events) {
+            count.share = ratio(count.period, event.period);
         }
     }
 
