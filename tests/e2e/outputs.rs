@@ -128,6 +128,36 @@ fn a_full_tmpdir_is_told_once() {
     assert_eq!(fs::read(scene.path("in.data")).unwrap(), before);
 }
 
+/// The small program finds room, its debug file does not.
+#[test]
+fn a_full_tmpdir_is_the_reason_that_carried_names_are_missing() {
+    let test = "a_full_tmpdir_is_the_reason_that_carried_names_are_missing";
+    if !rights::sampling(test) || !rights::program(test, "objcopy") {
+        return;
+    }
+    let scene = Scene::new();
+    scene.write(
+        "touch.c",
+        "static char m[400 << 12];\n\
+        static void __attribute__((noinline)) each(char *at) { *at = 1; }\n\
+        int main(void) { for (int n = 0; n < 400; n++) each(m + (n << 12)); }\n",
+    );
+    let split = "gcc -O1 -g -o touch touch.c && objcopy --only-keep-debug touch touch.debug && strip touch && head -c 90000 \
+                 /dev/urandom > filler && objcopy --add-section filler=filler touch.debug \
+                 && objcopy --add-gnu-debuglink=touch.debug touch";
+    scene.shell(split).success();
+    scene.run("ebs -u -t page_fault --no-daemon -o in.data ./touch").success();
+    scene.run("ebs archive in.data").success();
+    fs::remove_file(scene.path("touch.debug")).unwrap();
+    let report = "ebs report --by routine --reasons in.data";
+    let whole = scene.run(report).success();
+    assert!(whole.out.contains(" each\n"), "{whole}");
+    let full = scene.shell(&format!("trap '' XFSZ; ulimit -f 64; {report}")).success();
+    assert!(!full.out.contains(" each\n"), "{full}");
+    let stripped = full.out.lines().find(|line| line.contains("stripped")).expect(&full.out);
+    assert!(stripped.contains("TMPDIR has no room for it"), "{full}");
+}
+
 fn ended_by(outcome: &Outcome) -> Option<i32> {
     use std::os::unix::process::ExitStatusExt;
     outcome.status.signal().map(|signal| 128 + signal)

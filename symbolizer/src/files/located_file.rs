@@ -1,5 +1,6 @@
 //! A file that was found and opened, and is ELF.
 
+use super::carried::reader::CarriedFiles;
 use super::debuginfod::Artifact;
 use super::opening::open_within;
 use super::options::SymbolizerOptions;
@@ -43,9 +44,14 @@ pub(crate) fn named(
 /// they were asked for them.
 pub(crate) fn build_in_words(id: Option<&[u8]>, options: &SymbolizerOptions) -> String {
     let Some(id) = id else { return "no build id".to_owned() };
+    let mut words = format!("build id {}", hex(id));
     let servers = options.debuginfod.as_ref();
-    match servers.and_then(|servers| servers.said(id, Artifact::DebugInfo)) {
-        Some(said) => format!("build id {}; debuginfod: {said}", hex(id)),
-        None => format!("build id {}", hex(id)),
+    if let Some(said) = servers.and_then(|servers| servers.said(id, Artifact::DebugInfo)) {
+        words.push_str(&format!("; debuginfod: {said}"));
     }
+    // Of which program it is, only the file itself says.
+    if let Some(failure) = options.carried().and_then(CarriedFiles::failure) {
+        words.push_str(&format!("; the recording has {failure}"));
+    }
+    words
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -36,6 +36,8 @@ struct Unpacking {
     files: FxHashMap<String, File>,
     /// Bytes that may still be unpacked.
     left: u64,
+    /// Why a file that belongs to a mapped one could not be unpacked.
+    failure: Option<String>,
 }
 
 /// Why the carried files of a recording cannot be used.
@@ -86,7 +88,7 @@ impl CarriedFiles {
             }
         }
         let left = size.saturating_mul(MOST_GROWTH).max(SMALL);
-        let unpacked = Mutex::new(Unpacking { files: FxHashMap::default(), left });
+        let unpacked = Mutex::new(Unpacking { files: FxHashMap::default(), left, failure: None });
         Ok(CarriedFiles { archive, index, by_path, unpacked })
     }
 
@@ -119,7 +121,20 @@ impl CarriedFiles {
     pub(crate) fn beside(&self, path: &str) -> Option<io::Result<File>> {
         let mut found = self.of_path(path.as_bytes());
         let file = found.find(|file| matches!(file.part, CarriedPart::Beside { .. }))?;
-        Some(self.unpack(&file.member))
+        let unpacked = self.unpack(&file.member);
+        if let Err(error) = &unpacked {
+            self.unpacking().failure.get_or_insert_with(|| format!("{path}: {error}"));
+        }
+        Some(unpacked)
+    }
+
+    /// A file that [`CarriedFiles::beside`] could not give, and why; the first of them.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.unpacking().failure.clone()
+    }
+
+    fn unpacking(&self) -> MutexGuard<'_, Unpacking> {
+        self.unpacked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The map of the code that a process made, and its path.
@@ -161,7 +176,7 @@ impl CarriedFiles {
     }
 
     fn unpack(&self, member: &str) -> io::Result<File> {
-        let mut unpacking = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unpacking = self.unpacking();
         if let Some(file) = unpacking.files.get(member)
             && let Some(again) = reopened(file)
         {
@@ -181,7 +196,11 @@ impl CarriedFiles {
         match copied {
             Ok(copied) if copied == size => {}
             Ok(copied) => return Err(damaged(&format!("it has {copied} bytes, not {size}"))),
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => return Err(error),
+            Err(error) if has_no_room(error.kind()) => {
+                let text =
+                    format!("{error}: TMPDIR has no room for it; name another directory there");
+                return Err(io::Error::new(error.kind(), text));
+            }
             Err(error) => return Err(damaged(&error)),
         }
         file.rewind()?;
@@ -194,6 +213,12 @@ impl CarriedFiles {
         }
         Ok(file)
     }
+}
+
+/// Whether it is the place for unpacked files that is too small.
+fn has_no_room(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// A stretch of a file, read as if it were one. Clones read by themselves.
