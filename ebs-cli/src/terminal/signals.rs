@@ -95,12 +95,14 @@ impl Catcher {
     /// When no pipe can be made.
     pub fn new() -> io::Result<Catcher> {
         let caught = ending();
+        // First: a signal that came with another handler alone in place would be lost.
+        let signals = Signals::new(&caught)?;
         for &signal in caught.iter().filter(|signal| BY_HAND.contains(signal)) {
             register_conditional_default(signal, Arc::clone(&END))?;
         }
         // A write beyond `ulimit -f` fails then, as on a full disk.
         register(SIGXFSZ, Arc::default())?;
-        Ok(Catcher { signals: Signals::new(&caught)?, caught })
+        Ok(Catcher { signals, caught })
     }
 
     /// From now on each of them writes a byte to a pipe, too, whatever this
