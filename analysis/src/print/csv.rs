@@ -43,8 +43,9 @@ impl CsvNames {
             CsvNames::Printable => printable(name),
         };
         let is_guarded = name.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
-        // A number is no formula.
-        match is_guarded && name.parse::<f64>().is_err() {
+        // A number is no formula, nor is a sign alone.
+        let is_harmless = name == "-" || name == "+" || name.parse::<f64>().is_ok();
+        match is_guarded && !is_harmless {
             true => Cow::Owned(format!("'{shown}")),
             false => shown,
         }

@@ -81,7 +81,7 @@ fn foreign_input_is_named() {
     assert!(said(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").contains("\\x7fELF"));
     let gzip = said(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\0\0\0\0\0\0");
     assert!(gzip.contains(r#"starts with "\x1f\x8b\x08\x00"#), "escaped once: {gzip}");
-    assert!(said(b"one,two\n").contains("not a perf.data stream"));
+    assert!(said(b"one,two,three,four\n").contains("not a perf.data stream"));
 }
 
 /// The end of a file is read first, which a pipe cannot do.
