@@ -30,6 +30,8 @@ struct Misses {
     before: u64,
     tried: u64,
     changed: u64,
+    /// Rows of the first thread's stack that have many.
+    stacks: usize,
 }
 
 fn misses(scene: &Scene, name: &str, change: &str, words: &str) -> Misses {
@@ -52,11 +54,11 @@ fn misses(scene: &Scene, name: &str, change: &str, words: &str) -> Misses {
         data == "stack of thread no. 1" && events(row, "/before/events") > 3
     });
     let stacks: Vec<&Value> = stacks.collect();
-    assert!(!stacks.is_empty(), "{again:#}");
-    for row in stacks {
+    for row in &stacks {
         assert!(events(row, "/after/0/events") > 0, "{row:#}");
     }
     Misses {
+        stacks: stacks.len(),
         before: of_routine(rows, routine, |row| row["before"]["events"].as_u64().unwrap()),
         tried: of_routine(rows, routine, |row| row["after"][0]["events"].as_u64().unwrap()),
         changed: of_routine(&again["events"][0]["rows"], routine, |row| {
@@ -84,7 +86,8 @@ fn what_is_tried_is_what_the_changed_program_misses() {
         ("table", "align=64"),
         ("records", "split=64:0..8"),
     ] {
-        let Misses { before, tried, changed } = misses(&scene, name, change, "");
+        let Misses { before, tried, changed, stacks } = misses(&scene, name, change, "");
+        assert!(stacks > 0, "{name}");
         assert!(near(tried, changed), "{name}: {tried} tried, {changed} changed");
         assert!(tried * 3 < before * 2, "{name}: {tried} of {before}");
         // Of the whole program, whose start misses as often both times.
@@ -107,7 +110,7 @@ fn lines_of_their_own_end_sharing() {
     }
     let scene = Scene::new();
     layouts(&scene);
-    let Misses { before, tried, changed } = misses(&scene, "pair", "apart", "");
+    let Misses { before, tried, changed, .. } = misses(&scene, "pair", "apart", "");
     // How often they take it from each other is a matter of turns.
     assert!(before > 100, "{before}");
     assert!(near(tried, changed), "{tried} tried, {changed} changed");
@@ -129,7 +132,7 @@ fn large_pages_are_foretold() {
         eprintln!("skipped {test}: there are no transparent large pages here");
         return;
     }
-    let Misses { before, tried, changed } = misses(&scene, "pages", "pages=2m", caches);
+    let Misses { before, tried, changed, .. } = misses(&scene, "pages", "pages=2m", caches);
     assert!(before > 20_000, "{before}");
     assert!(near(tried, changed), "{tried} tried, {changed} changed");
     assert!(tried < 16, "{tried}");
