@@ -27,7 +27,7 @@ pub(super) fn follow_starter(mut words: Vec<OsString>) -> Option<Vec<OsString>> 
     if !is_started(&words) {
         return Some(words);
     }
-    let starter = words.drain(1..3).last()?;
+    let starter = words.drain(1..3).next_back()?;
     // Where the kernel refuses, this process ends as its work ends.
     let _refused = set_parent_process_death_signal(Some(Signal::TERM));
     let now = getppid().map(Pid::as_raw_pid).map(|pid| pid.to_string());
