@@ -115,7 +115,7 @@ fn what_a_program_scribbles_as_counts_can_be_added_up() {
         .take(3)
         .for_each(|it| it.store(u64::MAX, Ordering::Relaxed));
     let lost = log.account().lost();
-    assert_eq!(lost.iter().fold(Some(0u64), |sum, lost| sum?.checked_add(*lost)), Some(3 << 60));
+    assert_eq!(lost.iter().try_fold(0u64, |sum, lost| sum.checked_add(*lost)), Some(3 << 60));
 }
 
 #[test]
