@@ -110,10 +110,8 @@ impl RecordWriter {
             _ => RegsAbi::Bits64,
         };
         let registers = Registers { abi, mask: sampled, words: RecordWords::new(&bytes, ORDER) };
-        // Without a period each record is an event.
-        let period = values.get(Column::Period).unwrap_or(1);
         let event = TextEvent { fields, registers: mask, is_emulated: self.is_emulated };
-        let event = self.event(event, period, line, out)?;
+        let event = self.event(event, line, out)?;
         let of = Named { values, fields, line };
         let sample = Sample {
             identifier: Some(event as u64 + 1),
@@ -133,7 +131,7 @@ impl RecordWriter {
         if self.arch.is_some() && self.layouts.is_empty() {
             let fields = SampleType::IDENTIFIER | SampleType::IP;
             let event = TextEvent { fields, registers: 0, is_emulated: self.is_emulated };
-            self.event(event, 1, lines, out)?;
+            self.event(event, lines, out)?;
         }
         if self.arch.is_some() {
             write::finished_round(ORDER, out);
@@ -145,19 +143,22 @@ impl RecordWriter {
     fn event(
         &mut self,
         event: TextEvent,
-        period: u64,
         line: u64,
         out: &mut Vec<u8>,
     ) -> Result<usize, TextError> {
         if let Some(&known) = self.known.get(&event) {
             return Ok(known);
         }
+        // Periods of records differ where they were drawn, and no line says how; without a period
+        // each record is an event.
+        let has_periods = event.fields.contains(SampleType::PERIOD);
+        let flags = if has_periods { AttrFlags::FREQ } else { AttrFlags::empty() };
         let attr = Attr {
             kind: EventType::RAW,
             sample_type: event.fields,
             sample_regs_intr: event.registers,
-            sample_period: period,
-            flags: AttrFlags::SAMPLE_ID_ALL,
+            sample_period: u64::from(!has_periods),
+            flags: AttrFlags::SAMPLE_ID_ALL | flags,
             ..Attr::default()
         };
         let layout = SampleLayout::new(&attr, ORDER).map_err(|error| unwritten(line, &error))?;

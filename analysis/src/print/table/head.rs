@@ -294,6 +294,8 @@ fn sampling(sampling: SamplingMode, unit: PeriodUnit) -> String {
             PeriodUnit::Events if period == 1 => "every event".to_owned(),
             PeriodUnit::Events => format!("every {period} events"),
         },
+        // Text records have no rate.
+        SamplingMode::Frequency(0) => "each sample with its own period".to_owned(),
         SamplingMode::Frequency(rate) => format!("{rate} samples a second aimed at"),
     }
 }
