@@ -21,14 +21,15 @@ pub enum LineSharing {
     Initialised,
     /// One thread after another used it, and no transfer was sampled.
     InTurn,
-    /// It went from core to core, and no write was sampled.
+    /// It went from core to core, and no write was sampled that explains it.
     WriterUnknown,
 }
 
 impl LineSharing {
     /// Of the threads that used a line, of which some transfers were seen or not;
     /// None: one thread alone, or nobody wrote.
-    pub(crate) fn of(threads: &[ThreadUse], was_transferred: bool) -> Option<LineSharing> {
+    pub(crate) fn of(threads: &[ThreadUse], transfers: u64) -> Option<LineSharing> {
+        let was_transferred = transfers > 0;
         if threads.len() < 2 {
             return None;
         }
@@ -60,7 +61,13 @@ impl LineSharing {
         };
         // Who prepares the line before others use it, or adds up what they wrote when
         // they are done, is in nobody's way; if all are, what moved is all there is.
-        let moved = || if was_transferred { by(ever) } else { Some(LineSharing::InTurn) };
+        // Of more transfers than there were turns the writes were not sampled.
+        let turns = threads.iter().map(|thread| thread.spans().len() as u64).sum::<u64>();
+        let moved = || match transfers {
+            0 => Some(LineSharing::InTurn),
+            _ if transfers <= turns => by(ever),
+            _ => Some(LineSharing::WriterUnknown),
+        };
         by(at_once).or_else(|| by(in_turns)).or_else(moved)
     }
 
@@ -77,7 +84,7 @@ impl LineSharing {
             LineSharing::Both => "true and false sharing",
             LineSharing::Initialised => "written first, then read",
             LineSharing::InTurn => "used by one thread after another",
-            LineSharing::WriterUnknown => "no write was sampled: true or false sharing",
+            LineSharing::WriterUnknown => "its writes were not sampled: true or false sharing",
         }
     }
 }
@@ -132,20 +139,20 @@ mod tests {
 
     #[test]
     fn bytes_that_others_use_make_the_difference() {
-        let of = |threads: &[ThreadUse]| LineSharing::of(threads, true);
+        let of = |threads: &[ThreadUse]| LineSharing::of(threads, 1);
         assert_eq!(of(&[steady(1, LOW, LOW), steady(2, LOW, 0)]), Some(LineSharing::True));
         assert_eq!(of(&[steady(1, 0, LOW), steady(2, 0, HIGH)]), Some(LineSharing::False));
         let three = [steady(1, 0, LOW), steady(2, LOW, 0), steady(3, HIGH, 0)];
         assert_eq!(of(&three), Some(LineSharing::Both));
         assert_eq!(of(&[steady(1, LOW, 0), steady(2, LOW, 0)]), Some(LineSharing::WriterUnknown));
-        assert_eq!(LineSharing::of(&[steady(1, LOW, 0), steady(2, LOW, 0)], false), None);
+        assert_eq!(LineSharing::of(&[steady(1, LOW, 0), steady(2, LOW, 0)], 0), None);
         assert_eq!(of(&[steady(1, LOW, LOW)]), None);
     }
 
     #[test]
     fn who_prepares_and_who_adds_up_shares_nothing() {
         let all = LOW | HIGH;
-        for transferred in [false, true] {
+        for transferred in [0, 1, 1000] {
             // Zeros, then its numbers; the sums at the end, and zeros again.
             let main = thread(
                 1,
@@ -171,20 +178,29 @@ mod tests {
             thread(2, &[(100..140, HIGH, HIGH)]),
             thread(3, &[(200..240, LOW | HIGH, 0)]),
         ];
-        assert_eq!(LineSharing::of(&threads, false), Some(LineSharing::InTurn));
-        assert_eq!(LineSharing::of(&threads, true), Some(LineSharing::Both));
+        assert_eq!(LineSharing::of(&threads, 0), Some(LineSharing::InTurn));
+        assert_eq!(LineSharing::of(&threads, 1), Some(LineSharing::Both));
+    }
+
+    /// Misses alone were sampled: stores to lines that are there already are not among them.
+    #[test]
+    fn who_prepared_a_line_did_not_make_it_move_later() {
+        let main = thread(1, &[(0..1, 0, LOW | HIGH), (5000..5001, LOW | HIGH, 0)]);
+        let reads = |tid, bytes| thread(tid, &[(200..4000, bytes, 0)]);
+        let threads = [main, reads(2, LOW), reads(3, HIGH)];
+        assert_eq!(LineSharing::of(&threads, 1000), Some(LineSharing::WriterUnknown));
     }
 
     #[test]
     fn few_samples_that_alternate_are_sharing() {
         let threads = [thread(1, &[(1..2, 0, LOW), (3..4, 0, LOW)]), thread(2, &[(2..3, LOW, 0)])];
-        assert_eq!(LineSharing::of(&threads, false), Some(LineSharing::True));
+        assert_eq!(LineSharing::of(&threads, 0), Some(LineSharing::True));
     }
 
     #[test]
     fn who_wrote_before_anybody_read_shares_nothing() {
         let threads = [steady(1, 0, bytes(0, 8, 64)), thread(2, &[(30..31, LOW, 0)])];
-        assert_eq!(LineSharing::of(&threads, false), Some(LineSharing::Initialised));
-        assert_eq!(LineSharing::of(&threads, true), Some(LineSharing::True));
+        assert_eq!(LineSharing::of(&threads, 0), Some(LineSharing::Initialised));
+        assert_eq!(LineSharing::of(&threads, 1), Some(LineSharing::True));
     }
 }

@@ -140,8 +140,8 @@ pub(crate) fn sharing(shared: SharedLines, report: Report, lookup: &mut Lookup) 
     keys.sort_unstable();
     for key in keys {
         let Some(uses) = shared.lines.get(&key) else { continue };
-        let was_transferred = uses.sites.iter().any(|site| site.transfers.count > 0);
-        let Some(sharing) = LineSharing::of(&uses.threads, was_transferred) else { continue };
+        let transfers = uses.sites.iter().map(|site| site.transfers.count).sum();
+        let Some(sharing) = LineSharing::of(&uses.threads, transfers) else { continue };
         waits.add(uses, lookup);
         lines.push(shared_line(key, uses, sharing, line_size, lookup));
     }
