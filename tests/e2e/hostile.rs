@@ -67,6 +67,26 @@ fn a_process_that_cannot_be_emulated_further_is_given_up_and_told() {
     assert!(outcome.last_line().contains(", 0 lost, "), "{outcome}");
 }
 
+/// The kernel cuts a name at 15 bytes, in the middle of a character where that is there.
+#[test]
+fn a_program_whose_name_is_no_text_is_emulated() {
+    let test = "a_program_whose_name_is_no_text_is_emulated";
+    if !rights::emulated_pmu(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Touch.build(&scene);
+    let named = scene.path("aaaaaaaaaaaaaa\u{e9}");
+    std::fs::copy(program, &named).unwrap();
+    let mut command = scene.command("ebs");
+    command
+        .args("-u --source emulated -t l1_cache_miss -i 100 --".split(' '))
+        .arg(&named)
+        .arg("10");
+    let outcome = Running::start(&mut command).finish().success();
+    assert!(outcome.last_line().contains(" records, 0 lost, "), "{outcome}");
+}
+
 /// A lock of the emulator that the program has taken for ever keeps no one.
 #[test]
 fn a_program_that_keeps_the_emulators_lock_is_let_go_at_once() {

@@ -121,9 +121,14 @@ impl Engine {
                 self.leave_one(*tid)?;
                 continue;
             }
-            if ptrace::interrupt(*tid).is_ok()
-                && let Ok(Some(stop)) = ptrace::wait_for(*tid)
-            {
+            // One that stands already reports no other stop.
+            let stands = self.reports.iter().position(|(of, _)| of == tid);
+            let stop = match stands.and_then(|at| self.reports.remove(at)) {
+                Some((_, stop)) => Some(stop),
+                None if ptrace::interrupt(*tid).is_ok() => ptrace::wait_for(*tid).ok().flatten(),
+                None => None,
+            };
+            if let Some(stop) = stop {
                 let signal = match stop {
                     TraceeStop::Signal(signal) => signal,
                     TraceeStop::Exited(_) | TraceeStop::Killed(_) => {

@@ -64,7 +64,8 @@ fn shown(path: &Path) -> String {
 /// Whether this process's traces leave programs the rights they get by exec.
 pub(crate) fn keeps_rights() -> bool {
     const SYS_PTRACE: u32 = 19;
-    let text = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let text = fs::read("/proc/thread-self/status").unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let line = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = line.and_then(|line| u64::from_str_radix(line.trim(), 16).ok());
     bits.is_none_or(|bits| bits >> SYS_PTRACE & 1 == 1)

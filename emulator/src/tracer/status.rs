@@ -24,7 +24,8 @@ pub(crate) struct TaskStatus {
 
 /// Reads it.
 pub(crate) fn status(tid: i32) -> io::Result<TaskStatus> {
-    Ok(parse(&fs::read_to_string(format!("/proc/{tid}/status"))?))
+    // A name is any bytes, cut where it may be in the middle of a character.
+    Ok(parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{tid}/status"))?)))
 }
 
 fn parse(text: &str) -> TaskStatus {
