@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -107,13 +107,23 @@ impl NamedOutput {
         !self.is_of_kernel && self.found.as_ref().is_none_or(is_file)
     }
 
-    /// Whether what has the name may be believed, such as an account of earlier runs.
+    /// What the file holds, which may be believed, such as an account of earlier runs; None: the
+    /// name is absent.
     ///
     /// # Errors
     ///
-    /// Another user's file in a sticky directory.
-    pub(crate) fn check(&self) -> io::Result<()> {
-        self.found.as_ref().map_or(Ok(()), |found| check_owner(&self.folder, found))
+    /// Another user's file in a sticky directory; those of open(2) and read(2).
+    pub(crate) fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        if self.found.is_none() {
+            return Ok(None);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mut file = File::from(openat(&self.folder, &self.name, flags, Mode::empty())?);
+        // Of the file that is read: another may have taken the name meanwhile.
+        check_owner(&self.folder, &fstat(&file)?)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     }
 
     /// Opens it to be written in place; a file that exists keeps its bytes. A FIFO is waited for

@@ -114,6 +114,39 @@ fn a_signal_ends_the_wait_for_a_reader() {
     scene.shell(line).success();
 }
 
+/// An account names files that are removed: none outside of the folder.
+#[test]
+fn an_account_that_leads_elsewhere_is_refused() {
+    let scene = scene();
+    let line = "ebs export --segments web --to parquet --account books -o fleet";
+    scene.run(line).success();
+    scene.write("victim", "precious");
+    let mut books: serde_json::Value = serde_json::from_str(&scene.read("books")).unwrap();
+    let victim = scene.path("victim");
+    for file in [victim.to_str().unwrap(), "../victim"] {
+        books["pending"] = serde_json::json!({
+            "key": { "number": 1, "stream": 5 }, "file": file, "part": null, "samples": 0
+        });
+        scene.write("books", &books.to_string());
+        scene.run(line).refused(1, &["names a file outside of the output's folder"]);
+        assert_eq!(scene.read("victim"), "precious");
+    }
+}
+
+/// As on a full disk, and no half of a file stays.
+#[test]
+fn a_limit_of_file_sizes_is_told() {
+    let scene = scene();
+    fs::create_dir(scene.path("out")).unwrap();
+    for command in COMMANDS.into_iter().take(5) {
+        let line = format!("ulimit -f 1; {}", command.replace("OUT", "out/it"));
+        let refused = scene.shell(&line).sane();
+        assert_eq!(refused.code(), 1, "{line}: {refused}");
+        assert!(refused.err.contains("File too large"), "{line}: {refused}");
+        assert_eq!(fs::read_dir(scene.path("out")).unwrap().count(), 0, "{line}");
+    }
+}
+
 /// Nothing of the crates below is printed, and the recording stays as it is.
 #[test]
 fn a_full_tmpdir_is_told_once() {

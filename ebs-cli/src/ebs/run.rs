@@ -14,6 +14,7 @@ use crate::ebs::{
     pages, plan, report, sample, selftest, sessions, stat, types, watch,
 };
 use crate::eip2r;
+use crate::terminal::signals;
 use anyhow::{Context, Result};
 use sampling::Facts;
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 /// Runs `ebs`; gives the status to exit with.
 pub fn run(words: Vec<OsString>) -> u8 {
+    signals::fail_beyond_file_limit();
     let Some(words) = follow_starter(words) else { return FAILURE };
     if let Some(played) = selftest::part(&words) {
         return status_of(played);

@@ -8,6 +8,7 @@ use super::output::{Output, OutputError};
 use super::{frames, histogram, input, listing};
 use crate::terminal::causes;
 use crate::terminal::said::say;
+use crate::terminal::signals;
 use anyhow::Context;
 use clap::Parser;
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ pub(super) struct Format {
 
 /// Runs the command; `words` start with the program's name.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    signals::fail_beyond_file_limit();
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => {

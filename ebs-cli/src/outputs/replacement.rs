@@ -43,13 +43,15 @@ impl Replacement {
         // What it holds is readable by nobody else before its permissions are right.
         let mode = match found {
             Some(_) if is_own => 0o600,
-            Some(found) => 0o666 & found.st_mode,
+            Some(found) => 0o666 & found.st_mode & most,
             None => 0o666 & most,
         };
         let (file, name) = make(&folder, mode)?;
         let new = Replacement { file, folder, name, becomes, is_kept: false };
         if let Some(found) = found {
-            new.take_after(&found, is_own)?;
+            // Whoever put the file there does not widen what may be read.
+            let most = if is_own { PERMISSIONS } else { most };
+            new.take_after(&found, is_own, most)?;
         }
         Ok(new)
     }
@@ -68,9 +70,9 @@ impl Replacement {
     }
 
     /// Owner and permissions of the file that it replaces.
-    fn take_after(&self, found: &Stat, is_own: bool) -> io::Result<()> {
+    fn take_after(&self, found: &Stat, is_own: bool, most: u32) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
-        let mut mode = found.st_mode & PERMISSIONS;
+        let mut mode = found.st_mode & PERMISSIONS & most;
         if !is_own {
             // Anybody may have put it into /tmp: what is written is not theirs.
             let is_given = check_owner(&self.folder, found).is_ok()

@@ -129,6 +129,24 @@ fn a_replaced_file_keeps_owner_and_permissions() {
 }
 
 /// What takes a name after it was looked at is not written to.
+/// Who puts a file where a private recording goes does not get to read it.
+#[test]
+fn a_planted_file_widens_no_permissions() {
+    if !is_root("a_planted_file_widens_no_permissions") {
+        return;
+    }
+    for folder_mode in [0o1777, 0o755] {
+        let (_scene, folder, _) = scene(folder_mode);
+        let planted = folder.join("planted");
+        fs::write(&planted, "").unwrap();
+        fs::set_permissions(&planted, Permissions::from_mode(0o666)).unwrap();
+        chown(&planted, Some(OTHER), None).unwrap();
+        let new = Replacement::new(NamedOutput::find(&planted).unwrap(), 0o600).unwrap();
+        new.keep().unwrap();
+        assert_eq!(mode(&planted), 0o600, "in a folder of mode {folder_mode:o}");
+    }
+}
+
 #[test]
 fn a_name_that_changes_meanwhile_is_not_followed() {
     let (scene, folder, precious) = scene(0o755);

@@ -56,7 +56,8 @@ pub(crate) fn ending() -> Vec<i32> {
 /// Signals that this process ignores, a bit for each: that of signal 1 is the
 /// lowest (SigIgn in proc_pid_status(5)). None where there is no /proc.
 fn ignored() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = fs::read("/proc/self/status").unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
@@ -100,8 +101,6 @@ impl Catcher {
         for &signal in caught.iter().filter(|signal| BY_HAND.contains(signal)) {
             register_conditional_default(signal, Arc::clone(&END))?;
         }
-        // A write beyond `ulimit -f` fails then, as on a full disk.
-        register(SIGXFSZ, Arc::default())?;
         Ok(Catcher { signals, caught })
     }
 
@@ -129,6 +128,13 @@ impl Catcher {
         }
         asked
     }
+}
+
+/// From now on a write beyond `ulimit -f` fails, as on a full disk. A command that is started gets
+/// the signal as ever.
+pub fn fail_beyond_file_limit() {
+    // Where it cannot be caught, it ends the program as before.
+    let _refused = register(SIGXFSZ, Arc::default());
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use std::thread;
 ///
 /// No pipe can be made, or no thread started.
 pub(in crate::ebs) fn remove_when_ended(remove: impl Fn() + Send + 'static) -> Result<()> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = ignored(&status);
+    let status = fs::read("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&String::from_utf8_lossy(&status));
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();
     let mut signals = Signals::new(ends.filter(|signal| ignored >> (signal - 1) & 1 == 0))
         .context("signals cannot be caught; with too many open files raise `ulimit -n`")?;

@@ -4,8 +4,8 @@ use super::export_account::{ExportAccount, VERSION};
 use crate::outputs::{self, NamedOutput};
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
 
 /// An account, and where it is.
 #[derive(Debug)]
@@ -25,10 +25,9 @@ impl AccountFile {
     /// it.
     pub(super) fn open(path: PathBuf, directory: &Path) -> Result<AccountFile> {
         let name = path.display();
-        // What it says is removed and renamed as root, too.
-        NamedOutput::find(&path)
-            .and_then(|output| output.check())
-            .with_context(|| format!("cannot read {name}"))?;
+        let unreadable = || format!("cannot read {name}");
+        // Where its name leads to another user's file, no lock is left beside it.
+        NamedOutput::find(&path).with_context(unreadable)?;
         let lock = beside(&path, ".lock");
         let goal = || format!("cannot open {}", lock.display());
         let lock = NamedOutput::find(&lock).and_then(|output| output.open(&mut || false));
@@ -40,14 +39,20 @@ impl AccountFile {
             }
             Err(TryLockError::Error(error)) => return Err(error).with_context(goal),
         }
-        let books = match fs::read(&path) {
-            Ok(text) => serde_json::from_slice::<ExportAccount>(&text)
+        // What it says is removed and renamed as root, too.
+        let text = NamedOutput::find(&path).and_then(|output| output.read());
+        let books = match text.with_context(unreadable)? {
+            Some(text) => serde_json::from_slice::<ExportAccount>(&text)
                 .with_context(|| format!("{name} is no account of exported segments"))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                ExportAccount::new(directory.to_owned())
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+            None => ExportAccount::new(directory.to_owned()),
         };
+        if let Some(pending) = &books.pending
+            && !(is_below(&pending.file) && pending.part.as_deref().is_none_or(is_below))
+        {
+            bail!(
+                "{name} names a file outside of the output's folder: name another with --account"
+            );
+        }
         if books.hardmeter_export_account != VERSION {
             bail!(
                 "{name} is an account of version {}; this program reads version {VERSION}",
@@ -80,6 +85,11 @@ impl AccountFile {
         super::sync(self.path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new(".")))
             .with_context(goal)
     }
+}
+
+/// Whether a path leads to no place but below the folder that it is of.
+fn is_below(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
