@@ -127,7 +127,7 @@ fn an_account_that_leads_elsewhere_is_refused() {
         books["pending"] = serde_json::json!({
             "key": { "number": 1, "stream": 5 }, "file": file, "part": null, "samples": 0
         });
-        scene.write("books", &books.to_string());
+        scene.write("books", books.to_string());
         scene.run(line).refused(1, &["names a file outside of the output's folder"]);
         assert_eq!(scene.read("victim"), "precious");
     }
