@@ -1,4 +1,5 @@
 use super::*;
+use crate::attr::SamplingRate;
 use crate::recording::{RecordingDecoder, RecordingSource, RecordingStep};
 use crate::sample::Sample;
 use crate::stream::StreamRecord;
@@ -76,6 +77,23 @@ fn lines_of_the_original_are_read() {
     });
     let values = [Some(0x246), Some(42), Some(0xffff_ffff), None];
     assert_eq!(found, [("text_record".to_owned(), 0, Some(0xc011_58f4), values)]);
+}
+
+/// Periods that were drawn differ: the first one is no interval of all.
+#[test]
+fn periods_of_records_are_their_own() {
+    let rate = |text: &[u8]| {
+        let (bytes, _) = stream(text);
+        let mut decoder = RecordingDecoder::new(RecordingSource::Pipe);
+        let mut at = 0;
+        while let Ok(RecordingStep::Record { consumed, .. }) = decoder.step(&bytes[at..]) {
+            at += consumed;
+        }
+        decoder.stream().events()[0].attr.sampling()
+    };
+    let own = rate(b"#rflags linear_ip period\n0 10 38\n0 14 7\n");
+    assert_eq!(own, SamplingRate::Frequency(0));
+    assert_eq!(rate(b"#rflags linear_ip\n0 10\n"), SamplingRate::Period(1));
 }
 
 #[test]
