@@ -5,9 +5,11 @@
 //! where the sysctl is set. A file that another replaces is not opened. So every output is found
 //! here, name by name below an open directory, and the kernel's rule holds for each of them.
 
+mod folder;
 mod replacement;
 
-pub(crate) use replacement::{FolderName, Replacement, create_folders};
+pub(crate) use folder::{create_folder, open_folder};
+pub(crate) use replacement::{FolderName, Replacement, sync};
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fcntl_getfl, fcntl_setfl, fstat,
@@ -54,15 +56,14 @@ impl NamedOutput {
     }
 
     fn find_in(folder: impl AsFd, path: &Path) -> io::Result<NamedOutput> {
-        let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut folder = openat(folder, ".", way, Mode::empty())?;
+        let mut folder = openat(folder, ".", FOLDER, Mode::empty())?;
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
             let Some((parent, name)) = split(&path) else {
-                openat(&folder, &path, way, Mode::empty())?;
+                open_folder(&folder, &path)?;
                 return Err(Errno::ISDIR.into());
             };
-            folder = openat(&folder, parent, way, Mode::empty())?;
+            folder = open_folder(&folder, parent)?;
             let is_of_kernel = fstatfs(&folder)?.f_type == PROC_SUPER_MAGIC;
             let found = match is_of_kernel {
                 true => statat(&folder, name, AtFlags::empty()).map(|about| (None, about)),
@@ -180,7 +181,16 @@ impl NamedOutput {
 ///
 /// As of [`NamedOutput::find`] and [`NamedOutput::open`].
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    NamedOutput::find(path)?.open_anew(&mut || false)
+    create_in(CWD, path)
+}
+
+/// The same; a relative path begins at a folder.
+///
+/// # Errors
+///
+/// As of [`create`].
+pub(crate) fn create_in(folder: impl AsFd, path: &Path) -> io::Result<File> {
+    NamedOutput::find_in(folder, path)?.open_anew(&mut || false)
 }
 
 pub(crate) fn is_file(about: &Stat) -> bool {
@@ -190,6 +200,9 @@ pub(crate) fn is_file(about: &Stat) -> bool {
 fn is_of(about: &Stat, kind: FileType) -> bool {
     FileType::from_raw_mode(about.st_mode) == kind
 }
+
+/// A directory to go on from.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A look at what has a name, which is not followed.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

@@ -4,9 +4,11 @@ use crate::ebs::arguments::CompareArguments;
 use crate::ebs::diff::{DiffFiles, NamedFile, show};
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::recorder::{Recorder, RunPlace};
+use crate::outputs;
 use crate::terminal::said::say;
 use analysis::diff::DiffPer;
 use anyhow::{Context, Result, bail};
+use rustix::fs::CWD;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -68,7 +70,7 @@ impl RunsDirectory {
         };
         for side in ["a", "b"] {
             let path = place.path().join(side);
-            std::fs::create_dir_all(&path)
+            outputs::create_folder(CWD, &path)
                 .with_context(|| format!("cannot make the directory {}", path.display()))?;
             let mut there = std::fs::read_dir(&path)
                 .with_context(|| format!("cannot read the directory {}", path.display()))?;

@@ -5,7 +5,7 @@ use crate::outputs;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;
-use std::fs;
+use rustix::fs::CWD;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub fn page(mut command: Command, out: &mut dyn Write) -> Result<()> {
 /// A directory that cannot be made or written to.
 pub fn pages(directory: &Path, commands: impl IntoIterator<Item = Command>) -> Result<()> {
     let place = directory.display();
-    fs::create_dir_all(directory).with_context(|| format!("cannot make {place}"))?;
+    outputs::create_folder(CWD, directory).with_context(|| format!("cannot make {place}"))?;
     for command in commands {
         let mut command = command.disable_help_subcommand(true);
         command.build();
@@ -124,6 +124,7 @@ mod tests {
     use super::*;
     use crate::ebs::arguments;
     use crate::eip2r;
+    use std::fs;
 
     fn text(command: Command) -> String {
         let mut text = Vec::new();

@@ -2,8 +2,8 @@
 
 use super::{NamedOutput, check_owner, is_file};
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, linkat, mkdirat,
-    openat, renameat, renameat_with, unlinkat,
+    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, linkat, openat,
+    renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -61,10 +61,8 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// No folder, or no file can be made in it.
-    pub(crate) fn in_folder(folder: &Path) -> io::Result<Replacement> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+    /// No file can be made in it.
+    pub(crate) fn in_folder(folder: OwnedFd) -> io::Result<Replacement> {
         let (file, name) = make(&folder, 0o666)?;
         Ok(Replacement { file, folder, becomes: name.clone(), name, is_kept: false })
     }
@@ -170,31 +168,14 @@ impl FolderName<'_> {
     }
 }
 
-/// Makes the folders of a path below a folder where they are missing, and opens the last one.
+/// Makes the names in a folder outlive a crash of the machine.
 ///
 /// # Errors
 ///
-/// One of them cannot be made, or is none; another user's link in a sticky directory.
-pub(crate) fn create_folders(folder: &Path, below: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut folder = rustix::fs::open(folder, flags, Mode::empty())?;
-    for name in below.components() {
-        let name = Path::new(name.as_os_str());
-        match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        folder = match openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
-            // A link, which has a directory's owner to answer for it.
-            Err(Errno::NOTDIR | Errno::LOOP) => {
-                let link = openat(&folder, name, super::LOOK, Mode::empty())?;
-                check_owner(&folder, &fstat(&link)?)?;
-                openat(&folder, name, flags, Mode::empty())?
-            }
-            opened => opened?,
-        };
-    }
-    Ok(folder)
+/// The folder cannot be opened for reading, or not be written to the disk.
+pub(crate) fn sync(folder: &OwnedFd) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    File::from(openat(folder, ".", flags, Mode::empty())?).sync_all()
 }
 
 /// A file under a name that no other has.

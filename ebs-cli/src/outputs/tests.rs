@@ -128,7 +128,6 @@ fn a_replaced_file_keeps_owner_and_permissions() {
     }
 }
 
-/// What takes a name after it was looked at is not written to.
 /// Who puts a file where a private recording goes does not get to read it.
 #[test]
 fn a_planted_file_widens_no_permissions() {
@@ -147,6 +146,7 @@ fn a_planted_file_widens_no_permissions() {
     }
 }
 
+/// What takes a name after it was looked at is not written to.
 #[test]
 fn a_name_that_changes_meanwhile_is_not_followed() {
     let (scene, folder, precious) = scene(0o755);
@@ -207,21 +207,61 @@ fn a_fifo_is_waited_for_until_there_is_no_use() {
 #[test]
 fn folders_are_made_below_the_one_that_was_named_alone() {
     let (scene, folder, _) = scene(0o1777);
-    let made = create_folders(&folder, Path::new("a/b")).unwrap();
+    let top = open_folder(CWD, &folder).unwrap();
+    let made = create_folder(&top, Path::new("a/b")).unwrap();
     let name = |folder, name| FolderName { folder, name: Path::new(name) };
     fs::write(folder.join("x"), "x").unwrap();
-    let top = create_folders(&folder, Path::new("")).unwrap();
     assert!(name(&top, "x").rename_to_new(name(&made, "y")).unwrap());
     fs::write(folder.join("x"), "x").unwrap();
     assert!(!name(&top, "x").rename_to_new(name(&made, "y")).unwrap(), "it replaces a file");
     assert_eq!(fs::read_dir(folder.join("a/b")).unwrap().count(), 1);
     symlink("a", folder.join("own")).unwrap();
-    create_folders(&folder, Path::new("own/c")).unwrap();
+    create_folder(&top, Path::new("own/c")).unwrap();
     assert!(folder.join("a/c").is_dir());
     if is_root("folders_are_made_below_the_one_that_was_named_alone") {
         symlink(scene.path(), folder.join("theirs")).unwrap();
         lchown(folder.join("theirs"), Some(OTHER), None).unwrap();
-        create_folders(&folder, Path::new("theirs/c")).unwrap_err();
+        create_folder(&top, Path::new("theirs/c")).unwrap_err();
         assert!(!scene.path().join("c").exists());
+    }
+}
+
+/// The kernel keeps its rule for the last name of a path, and a folder is none.
+#[test]
+fn another_users_link_on_the_way_leads_nowhere() {
+    let (scene, folder, _) = scene(0o1777);
+    let outside = scene.path().join("outside");
+    fs::create_dir_all(outside.join("below")).unwrap();
+    symlink(&outside, folder.join("link")).unwrap();
+    for path in ["link", "link/", "link/below", "link/../folder/link/./below"] {
+        open_folder(CWD, &folder.join(path)).expect(path);
+        create_folder(CWD, &folder.join(path).join("new")).expect(path);
+    }
+    create(&folder.join("link/file")).unwrap();
+    assert!(outside.join("file").exists() && outside.join("below/new").is_dir());
+    symlink("round", folder.join("round")).unwrap();
+    let round = open_folder(CWD, &folder.join("round/x")).unwrap_err();
+    assert_eq!(round.raw_os_error(), Some(libc::ELOOP));
+    for file in ["link/file", "link/file/x"] {
+        let refused = open_folder(CWD, &folder.join(file)).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::NotADirectory, "{file}");
+    }
+    assert_eq!(
+        open_folder(CWD, &folder.join("link/missing/x")).unwrap_err().kind(),
+        io::ErrorKind::NotFound
+    );
+    if is_root("another_users_link_on_the_way_leads_nowhere") {
+        lchown(folder.join("link"), Some(OTHER), None).unwrap();
+        symlink("link", folder.join("own")).unwrap();
+        for path in ["link", "link/", "link/below", "own/below/x"] {
+            for refused in [
+                open_folder(CWD, &folder.join(path)).unwrap_err(),
+                create_folder(CWD, &folder.join(path).join("planted")).unwrap_err(),
+                create(&folder.join(path).join("planted")).unwrap_err(),
+            ] {
+                assert!(refused.to_string().starts_with("user 4242 owns this link"), "{path}");
+            }
+        }
+        assert!(!outside.join("planted").exists() && !outside.join("below/planted").exists());
     }
 }

@@ -5,11 +5,12 @@ use super::partition::Partition;
 use crate::ebs::arguments::ExportArguments;
 use crate::ebs::invocation::Misuse;
 use crate::ebs::place::{OutputReaders, Place, remove_when_ended};
-use crate::outputs::{FolderName, Replacement, create_folders};
+use crate::outputs::{FolderName, Replacement, create_folder, open_folder};
 use anyhow::{Context, Result};
+use rustix::fs::CWD;
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// A place that is written to, the terminal, or a fleet's folder.
@@ -18,7 +19,7 @@ pub(super) enum Destination {
     Terminal,
     Place(Place),
     /// A file in a folder that becomes a part of it, below its host and day.
-    Fleet(Replacement, PathBuf),
+    Fleet(Replacement, OwnedFd, PathBuf),
 }
 
 impl Destination {
@@ -37,9 +38,11 @@ impl Destination {
         }
         if arguments.to.is_of_fleets() && to.is_dir() {
             let goal = || format!("cannot write to {}", to.display());
-            let file = Replacement::in_folder(to).with_context(goal)?;
+            let folder = open_folder(CWD, to).with_context(goal)?;
+            let made_in = folder.try_clone().with_context(goal)?;
+            let file = Replacement::in_folder(made_in).with_context(goal)?;
             remove_when_ended(file.remover().with_context(goal)?)?;
-            return Ok(Destination::Fleet(file, to.clone()));
+            return Ok(Destination::Fleet(file, folder, to.clone()));
         }
         Ok(Destination::Place(Place::open(to, from.unwrap_or(Path::new("-")), OutputReaders::All)?))
     }
@@ -56,7 +59,7 @@ impl Destination {
                 stdout.map(File::from).context("cannot write")
             }
             Destination::Place(place) => place.file(),
-            Destination::Fleet(file, _) => file.file().try_clone().context("cannot write"),
+            Destination::Fleet(file, ..) => file.file().try_clone().context("cannot write"),
         }
     }
 
@@ -65,19 +68,22 @@ impl Destination {
         match self {
             Destination::Terminal => Ok(()),
             Destination::Place(place) => place.keep().map(|_| ()),
-            Destination::Fleet(file, folder) => add_part(file, &folder, &partition.folder()),
+            Destination::Fleet(file, folder, path) => {
+                let below = partition.folder();
+                let goal = || format!("cannot write to {}", path.join(&below).display());
+                add_part(file, &folder, &below).with_context(goal)
+            }
         }
     }
 }
 
 /// Makes a file the next part of a folder below another, in which others may add theirs.
-fn add_part(mut file: Replacement, folder: &Path, below: &Path) -> Result<()> {
-    let goal = || format!("cannot write to {}", folder.join(below).display());
-    let folder = create_folders(folder, below).with_context(goal)?;
+fn add_part(mut file: Replacement, folder: &OwnedFd, below: &Path) -> io::Result<()> {
+    let folder = create_folder(folder, below)?;
     for number in 0_u32.. {
         let name = format!("part-{number}.parquet");
         let to = FolderName { folder: &folder, name: Path::new(&name) };
-        if file.keep_as_new(to).with_context(goal)? {
+        if file.keep_as_new(to)? {
             break;
         }
     }

@@ -10,14 +10,15 @@ use super::written_export::WrittenExport;
 use crate::ebs::arguments::ExportArguments;
 use crate::ebs::input::{End, Input};
 use crate::ebs::invocation::Misuse;
-use crate::outputs::{self, FolderName, create_folders};
+use crate::outputs::{self, FolderName, create_folder, open_folder};
 use crate::terminal::said::say;
 use account_file::AccountFile;
 use anyhow::{Context, Result, anyhow, bail};
 use export_account::{PendingPart, SegmentKey};
+use rustix::fs::{AtFlags, CWD, fstatvfs, statat, unlinkat};
+use rustix::io::Errno;
 use segment_folder::SegmentFolder;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Exports what is finished and was not exported yet, oldest first. One that
@@ -36,8 +37,12 @@ pub(super) fn run(arguments: &ExportArguments, directory: &Path) -> Result<()> {
         Some(place) => place.clone(),
         None => arguments.output.join(format!(".{}.account", folder.session())),
     };
+    let name = arguments.output.display();
+    let output =
+        open_folder(CWD, &arguments.output).with_context(|| format!("cannot write to {name}"))?;
     let mut exporter = SegmentExporter {
         arguments,
+        output,
         account: AccountFile::open(place, folder.path())?,
         folder,
         is_told: false,
@@ -56,6 +61,8 @@ pub(super) fn run(arguments: &ExportArguments, directory: &Path) -> Result<()> {
 #[derive(Debug)]
 struct SegmentExporter<'a> {
     arguments: &'a ExportArguments,
+    /// The fleet's folder.
+    output: OwnedFd,
     folder: SegmentFolder,
     account: AccountFile,
     /// Something was said that is to end in failure.
@@ -66,14 +73,15 @@ impl SegmentExporter<'_> {
     /// Brings to its end what a run before was killed at.
     fn settle(&mut self) -> Result<()> {
         let Some(pending) = self.account.books.pending.clone() else { return Ok(()) };
-        let file = self.arguments.output.join(&pending.file);
         match &pending.part {
             // It may be half of one.
-            None => remove(&file)?,
+            None => self.remove(&pending.file)?,
             // It was whole; where it is neither here nor there, somebody has
             // taken it on from there.
-            Some(part) if file.exists() => self.place(&pending.file, part)?,
-            Some(_) => {}
+            Some(part) => match statat(&self.output, &pending.file, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => {}
+                _ => self.place(&pending.file, part)?,
+            },
         }
         if pending.part.is_some() {
             self.account.books.exported(&pending);
@@ -125,7 +133,7 @@ impl SegmentExporter<'_> {
     /// Fails where the file system is to be left alone.
     fn has_room(&self) -> Result<()> {
         let output = &self.arguments.output;
-        let about = rustix::fs::statvfs(output)
+        let about = fstatvfs(&self.output)
             .with_context(|| format!("cannot look at {}", output.display()))?;
         let free = about.f_bavail.saturating_mul(about.f_frsize);
         let keep = self.arguments.segments.keep_free;
@@ -152,8 +160,7 @@ impl SegmentExporter<'_> {
         let mut pending = PendingPart { key, file: writing, part: None, samples: 0 };
         self.account.books.pending = Some(pending.clone());
         self.account.save()?;
-        let path = self.arguments.output.join(&pending.file);
-        let written = self.write(&path, &name, &mut pending);
+        let written = self.write(&name, &mut pending);
         let placed = written.and_then(|end| {
             self.account.books.pending = Some(pending.clone());
             self.account.save()?;
@@ -166,7 +173,7 @@ impl SegmentExporter<'_> {
             Err(error) => {
                 // Known as gone before it is.
                 self.account.save()?;
-                remove(&path)?;
+                self.remove(&pending.file)?;
                 return Err(error);
             }
         };
@@ -182,12 +189,13 @@ impl SegmentExporter<'_> {
 
     /// Writes a part, on disk when this returns, and says what it is to be
     /// called.
-    fn write(&self, path: &Path, name: &str, pending: &mut PendingPart) -> Result<End> {
+    fn write(&self, name: &str, pending: &mut PendingPart) -> Result<End> {
         let number = pending.key.number;
         let told = self.folder.name(number);
         let mut input = Input::of_file(self.folder.open_file(number)?, &told)?;
+        let path = self.arguments.output.join(&pending.file);
         let goal = || format!("cannot write to {}", path.display());
-        let file = outputs::create(path).with_context(goal)?;
+        let file = outputs::create_in(&self.output, &pending.file).with_context(goal)?;
         let format = super::format(self.arguments.to, false);
         let pipeline = super::pipeline(self.arguments, format, &input)?;
         let out = file.try_clone().with_context(goal)?;
@@ -202,37 +210,32 @@ impl SegmentExporter<'_> {
 
     /// Gives a part, a file of the folder, its name.
     fn place(&self, from: &Path, part: &Path) -> Result<()> {
-        let output = &self.arguments.output;
-        let to = output.join(part);
+        let to = self.arguments.output.join(part);
         let goal = || format!("cannot write to {}", to.display());
         let below = part.parent().unwrap_or(Path::new(""));
-        let folder = create_folders(output, below).with_context(goal)?;
-        let top = create_folders(output, Path::new("")).with_context(goal)?;
+        let folder = create_folder(&self.output, below).with_context(goal)?;
         let name = Path::new(part.file_name().unwrap_or_default());
-        let old = FolderName { folder: &top, name: from };
+        let old = FolderName { folder: &self.output, name: from };
         if !old.rename_to_new(FolderName { folder: &folder, name }).with_context(goal)? {
             say("ebs", &format!("{} is there already, and stays", part.display()));
-            remove(&output.join(from))?;
+            self.remove(from)?;
         }
-        sync(&output.join(below)).with_context(goal)
+        outputs::sync(&folder).with_context(goal)
     }
 
     fn complain(&mut self, text: &str) {
         say("ebs", text);
         self.is_told = true;
     }
-}
 
-/// Names in it outlive a crash of the machine.
-fn sync(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+    /// Removes a file of the fleet's folder.
+    fn remove(&self, name: &Path) -> Result<()> {
+        match unlinkat(&self.output, name, AtFlags::empty()) {
+            Err(Errno::NOENT) | Ok(()) => Ok(()),
+            Err(errno) => {
+                let path = self.arguments.output.join(name);
+                Err(errno).with_context(|| format!("cannot remove {}", path.display()))
+            }
         }
-        _ => Ok(()),
     }
 }

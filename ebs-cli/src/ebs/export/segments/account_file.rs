@@ -1,8 +1,9 @@
 //! The account on disk: replaced as a whole, one run's at a time.
 
 use super::export_account::{ExportAccount, VERSION};
-use crate::outputs::{self, NamedOutput};
+use crate::outputs::{self, NamedOutput, open_folder};
 use anyhow::{Context, Result, bail};
+use rustix::fs::CWD;
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -76,20 +77,21 @@ impl AccountFile {
     /// It cannot be written.
     pub(super) fn save(&self) -> Result<()> {
         let goal = || format!("cannot write to {}", self.path.display());
-        let made = beside(&self.path, ".new");
-        let mut file = outputs::create(&made).with_context(goal)?;
         let mut text = serde_json::to_vec_pretty(&self.books).with_context(goal)?;
         text.push(b'\n');
+        // Its name is always the same, so that a run that was killed leaves one file at most.
+        let made = beside(&self.path, ".new");
+        let mut file = outputs::create(&made).with_context(goal)?;
         file.write_all(&text).and_then(|()| file.sync_all()).with_context(goal)?;
         fs::rename(&made, &self.path).with_context(goal)?;
-        super::sync(self.path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new(".")))
-            .with_context(goal)
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        open_folder(CWD, folder).and_then(|folder| outputs::sync(&folder)).with_context(goal)
     }
 }
 
 /// Whether a path leads to no place but below the folder that it is of.
 fn is_below(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
