@@ -8,6 +8,7 @@ mod buffers;
 mod call;
 mod code;
 mod emulation;
+mod ends;
 mod engine;
 mod enter;
 mod features;

@@ -6,6 +6,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::account::Ended;
+
 /// General registers of a tracee, as PTRACE_GETREGS gives them.
 pub(crate) type TraceeRegisters = libc::user_regs_struct;
 
@@ -108,6 +110,17 @@ pub(crate) enum TraceeStop {
     Exited(c_int),
     /// It was killed by a signal.
     Killed(c_int),
+}
+
+impl TraceeStop {
+    /// How the task ended, if it did: it is reaped by then.
+    pub(crate) fn end(self) -> Option<Ended> {
+        match self {
+            TraceeStop::Exited(status) => Some(Ended::Exited(status)),
+            TraceeStop::Killed(signal) => Some(Ended::Killed(signal)),
+            _ => None,
+        }
+    }
 }
 
 /// The call that made a task.

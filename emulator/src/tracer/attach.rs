@@ -279,7 +279,7 @@ impl Engine {
         ptrace::interrupt(tid)?;
         match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
             stop @ (ptrace::TraceeStop::Exited(_) | ptrace::TraceeStop::Killed(_)) => {
-                self.reports.push_back((tid, stop));
+                self.report_later(tid, stop);
                 return Err(Trouble::Gone);
             }
             ptrace::TraceeStop::Signal(_) => {

@@ -210,7 +210,7 @@ impl Engine {
             match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
                 TraceeStop::Signal(signal) if signal == libc::SIGTRAP | 0x80 => return Ok(()),
                 stop @ (TraceeStop::Exited(_) | TraceeStop::Killed(_)) => {
-                    self.reports.push_back((tid, stop));
+                    self.report_later(tid, stop);
                     return Err(Trouble::Gone);
                 }
                 TraceeStop::Signal(_) => {

@@ -17,7 +17,7 @@ use super::space::{Space, SpaceLayout};
 use super::status::status;
 use super::trap::TrapAction;
 use super::trouble::Trouble;
-use crate::account::{EmulationAccount, Ended, Fault, TargetStanding};
+use crate::account::{EmulationAccount, Fault, TargetStanding};
 use crate::block;
 use crate::runtime::{RuntimeImage, Setup};
 use crate::settings::EmulationSettings;
@@ -228,16 +228,9 @@ impl Engine {
     }
 
     pub(crate) fn handle(&mut self, tid: i32, stop: TraceeStop) -> Result<(), Trouble> {
-        match stop {
-            TraceeStop::Exited(status) => {
-                self.gone(tid, Ended::Exited(status));
-                return Ok(());
-            }
-            TraceeStop::Killed(signal) => {
-                self.gone(tid, Ended::Killed(signal));
-                return Ok(());
-            }
-            _ => {}
+        if let Some(how) = stop.end() {
+            self.gone(tid, how);
+            return Ok(());
         }
         let Some(task) = self.tasks.get_mut(&tid) else {
             if let TraceeStop::Exec { former } = stop
@@ -370,7 +363,7 @@ impl Engine {
             }
         }
         if let Some(stop) = injection.end {
-            self.reports.push_back((tid, stop));
+            self.report_later(tid, stop);
         }
         let value = result?;
         finished?;
@@ -386,23 +379,6 @@ impl Engine {
         let mut found: Vec<i32> = of.map(|(tid, _)| *tid).collect();
         found.sort_unstable();
         found
-    }
-
-    /// A task has ended.
-    pub(crate) fn gone(&mut self, tid: i32, how: Ended) {
-        self.early.remove(&tid);
-        let Some(task) = self.tasks.get(&tid) else { return };
-        let pid = task.pid;
-        if task.mode == TaskMode::Emulated {
-            self.side.exit(&self.plan.ring, pid, tid);
-        }
-        self.forget(tid);
-        if tid == pid {
-            self.trap_actions.remove(&pid);
-        }
-        if tid == self.first {
-            self.progress.end(how);
-        }
     }
 
     /// Takes a task out of the books: it is gone, or left, or runs another

@@ -53,7 +53,7 @@ impl Engine {
                 self.one_step(tid)?;
             }
             TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. } => {
-                self.reports.push_back((tid, stop));
+                self.report_later(tid, stop);
                 return Err(Trouble::Gone);
             }
             TraceeStop::Group(_) => {
@@ -113,7 +113,7 @@ impl Engine {
     }
 
     /// A task whose report of its end is on the way: it takes part no more.
-    fn vanish(&mut self, tid: i32) {
+    pub(crate) fn vanish(&mut self, tid: i32) {
         if let Ok(task) = self.task(tid) {
             task.dying = true;
         }

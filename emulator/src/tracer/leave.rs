@@ -41,17 +41,16 @@ impl Engine {
             if let TraceeStop::Exec { former } = stop {
                 // One that has gone meanwhile needs nothing.
                 let _gone = self.leave_image(tid, former);
+            } else if let Some(how) = stop.end() {
+                self.gone(tid, how);
             }
         }
         let ending: Vec<i32> = self.tasks.keys().copied().collect();
         for tid in ending {
-            let how = match ptrace::poll_for(tid) {
-                Ok(Some(TraceeStop::Exited(status))) => Ended::Exited(status),
-                Ok(Some(TraceeStop::Killed(signal))) => Ended::Killed(signal),
-                _ => {
-                    self.forget(tid);
-                    continue;
-                }
+            let stop = ptrace::poll_for(tid).ok().flatten();
+            let Some(how) = stop.and_then(TraceeStop::end) else {
+                self.forget(tid);
+                continue;
             };
             self.account.work.stops += 1;
             self.gone(tid, how);
@@ -132,7 +131,8 @@ impl Engine {
                 let signal = match stop {
                     TraceeStop::Signal(signal) => signal,
                     TraceeStop::Exited(_) | TraceeStop::Killed(_) => {
-                        self.reports.push_back((*tid, stop));
+                        self.report_later(*tid, stop);
+                        self.vanish(*tid);
                         continue;
                     }
                     _ => 0,
@@ -247,7 +247,7 @@ impl Engine {
     }
 
     /// The last resort.
-    fn kill_memory(&mut self, tasks: &[i32], text: &str) {
+    pub(crate) fn kill_memory(&mut self, tasks: &[i32], text: &str) {
         // A process's first thread ends last.
         for tid in tasks.iter().rev() {
             if let Some(task) = self.tasks.get(tid) {
@@ -259,10 +259,8 @@ impl Engine {
                     self.account.broken.push((record::Pid(pid), became));
                 }
             }
-            if let Some(how) = end_of(*tid)
-                && *tid == self.first
-            {
-                self.progress.end(how);
+            if let Some(how) = end_of(*tid) {
+                self.publish_end(*tid, how);
             }
             self.forget(*tid);
         }
@@ -287,10 +285,8 @@ impl Engine {
 /// How a task ended that was killed; stops that were on the way come first.
 fn end_of(tid: i32) -> Option<Ended> {
     for _ in 0..PATIENCE {
-        match ptrace::wait_for(tid).ok()?? {
-            TraceeStop::Exited(status) => return Some(Ended::Exited(status)),
-            TraceeStop::Killed(signal) => return Some(Ended::Killed(signal)),
-            _ => {}
+        if let Some(how) = ptrace::wait_for(tid).ok()??.end() {
+            return Some(how);
         }
     }
     None

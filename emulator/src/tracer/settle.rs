@@ -216,7 +216,7 @@ impl Engine {
                 }
                 stop
                 @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }) => {
-                    self.reports.push_back((tid, stop));
+                    self.report_later(tid, stop);
                     return Err(Trouble::Gone);
                 }
                 TraceeStop::Made { child, how } => {
@@ -240,7 +240,7 @@ impl Engine {
             self.free_runtime(tid, nudged)?;
             match ptrace::poll_any()? {
                 Some((who, stop)) if who == tid => return Ok(stop),
-                Some((who, stop)) => self.reports.push_back((who, stop)),
+                Some((who, stop)) => self.report_later(who, stop),
                 None => std::thread::sleep(PAUSE),
             }
             if tries == PAUSES {

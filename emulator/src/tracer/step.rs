@@ -70,7 +70,7 @@ impl Engine {
     pub(crate) fn stop_of(&mut self, tid: i32) -> Result<TraceeStop, Trouble> {
         let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
         if let TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. } = stop {
-            self.reports.push_back((tid, stop));
+            self.report_later(tid, stop);
             return Err(Trouble::Gone);
         }
         Ok(stop)
@@ -86,7 +86,7 @@ impl Engine {
                     stop
                     @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }),
                 ) => {
-                    self.reports.push_back((tid, stop));
+                    self.report_later(tid, stop);
                     return Err(Trouble::Gone);
                 }
                 Some(stop) => return Ok(stop),
