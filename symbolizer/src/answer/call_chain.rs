@@ -40,6 +40,8 @@ pub enum ChainEnd {
     Root,
     /// What would tell the next one was not copied.
     CopyTooShort,
+    /// Nothing was copied: the page that the stack pointer is in was not in memory.
+    NothingCopied,
     /// The next one is on another stack: that of a coroutine, or the one that
     /// a signal with a stack of its own interrupted.
     OtherStack,
@@ -80,9 +82,10 @@ impl StackFrame {
 
 impl ChainEnd {
     /// All of them.
-    pub const ALL: [ChainEnd; 13] = [
+    pub const ALL: [ChainEnd; 14] = [
         ChainEnd::Root,
         ChainEnd::CopyTooShort,
+        ChainEnd::NothingCopied,
         ChainEnd::OtherStack,
         ChainEnd::NotMapped,
         ChainEnd::NoTable,
@@ -101,6 +104,7 @@ impl ChainEnd {
         match self {
             ChainEnd::Root => "[root]",
             ChainEnd::CopyTooShort => "[copy-too-short]",
+            ChainEnd::NothingCopied => "[nothing-copied]",
             ChainEnd::OtherStack => "[other-stack]",
             ChainEnd::NotMapped => "[not-mapped]",
             ChainEnd::NoTable => "[no-table]",
@@ -120,6 +124,9 @@ impl ChainEnd {
         match self {
             ChainEnd::Root => "the outermost frame was reached",
             ChainEnd::CopyTooShort => "the copy of the stack is too short",
+            ChainEnd::NothingCopied => {
+                "nothing of the stack was copied, as its page was not in memory"
+            }
             ChainEnd::OtherStack => {
                 "the caller is on a stack that is not copied: a signal handler's own (sigaltstack) \
                  or a coroutine's hides it"

@@ -21,7 +21,9 @@ impl StackCopy<'_> {
 
     /// An unsigned number of so many bytes, 1 to 8.
     pub(crate) fn sized(&self, address: u64, size: usize) -> Result<u64, ChainEnd> {
+        // An empty copy ends where the stack does not: the kernel could read none of it.
         let away = || match address < self.start || self.is_whole {
+            _ if self.bytes.is_empty() => ChainEnd::NothingCopied,
             true => ChainEnd::OtherStack,
             false => ChainEnd::CopyTooShort,
         };
@@ -62,6 +64,16 @@ mod tests {
         assert_eq!(cut.word(u64::MAX), Err(ChainEnd::CopyTooShort));
         let whole = StackCopy { is_whole: true, ..cut };
         assert_eq!(whole.word(0x1010), Err(ChainEnd::OtherStack));
+    }
+
+    #[test]
+    fn an_empty_copy_tells_of_no_other_stack() {
+        for is_whole in [false, true] {
+            let empty = StackCopy { start: 0x1000, bytes: &[], is_whole };
+            for address in [0xff8, 0x1000, 0x1008] {
+                assert_eq!(empty.word(address), Err(ChainEnd::NothingCopied), "{address:x}");
+            }
+        }
     }
 
     #[test]
