@@ -39,7 +39,7 @@ pub use hindrances::{EventHindrances, HinderingStore, HindranceEvidence, Hindran
 pub use joined::{JoinedCount, JoinedEvent, JoinedReport, JoinedRow};
 pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayout};
 pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, UnlistedFile};
-pub use loss::{Bursts, Losses, RecorderLedger};
+pub use loss::{Bursts, CountEnd, Losses, RecorderLedger};
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub(crate) use miss_curves::curve_report;
 pub use miss_curves::{CurveLack, CurveMark, CurveReport, EventCurve};

@@ -2,6 +2,7 @@ use std::env;
 
 use hardmeter_tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 /// Storms per run; HARDMETER_LOSS_ROUNDS asks for another number.
 const ROUNDS: u32 = 5;
@@ -114,6 +115,13 @@ fn tables_and_streams_go_to_the_end_and_text_records_to_the_originals_count() {
     assert!(text.last_line().contains("; -c all "), "{text}");
 }
 
+/// What a report on a recording says of its count.
+fn count_reached(scene: &Scene, file: &str) -> Value {
+    let told = scene.run(&format!("ebs report --json {file}")).success();
+    let report: Value = serde_json::from_str(&told.out).unwrap();
+    report["events"][0]["ledger"]["count_reached"].clone()
+}
+
 #[test]
 fn a_count_that_ends_sampling_says_what_part_of_the_run_was_seen() {
     if !rights::sampling("a_count_that_ends_sampling_says_what_part_of_the_run_was_seen") {
@@ -132,7 +140,16 @@ fn a_count_that_ends_sampling_says_what_part_of_the_run_was_seen() {
     // Who keeps the table alone sees it, too.
     let table = scene.shell(&line.replace(" -o c.data", "")).success();
     let note = |line: &str| line.starts_with("# the count of 50 ended sampling ");
-    assert!(table.out.lines().any(note), "{table}");
+    assert_eq!(table.out.lines().filter(|line| note(line)).count(), 1, "{table}");
+    // And who reads the recording later: above the table, in JSON, on the page.
+    let read = scene.run("ebs report c.data").success();
+    assert_eq!(read.out.lines().filter(|line| note(line)).count(), 1, "{read}");
+    assert_eq!(count_reached(&scene, "c.data"), json!({"count": 50, "ran_on": true}));
+    scene.run("ebs html c.data -o c.html").success();
+    let page = std::fs::read_to_string(scene.path("c.html")).unwrap();
+    assert!(page.contains("the count of 50 ended sampling after "), "the page does not say it");
+    let all = scene.shell(&line.replace("-c 50", "-c all")).success();
+    assert!(count_reached(&scene, "c.data").is_null(), "{all}");
 
     scene.write("storm.sh", "echo on; while :; do /bin/true; done");
     let mut storm = scene.start("sh storm.sh");
@@ -142,6 +159,9 @@ fn a_count_that_ends_sampling_says_what_part_of_the_run_was_seen() {
     assert!(attached.last_line().contains(", the target runs on; -c all "), "{attached}");
     let system = scene.run("ebs -uk -t page_fault -c 50 -o s.data").success();
     assert!(system.last_line().contains(", the system runs on; -c all "), "{system}");
+    for file in ["p.data", "s.data"] {
+        assert_eq!(count_reached(&scene, file), json!({"count": 50, "ran_on": true}), "{file}");
+    }
 }
 
 /// Whether the rest, which runs natively, has ended when that is looked at or not.
@@ -157,6 +177,7 @@ fn a_count_that_ends_an_emulation_says_so_each_time() {
         let (_, said) =
             sampled.last_line().split_once("; the count of 10 ended sampling after ").expect(line);
         assert!(said.contains(", and the command ran on natively, for "), "{sampled}");
+        assert_eq!(count_reached(&scene, "e.data"), json!({"count": 10, "ran_on": true}));
     }
     let all = scene.run(&line.replace("-c 10", "-c all")).success();
     assert!(!all.last_line().contains("the count of"), "{all}");

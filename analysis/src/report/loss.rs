@@ -29,11 +29,25 @@ pub struct RecorderLedger {
     /// too often; None: never, or it is told of another event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<u64>,
+    /// What the count that was asked for left out; None: nothing, or it is
+    /// told of another event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count_reached: Option<CountEnd>,
     /// Seconds the event was on.
     pub seconds: Option<f64>,
     /// What of the program was counted, if only bursts of it were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
+}
+
+/// A count of records that was reached before the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CountEnd {
+    /// The count.
+    pub count: u64,
+    /// What was sampled ran on: later events were not counted. Else it had
+    /// ended, and records were left out.
+    pub ran_on: bool,
 }
 
 /// What ran of a program that was counted in bursts: all counts and samples
@@ -138,6 +152,8 @@ impl RecorderLedger {
             unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
             uncovered: number("uncovered").filter(|&events| events > 0),
             throttled: number("throttled").filter(|&times| times > 0),
+            count_reached: number("count.reached")
+                .map(|count| CountEnd { count, ran_on: pairs.contains_key("count.ran_on") }),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
             bursts: Bursts::parse(&pairs),
         })
@@ -170,6 +186,7 @@ impl RecorderLedger {
                 (a, b) => a.or(b),
             };
             sum.throttled = [sum.throttled, one.throttled].into_iter().flatten().max();
+            sum.count_reached = sum.count_reached.or(one.count_reached);
             sum.seconds = [sum.seconds, one.seconds].into_iter().flatten().reduce(f64::max);
             // Those of several events were not the same.
             sum.bursts = None;

@@ -16,6 +16,7 @@ mod damage;
 mod filters;
 mod groups;
 mod in_kernel;
+mod ledgers;
 mod mappings;
 mod recording;
 mod registers;

@@ -202,39 +202,6 @@ fn what_a_filter_left_out_is_not_lost() {
 }
 
 #[test]
-fn the_ledger_says_what_is_unaccounted_for() {
-    let line = |note: &str| {
-        let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
-        stream.note(0, note);
-        let report = report(Query::default(), &stream.bytes).unwrap();
-        let text = table::render(&report, Default::default());
-        let recorder = text.lines().find(|line| line.starts_with("# recorder")).unwrap().to_owned();
-        let json: serde_json::Value =
-            serde_json::from_str(&json::render(&report).unwrap()).unwrap();
-        (recorder, json["events"][0]["ledger"]["unaccounted"].clone())
-    };
-    assert_eq!(
-        line("kernel=35;delivered=10;lost.ring=0;lost.side=1;unaccounted=25;lost.tail=unknown"),
-        (
-            "# recorder: 35 counted by the kernel, 10 delivered, 0 lost, 25 unaccounted for, \
-             losses at the end unknown, 1 mapping or task records lost"
-                .into(),
-            25.into()
-        )
-    );
-    let (text, json) = line("kernel=8;delivered=10;unaccounted=-2");
-    assert_eq!(
-        text,
-        "# recorder: 8 counted by the kernel, 10 delivered, 0 lost, -2 unaccounted for"
-    );
-    assert_eq!(json, -2);
-    let (text, json) = line("kernel=10;delivered=10;unaccounted=0");
-    assert_eq!(text, "# recorder: 10 counted by the kernel, 10 delivered, 0 lost");
-    assert_eq!(json, 0);
-    assert!(line("delivered=10").1.is_null());
-}
-
-#[test]
 fn clocks_count_time() {
     let head = |config, sample_period, kind| {
         let attr = Attr { config, sample_period, kind, ..page_faults(usual_fields()) };

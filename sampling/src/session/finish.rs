@@ -8,9 +8,9 @@ use record::{AttrFlags, Cpu};
 use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
 use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
-use crate::PlannedEvent;
+use crate::{PlannedEvent, Target};
 use crate::regions::RegionLogAccount;
-use crate::session::ledger::RateLowered;
+use crate::session::ledger::{CountReached, RateLowered};
 use crate::session::ledger::{EventAccount, Ledger};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::grace;
@@ -62,6 +62,7 @@ impl Session {
         }
         self.ledger.book_busy();
         self.book_uncovered(&totals);
+        self.ledger.count_reached = self.count_reached();
         self.write_ending(sink)?;
         self.last_notes.extend(self.regions.as_ref().and_then(|log| told(log.account())));
         self.last_notes.extend(self.heap.as_ref().and_then(super::heap::ended));
@@ -159,6 +160,21 @@ impl Session {
         let until = self.started.map(|at| at + ledger.wall);
         ledger.paused = until.map_or(Duration::ZERO, |until| self.pauses.last(self.started, until));
         ledger
+    }
+
+    /// Whether the count left anything out. A target that ended meanwhile has
+    /// not run on.
+    fn count_reached(&mut self) -> Option<CountReached> {
+        let count = self.settings.count.filter(|_| self.limit_reached())?;
+        // Where that cannot be seen it is as it was.
+        let _looked = self.wait(Duration::ZERO, &[]);
+        let ran_on = match self.state {
+            TargetState::Running => true,
+            // What a command leaves in the background is not waited for.
+            TargetState::Left => self.plan.target != Target::Command,
+            TargetState::Gone => false,
+        };
+        CountReached::new(count, ran_on, self.ledger.lost.beyond_count)
     }
 
     fn write_ending(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {

@@ -2,6 +2,7 @@
 //! left out as it was told to, and the loss has a cause.
 
 mod account;
+mod count_reached;
 mod event_account;
 mod filtered;
 mod lost;
@@ -12,6 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use account::{Account, EventTimes, RateLowered};
+pub use count_reached::CountReached;
 pub use event_account::EventAccount;
 pub use filtered::Filtered;
 pub use lost::Lost;
@@ -57,6 +59,8 @@ pub struct Ledger {
     /// the kernel has lowered it meanwhile: interrupts took too long, and it
     /// throttles sooner from then on (trap 28).
     pub rate_lowered: Option<RateLowered>,
+    /// Whether the count that was asked for left anything out.
+    pub count_reached: Option<CountReached>,
     /// Whether losses at the very end of a ring are known (Linux 6.0).
     pub tail_known: bool,
     /// Time events were enabled, summed over events and threads, or over CPUs
@@ -212,6 +216,9 @@ impl Ledger {
             if let Some(RateLowered { from, to }) = self.rate_lowered {
                 note.add("max_sample_rate.before", from);
                 note.add("max_sample_rate.after", to);
+            }
+            if let Some(reached) = self.count_reached {
+                reached.write(&mut note);
             }
         }
         if let Some(aggregates) = self.aggregates.filter(|_| event == 0) {

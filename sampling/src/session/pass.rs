@@ -236,7 +236,7 @@ impl Session {
         outbox.side - before
     }
 
-    fn limit_reached(&self) -> bool {
+    pub(super) fn limit_reached(&self) -> bool {
         self.settings.count.is_some_and(|limit| match self.programs.counts() {
             true => self.programs.counted() >= limit,
             false => self.seen.counted >= limit,

@@ -6,7 +6,7 @@ use crate::query::Weighting;
 use crate::ratio::ratio;
 use crate::report::emulation::emulation;
 use crate::report::{
-    Bursts, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit, RecorderLedger,
+    Bursts, CountEnd, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit, RecorderLedger,
     Report, SamplingMode,
 };
 use std::fmt::Write;
@@ -118,6 +118,9 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     if let Some(ledger) = &event.ledger {
         out.note(&ledger_line(ledger, emulated.is_some()));
         if let Some(line) = throttled(ledger, in_kernel.is_some()) {
+            out.note(&line);
+        }
+        if let Some(line) = count_reached(ledger) {
             out.note(&line);
         }
         if let Some(bursts) = &ledger.bursts {
@@ -284,6 +287,24 @@ fn throttled(ledger: &RecorderLedger, in_kernel: bool) -> Option<String> {
         )),
         None => None,
     }
+}
+
+/// What the count that was asked for left out.
+fn count_reached(ledger: &RecorderLedger) -> Option<String> {
+    let CountEnd { count, ran_on } = ledger.count_reached?;
+    Some(if ran_on {
+        let seconds = ledger.seconds.map(|seconds| format!(" after {seconds:.3} seconds"));
+        format!(
+            "the count of {count} ended sampling{}, before the end of what was sampled: later \
+             events were not counted; -c all samples all of it",
+            seconds.unwrap_or_default()
+        )
+    } else {
+        format!(
+            "the count of {count} was reached before the end: later records were left out; -c all \
+             keeps all"
+        )
+    })
 }
 
 fn sampling(sampling: SamplingMode, unit: PeriodUnit) -> String {

@@ -179,7 +179,12 @@ impl SampleOutput {
         symbolizer.keep(std::mem::take(kept));
         let recording = CountedRecording::read(&mut input, query, symbolizer)?;
         let (mut report, end) = recording.answer(Pipeline::finish)?;
-        report.notes.extend(cut_short.map(|cut_short| cut_short.to_string()));
+        if let Some(cut_short) = cut_short {
+            // It knows more than the stream, which had ended before the target did.
+            let ledgers = report.events.iter_mut().filter_map(|event| event.ledger.as_mut());
+            ledgers.for_each(|ledger| ledger.count_reached = None);
+            report.notes.push(cut_short.to_string());
+        }
         let text = table::render(&report, shown.style());
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;

@@ -6,7 +6,7 @@ use emulator::{Coverage, Emulation, EmulationAccount, TargetStanding};
 use record::stream::write;
 
 use super::{EVENT, EmulatedSession, status};
-use crate::session::ledger::{EventAccount, Ledger};
+use crate::session::ledger::{CountReached, EventAccount, Ledger};
 use crate::session::{SessionError, Sink};
 use crate::sys::event::NATIVE_ORDER;
 
@@ -54,6 +54,10 @@ impl EmulatedSession {
         }
         self.ledger.wall = self.stopped.unwrap_or_default();
         let _booked = self.outbox.flush(sink, &mut self.ledger);
+        let count = self.settings.count.filter(|count| self.accepted >= *count);
+        let beyond = self.ledger.lost.beyond_count;
+        self.ledger.count_reached =
+            count.and_then(|count| CountReached::new(count, self.left, beyond));
         for (event, id) in (0..self.plan.events.len()).zip(EVENT..) {
             let note = self.ledger.note(event);
             write::event_unit(id, &note, NATIVE_ORDER, &mut self.outbox.bytes)

@@ -283,3 +283,15 @@ fn where_losses_are_not_known_nothing_is_said_of_events() {
     assert_eq!(with(|ledger| ledger.lost.parse_error = 1), 0);
     assert_eq!(with(|ledger| ledger.lost.collision = 20), 13, "what no event is charged with");
 }
+
+#[test]
+fn a_count_that_left_something_out_is_in_the_note() {
+    let note = |reached| Ledger { count_reached: reached, ..ledger() }.note(0);
+    let ran_on = note(CountReached::new(100, true, 0));
+    assert!(ran_on.contains(";count.reached=100;count.ran_on=yes;"), "{ran_on}");
+    let ended = note(CountReached::new(100, false, 3));
+    assert!(ended.contains(";count.reached=100;"), "{ended}");
+    assert!(!ended.contains("ran_on"), "{ended}");
+    assert_eq!(CountReached::new(100, false, 0), None, "it was the last record");
+    assert!(!note(None).contains("count.reached"));
+}
