@@ -161,7 +161,7 @@ fn gap_near(regions: &[MappedRegion], near: u64, bytes: u64, heap_room: u64) -> 
         let start = start.min(HIGHEST);
         // The gap [from, start), with its margins.
         let spare = if heap_end == from { heap_room } else { GAP };
-        let (bottom, top) = (from + spare, start.saturating_sub(GAP));
+        let (bottom, top) = (from.saturating_add(spare), start.saturating_sub(GAP));
         let highest = top.min(high).checked_sub(bytes).map(|at| at & !0xfff);
         if let Some(highest) = highest.filter(|at| *at >= bottom.max(low)) {
             if start <= near {
@@ -195,7 +195,8 @@ fn highest(regions: &[MappedRegion], bytes: u64, spare: u64) -> Option<u64> {
     let mut from = LOWEST;
     for region in regions.iter().filter(|region| region.start < top) {
         let highest = region.start.saturating_sub(spare + bytes) & !0xfff;
-        if highest >= from + GAP && region.start > from {
+        // What a call names may go up to the last address.
+        if highest >= from.saturating_add(GAP) && region.start > from {
             found = Some(highest);
         }
         from = region.end.max(from);
@@ -245,6 +246,17 @@ mod tests {
         let found = room_near(&map, 0x7fff_f7d0_0000, 0x400_0000).unwrap();
         assert!(found + 0x400_0000 < 0x7fff_f7d0_0000);
         assert!(room(&map, 0x1000_0000).unwrap() < 0x7fff_f7d0_0000);
+    }
+
+    #[test]
+    fn beside_all_of_memory_there_is_no_room() {
+        let map = [
+            at(0, !0xfff, ""),
+            at(0x5555_5555_4000, 0x5555_5556_0000, "/bin/x"),
+            at(0x7fff_ffdd_e000, 0x7fff_ffff_f000, "[stack]"),
+        ];
+        assert_eq!(room(&map, 0x1000_0000), None);
+        assert_eq!(room_near(&map, 0x5555_5555_4000, 0x400_0000), None);
     }
 
     #[test]

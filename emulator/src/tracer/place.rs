@@ -170,7 +170,7 @@ impl Engine {
             blocks.push(self.task(*task)?.block.take());
         }
         let turns = self.memories.get(&old).is_some_and(|memory| memory.turns);
-        self.make_space_avoiding(tid, turns, range)?;
+        let made = self.make_space_avoiding(tid, turns, range);
         let new = self.task(tid)?.memory;
         // The books of each, before the last one leaves the old memory: `tid`,
         // which has left it, cannot be the last.
@@ -179,6 +179,13 @@ impl Engine {
         for (task, block) in own.into_iter().chain(others) {
             self.task(task)?.memory = new;
             self.release(old, block);
+        }
+        if made.is_err() {
+            // They are left as they stand: their blocks, which had this, are gone.
+            for (task, base) in tasks.iter().zip(bases) {
+                self.task(*task)?.gs_base = base;
+            }
+            return made;
         }
         for (task, base) in tasks.iter().zip(bases) {
             let number = self.give_block(*task)?;

@@ -81,6 +81,24 @@ fn a_program_whose_code_has_no_room_beside_it() {
     assert_eq!(recorded.ended, Some(end(&native.status)));
 }
 
+/// Nothing of the emulator's can be beside what such a call names.
+#[test]
+fn a_program_that_names_all_memory_keeps_its_books() {
+    let program = Workload::usual("whole.c");
+    let native = natively(&program, &[]);
+    let every = Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY);
+    let recorded = every.of(&program.path(), &[]);
+    let [(_, became)] = recorded.account.broken.as_slice() else {
+        panic!("{:?}", recorded.account.broken)
+    };
+    assert_eq!(became, "runs on natively: no room in it");
+    assert_eq!(String::from_utf8_lossy(&recorded.out), String::from_utf8_lossy(&native.stdout));
+    assert_eq!(recorded.ended, Some(end(&native.status)));
+    let (counts, records) = (recorded.counts(), recorded.records.len() as u64);
+    assert!(records > (1 << 20) / 64, "{records}");
+    assert_eq!((counts.events, counts.records, counts.lost), (records, records, 0));
+}
+
 #[test]
 fn a_child_that_is_given_up_ends_the_emulation_of_no_other() {
     let program = Workload::usual("corner.c");
