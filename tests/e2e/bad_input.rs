@@ -142,6 +142,25 @@ fn too_few_files_are_said() {
     assert!(said, "the limit is not named: {outcome}");
 }
 
+/// Whichever file is the one too many: that is the cause, and what helps is said.
+#[test]
+fn too_few_files_to_attach_are_said() {
+    if !rights::emulated_pmu("too_few_files_to_attach_are_said") {
+        return;
+    }
+    let scene = Scene::new();
+    let target = scene.start("sleep 1000");
+    for most in 5..=12 {
+        let limited = format!("timeout -s INT 1 prlimit --nofile={most}:{most} ebs -u");
+        for source in ["-t page_fault", "-t l1_cache_miss --source emulated"] {
+            let line = format!("{limited} {source} -c 1 -o few.data -p {}", target.pid());
+            let outcome = scene.run(&line).sane();
+            assert!(outcome.err.contains("ulimit -n"), "{most} files: {outcome}");
+            assert!(!outcome.err.contains("there is no process"), "{most} files: {outcome}");
+        }
+    }
+}
+
 #[test]
 fn without_tracefs_a_tracepoint_says_what_to_mount() {
     let test = "without_tracefs_a_tracepoint_says_what_to_mount";

@@ -1,10 +1,12 @@
 //! An error with its causes, in one line.
 
 use record::printable::printable;
+use std::io;
 
 /// The error, then each cause behind a colon. Some errors quote their cause
 /// already: what the words before end with is not said again. What names may
-/// have of control characters and the like is escaped.
+/// have of control characters and the like is escaped. Where too many files are
+/// open it says what helps.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -15,13 +17,27 @@ pub fn told(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
+    if let Some(advice) = more_files(&text) {
+        text.push_str(advice);
+    }
     printable(&text).into_owned()
+}
+
+/// What helps where a file could not be opened for want of room; None: that is
+/// said, or it was another error. By the words: some errors quote their cause
+/// and keep it from the chain.
+fn more_files(text: &str) -> Option<&'static str> {
+    let is_of = |errno: i32| text.contains(&io::Error::from_raw_os_error(errno).to_string());
+    if is_of(libc::EMFILE) && !text.contains("ulimit -n") {
+        return Some("; raise `ulimit -n`");
+    }
+    let is_full = is_of(libc::ENFILE) && !text.contains("fs.file-max");
+    is_full.then_some("; raise the system's limit (sysctl fs.file-max)")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot read a: {source}")]
@@ -37,6 +53,21 @@ mod tests {
         assert_eq!(told(&error), wanted);
         let error = anyhow::Error::new(source()).context("cannot read a");
         assert_eq!(told(&error), format!("cannot read a: {}", source()));
+    }
+
+    #[test]
+    fn too_many_open_files_have_an_advice() {
+        let quoted = |errno, before: &str| {
+            let error = io::Error::from_raw_os_error(errno);
+            told(&anyhow::anyhow!("{before}: {error}"))
+        };
+        let told_of = quoted(libc::EMFILE, "cannot look");
+        assert!(told_of.ends_with("(os error 24); raise `ulimit -n`"), "{told_of}");
+        let full = quoted(libc::ENFILE, "cannot look");
+        assert!(full.ends_with("(os error 23); raise the system's limit (sysctl fs.file-max)"));
+        let said = quoted(libc::EMFILE, "a pipe; raise `ulimit -n`");
+        assert_eq!(said.matches("ulimit").count(), 1, "{said}");
+        assert!(!quoted(libc::ENOENT, "cannot look").contains("raise"));
     }
 
     #[test]

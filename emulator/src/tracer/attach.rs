@@ -157,7 +157,7 @@ fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
 
 /// What can be told before anything is changed.
 fn check(pid: i32, held: bool) -> Result<(), StartError> {
-    let gone = |_| StartError::Gone { pid: Pid(pid) };
+    let gone = |error| unseen(error).unwrap_or(StartError::Gone { pid: Pid(pid) });
     let state = status::status(pid).map_err(gone)?;
     if state.process != pid {
         return Err(StartError::Settings(format!(
@@ -180,14 +180,26 @@ fn check(pid: i32, held: bool) -> Result<(), StartError> {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(StartError::Rights { pid: Pid(pid), error })
         }
-        // A thread of the kernel has none.
-        Err(_) => Err(StartError::Foreign { pid: Pid(pid), what: "kernel's own".into() }),
+        Err(error) => {
+            // A thread of the kernel has none.
+            let kernels = || StartError::Foreign { pid: Pid(pid), what: "kernel's own".into() };
+            Err(unseen(error).unwrap_or_else(kernels))
+        }
     }
+}
+
+/// Where this process can open no file more it has seen nothing of a target.
+fn unseen(error: std::io::Error) -> Option<StartError> {
+    let is_full = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+    is_full.then_some(StartError::System { doing: "looking at the process", error })
 }
 
 fn refused(pid: i32, error: std::io::Error) -> StartError {
     match error.raw_os_error() {
         Some(libc::ESRCH) => StartError::Gone { pid: Pid(pid) },
+        Some(libc::EMFILE | libc::ENFILE) => {
+            StartError::System { doing: "looking at the process's threads", error }
+        }
         _ => StartError::Rights { pid: Pid(pid), error },
     }
 }
