@@ -204,6 +204,17 @@ impl EventReport {
         self.promises.get("periods").is_some_and(|periods| periods == "drawn")
     }
 
+    /// Every so many events one was sampled, never sooner or later; 1: each was,
+    /// or the intervals differ.
+    pub(crate) fn even_interval(&self) -> u64 {
+        match (self.sampling, self.unit) {
+            (SamplingMode::Period(period), PeriodUnit::Events) if !self.has_drawn_periods() => {
+                period.max(1)
+            }
+            _ => 1,
+        }
+    }
+
     /// Whether each event has a sample, as far as the recorder knows.
     pub(crate) fn samples_each(&self) -> bool {
         self.totals.counted == self.totals.period

@@ -1,7 +1,7 @@
 //! What was counted becomes an annotation.
 
 use super::choice::choose;
-use super::details::{access, details};
+use super::details::{SpotSampling, access, details};
 use super::extent::shown;
 use super::lines::{Code, Listing};
 use super::meaning::{Cause, EventMeaning, Meaning};
@@ -74,6 +74,7 @@ pub(crate) fn annotation(
             weighting: event.weighting,
             of_event: Sum::of(event.totals.counted, event.totals.period),
             meaning,
+            interval: event.even_interval(),
             arch,
             view,
         };
@@ -100,6 +101,8 @@ struct Whole<'w> {
     weighting: Weighting,
     of_event: Sum,
     meaning: &'w Meaning,
+    /// The even one of the event; see [`Register::interval`](crate::Register).
+    interval: u64,
     arch: Arch,
     view: View,
 }
@@ -139,7 +142,8 @@ impl Whole<'_> {
             let details = is_told.then(|| {
                 let begins = found.filter(|(_, begins)| *begins);
                 let access = begins.and_then(|(index, _)| access(code, index, cause, self.meaning));
-                details(spot, access, self.meaning, self.arch, lookup)
+                let sampling = SpotSampling { arch: self.arch, interval: self.interval };
+                details(spot, access, self.meaning, sampling, lookup)
             });
             let Sum { count, period, exact, .. } = own;
             heat.hot

@@ -40,12 +40,20 @@ pub(super) fn access(
     (!operands.is_empty()).then(|| OperandAccess { instruction: instruction.ip(), verb, operands })
 }
 
+/// How the samples of an event were recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpotSampling {
+    pub(super) arch: Arch,
+    /// The even interval, in events; 1: there is none.
+    pub(super) interval: u64,
+}
+
 /// Everything about the samples at an instruction.
 pub(super) fn details(
     spot: InstructionSpot,
     access: Option<OperandAccess>,
     meaning: &Meaning,
-    arch: Arch,
+    SpotSampling { arch, interval }: SpotSampling,
     lookup: &Lookup,
 ) -> Details {
     let (count, fetches) = (spot.sum.count, spot.fetches);
@@ -56,7 +64,8 @@ pub(super) fn details(
     });
     let access = access.filter(|_| !is_fault || fetches < count);
     let facts = spot.facts.as_deref().map(|site| facts(site, arch));
-    let registers = spot.registers.finish(MOST_FREQUENT);
+    let registers = spot.registers.finish(MOST_FREQUENT).into_iter();
+    let registers: Vec<Register> = registers.map(|it| it.at_interval(interval)).collect();
     let of_operand: Vec<OperandRegister> = access
         .iter()
         .flat_map(|access| access.operands.iter().flat_map(|operand| operand.registers.clone()))

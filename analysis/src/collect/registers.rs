@@ -11,7 +11,7 @@ pub(crate) use finding::{Evidence, alignment, same_low_bits};
 
 use crate::name::cell::hex;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use values::Values;
+use values::{Values, gcd};
 
 /// Values of several registers, counted.
 #[derive(Clone, Debug)]
@@ -74,6 +74,9 @@ pub struct Register {
     /// Greatest number that divides all differences of values; 0 for a
     /// single value.
     pub stride: u64,
+    /// Every so many events one was sampled, and never at random; 1: each, or
+    /// that is not so. Values of a loop are so many of its strides apart then.
+    pub interval: u64,
     /// Most frequent values, ties in ascending order of value.
     pub top: Vec<ValueCount>,
 }
@@ -92,6 +95,17 @@ impl Register {
     /// two in the stride.
     pub fn low_bits(&self) -> u32 {
         self.same_mask.trailing_ones()
+    }
+
+    /// The same, of values sampled at an even interval.
+    #[must_use]
+    pub(crate) fn at_interval(self, interval: u64) -> Register {
+        Register { interval: interval.max(1), ..self }
+    }
+
+    /// The stride; None: the interval may have made it, or a part of it.
+    pub fn known_stride(&self) -> Option<u64> {
+        (gcd(self.stride, self.interval) == 1 || self.stride == 0).then_some(self.stride)
     }
 
     /// What those low bits are.
@@ -125,7 +139,7 @@ impl Serialize for Register {
         map.serialize_entry("same_value", &hex(self.same_value))?;
         map.serialize_entry("low_bits", &self.low_bits())?;
         map.serialize_entry("low_value", &hex(self.low_value()))?;
-        map.serialize_entry("stride", &self.stride)?;
+        map.serialize_entry("stride", &self.known_stride())?;
         map.serialize_entry("finding", &self.finding())?;
         map.serialize_entry("top", &self.top)?;
         map.end()

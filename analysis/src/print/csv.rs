@@ -267,7 +267,7 @@ fn registers<W: Write>(
                 &hex(register.max),
                 &register.low_bits().to_string(),
                 &hex(register.low_value()),
-                &register.stride.to_string(),
+                &register.known_stride().map(|it| it.to_string()).unwrap_or_default(),
                 &register.finding(),
             ])?;
         }

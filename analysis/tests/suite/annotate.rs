@@ -122,6 +122,20 @@ fn an_exact_event_names_operands_and_says_what_was_overwritten() {
 }
 
 #[test]
+fn an_even_interval_makes_no_stride() {
+    let shown = |note: &str| {
+        let attr = Attr { sample_period: 64, ..misses(usual_fields()) };
+        text(&of_program(62, &walk(attr, EXACT, note), "0x401000"))
+    };
+    let exact = "source=pebs;ip=exact;addr=data;regs=after-retirement;weight=none";
+    let even = shown(exact);
+    assert!(even.contains("64-byte-aligned structures, stride undetermined"), "{even}");
+    assert!(!even.contains("stride 4096"), "{even}");
+    let drawn = shown(&format!("{exact};periods=drawn"));
+    assert!(drawn.contains("4 KiB-aligned structures, stride 4096"), "{drawn}");
+}
+
+#[test]
 fn without_exact_ip_nothing_is_claimed_of_operands() {
     let recording = walk(misses(usual_fields()), USER, "source=counter;ip=skid");
     let annotation = of_program(62, &recording, "0x401000");

@@ -27,21 +27,33 @@ impl Register {
             let low = same_low_bits(bits, self.low_value());
             let _ = write!(line, ", {low}{}", self.alignment());
         }
-        if self.stride > 1 {
-            let _ = write!(line, ", stride {}", self.stride);
+        match self.known_stride() {
+            Some(..=1) => {}
+            Some(stride) => line.push_str(&format!(", stride {stride}")),
+            None => {
+                let _ =
+                    write!(line, ", stride undetermined at even intervals of {}", self.interval);
+            }
         }
         line
     }
 
     /// Whether low bits that never changed speak of aligned structures.
     pub fn is_structure(&self) -> bool {
-        self.min != self.max && self.low_bits() >= STRUCTURE_BITS && !self.alignment().is_empty()
+        self.min != self.max && self.own_bits() >= STRUCTURE_BITS && !self.alignment().is_empty()
     }
 
     fn alignment(&self) -> String {
         let (distinct, least) = (self.distinct, self.min);
         let evidence = Evidence { distinct, least, chance_bits: CHANCE_BITS };
-        alignment(&self.name, self.low_bits(), self.low_value(), evidence)
+        let bits = self.own_bits();
+        let value = if bits < 64 { self.low_value() & ((1 << bits) - 1) } else { self.low_value() };
+        alignment(&self.name, bits, value, evidence)
+    }
+
+    /// The low bits that are the same without what an even interval makes so.
+    fn own_bits(&self) -> u32 {
+        self.low_bits().saturating_sub(self.interval.trailing_zeros())
     }
 }
 

@@ -135,3 +135,29 @@ proptest! {
         prop_assert_eq!(summary.top, sorted);
     }
 }
+
+/// A loop over lines of 64 bytes, of which each 64th miss was sampled.
+#[test]
+fn what_an_even_interval_makes_of_a_loop_is_not_the_loops() {
+    let sampled = |interval: u64, step: u64| {
+        let values = (0..100).map(|turn| 0x55_0000_0000 + turn * interval * step);
+        register(values).at_interval(interval)
+    };
+    let even = sampled(64, 64);
+    assert_eq!(even.known_stride(), None);
+    assert_eq!(
+        even.finding(),
+        "cx: 100 values, 0x5500000000-0x5500063000, same 12 low bits (0x000): \
+         64-byte-aligned structures, stride undetermined at even intervals of 64"
+    );
+    let words = sampled(50, 8);
+    assert!(!words.is_structure(), "each 8 bytes, of which an even interval makes 16");
+    assert!(
+        words.finding().ends_with(": 8-byte-aligned, stride undetermined at even intervals of 50")
+    );
+    // What an odd interval picks of everywhere has no power of two of its own.
+    let nodes =
+        register((0..100).map(|turn| 0x55_0000_0000 + turn * turn * 8192)).at_interval(1009);
+    assert_eq!(nodes.known_stride(), Some(8192));
+    assert!(nodes.is_structure(), "{}", nodes.finding());
+}

@@ -18,7 +18,7 @@ pub(super) struct Values {
     over_limit: bool,
 }
 
-fn gcd(mut a: u64, mut b: u64) -> u64 {
+pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -71,6 +71,7 @@ impl Values {
             same_mask,
             same_value: self.all & same_mask,
             stride: self.stride,
+            interval: 1,
             top: values,
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn without_rows(
     totals.at_site = first.histogram.as_ref().map(|_| at_site);
     let same = together.iter().all(|of| of.event.sampling == first.sampling);
     let top_values = query.registers.as_ref().map_or(0, |registers| registers.top_values);
-    EventReport {
+    let mut report = EventReport {
         name: title(together.iter().map(|of| of.event)).to_owned(),
         sampling: first.sampling,
         unit: first.unit,
@@ -65,11 +65,12 @@ pub(super) fn without_rows(
         latency: None,
         accesses: Vec::new(),
         levels: Vec::new(),
-        registers: first
-            .histogram
-            .clone()
-            .map_or_else(Vec::new, |histogram| histogram.finish(top_values)),
-    }
+        registers: Vec::new(),
+    };
+    let histogram = first.histogram.clone().map(|histogram| histogram.finish(top_values));
+    let (registers, interval) = (histogram.unwrap_or_default(), report.even_interval());
+    report.registers = registers.into_iter().map(|it| it.at_interval(interval)).collect();
+    report
 }
 
 /// Their counted samples.
