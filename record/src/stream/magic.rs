@@ -28,7 +28,14 @@ impl Magic {
     /// # Errors
     /// Another kind of file.
     pub(crate) fn find(input: &[u8]) -> Result<Option<Magic>, StreamError> {
-        let Some(front) = input.get(..8) else { return Ok(None) };
+        let foreign =
+            |front: &[u8]| StreamError::Foreign { start: front.escape_ascii().to_string() };
+        let Some(front) = input.get(..8) else {
+            // A short file of another kind is none that ends too early.
+            let [little, big] = [write::MAGIC.to_le_bytes(), write::MAGIC.to_be_bytes()];
+            let can_be = [*FIRST_VERSION, little, big].iter().any(|it| it.starts_with(input));
+            return if can_be { Ok(None) } else { Err(foreign(input)) };
+        };
         let word = |order, bytes| Cursor::new(bytes, order).u64().unwrap_or(0);
         let size = input.get(8..Magic::SIZE);
         let orders = [ByteOrder::Little, ByteOrder::Big];
@@ -42,6 +49,6 @@ impl Magic {
             let Some(size) = size else { return Ok(None) };
             return Ok(Some(Magic { order, header_size: word(order, size) }));
         }
-        Err(StreamError::Foreign { start: front.escape_ascii().to_string() })
+        Err(foreign(front))
     }
 }

@@ -225,6 +225,10 @@ fn what_is_no_pipe_stream_is_refused_by_name() {
     assert!(refusal(b"PERFILE2\x11\0\0\0\0\0\0\0").contains("17 bytes"));
     assert!(refusal(b"").contains("empty"));
     assert_eq!(
+        refusal(b"hello"),
+        r#"not a perf.data stream: it starts with "hello", not with PERFILE2"#
+    );
+    assert_eq!(
         refusal(b"PERF"),
         "truncated: 4 bytes of a record at offset 0, which should have 16"
     );
