@@ -1,6 +1,6 @@
 //! Names with `*` and `?`.
 
-use crate::query::parameters::without_parameters;
+use crate::query::parameters::{without_clones, without_parameters};
 use std::fmt;
 
 /// A pattern over a whole name: `*` stands for any run of characters, `?`
@@ -41,10 +41,13 @@ impl Glob {
 }
 
 impl Glob {
-    /// Whether a routine's name fits, with its parameters or without.
+    /// Whether a routine's name fits, with its parameters or without, or that of
+    /// the routine that it is a clone or a part of.
     pub fn matches_routine(&self, name: &str) -> bool {
-        let short = without_parameters(name);
-        self.matches(name) || (short.len() < name.len() && self.matches(&short))
+        let (short, original) = (without_parameters(name), without_clones(name));
+        self.matches(name)
+            || (short.len() < name.len() && self.matches(&short))
+            || (original.len() < name.len() && self.matches(original))
     }
 
     /// Whether an object fits, by its whole path or its file name.
@@ -89,6 +92,21 @@ mod tests {
             ("operator*", "operator*", true),
         ] {
             assert_eq!(Glob::new(pattern).matches(name), fits, "{pattern} on {name}");
+        }
+    }
+
+    #[test]
+    fn a_routine_means_its_clones() {
+        for (pattern, name, fits) in [
+            ("work", "work._omp_fn.0", true),
+            ("wor?", "work.isra.0.cold", true),
+            ("work._omp_fn.0", "work._omp_fn.0", true),
+            ("work._omp_fn.0", "work._omp_fn.1", false),
+            ("work", "rework._omp_fn.0", false),
+            ("work", "work.other", false),
+            ("refresh", "refresh(Autonoma*) [clone ._omp_fn.0]", true),
+        ] {
+            assert_eq!(Glob::new(pattern).matches_routine(name), fits, "{pattern} on {name}");
         }
     }
 

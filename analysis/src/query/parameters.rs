@@ -16,6 +16,49 @@ pub fn without_parameters(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// What compilers put behind a routine's name for a copy of it, or a part: gcc for
+/// bodies of OpenMP's regions, and what it cloned or split; LLVM for what it made
+/// visible to other units.
+const CLONES: [(&str, Numbered); 7] = [
+    ("_omp_fn", Numbered::Always),
+    ("isra", Numbered::Always),
+    ("constprop", Numbered::Always),
+    ("part", Numbered::Always),
+    ("lto_priv", Numbered::Always),
+    ("llvm", Numbered::Always),
+    ("cold", Numbered::Sometimes),
+];
+
+/// Whether a number follows, behind a dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbered {
+    Always,
+    Sometimes,
+}
+
+/// The name of the routine that a clone of C, or a part, was made of:
+/// `work` of `work._omp_fn.0.cold`.
+pub(crate) fn without_clones(name: &str) -> &str {
+    let mut name = name;
+    while let Some(short) = without_last_clone(name) {
+        name = short;
+    }
+    name
+}
+
+/// None: it has none.
+fn without_last_clone(name: &str) -> Option<&str> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let (before, last) = name.rsplit_once('.')?;
+    let (rest, word, has_number) = match before.rsplit_once('.').filter(|_| is_number(last)) {
+        Some((rest, word)) => (rest, word, true),
+        None => (before, last, false),
+    };
+    let (_, numbered) = CLONES.iter().find(|(clone, _)| *clone == word)?;
+    let fits = has_number || *numbered == Numbered::Sometimes;
+    (fits && !rest.is_empty()).then_some(rest)
+}
+
 /// Whether it is a copy of a routine, or a part of one, that the compiler made.
 pub(crate) fn is_clone(name: &str) -> bool {
     name.contains(" [clone .")
@@ -96,7 +139,29 @@ fn without_return_type(before: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::without_parameters;
+    use super::{without_clones, without_parameters};
+
+    #[test]
+    fn clones_of_c_have_their_routines_name() {
+        for (name, short) in [
+            ("work._omp_fn.0", "work"),
+            ("work._omp_fn.12.cold", "work"),
+            ("fold.constprop.0.isra.0", "fold"),
+            ("fold.part.0", "fold"),
+            ("fold.cold", "fold"),
+            ("fold.cold.1", "fold"),
+            ("helper.lto_priv.3", "helper"),
+            ("helper.llvm.1234567890", "helper"),
+            ("main", "main"),
+            ("a.b.0", "a.b.0"),
+            ("fold.isra", "fold.isra"),
+            (".cold", ".cold"),
+            ("lib.so.6", "lib.so.6"),
+            ("0.0", "0.0"),
+        ] {
+            assert_eq!(without_clones(name), short, "{name}");
+        }
+    }
 
     #[test]
     fn parameters_go_and_names_stay() {
