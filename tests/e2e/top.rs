@@ -228,8 +228,11 @@ fn a_program_does_not_outlive_the_view() {
     let is_gone = |pid: Pid| test_kill_process(pid).is_err();
     for ending in ["its terminal goes", "it goes while stopped", "SIGKILL", "SIGABRT"] {
         let tmux = Tmux::start(&scene);
-        tmux.enter(&format!("ebs top {SAMPLED} ./prog"));
+        tmux.enter(&format!("mkdir -p tmp; TMPDIR=tmp ebs top {SAMPLED} ./prog"));
         tmux.wait_for("much+0x");
+        // Nor would its pipe be.
+        let there = scene.path("tmp").read_dir().unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(there.collect::<Vec<_>>(), [] as [std::ffi::OsString; 0]);
         let view = tmux.in_front();
         let children = format!("/proc/{0}/task/{0}/children", view.as_raw_pid());
         let children = std::fs::read_to_string(children).unwrap();

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, remove_dir, remove_file};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) struct SampledChild {
     status: Option<u8>,
     /// Its stream has begun: what else comes on stderr is a command's.
     has_begun: Arc<AtomicBool>,
-    /// Where the pipe is.
+    /// Where the pipe is until both its ends are open.
     _place: TempDir,
 }
 
@@ -176,6 +176,9 @@ fn words(arguments: &TopArguments, pipe: &Path) -> Vec<OsString> {
 fn read(pipe: &Path, parts: &SyncSender<StreamPart>, is_over: &AtomicBool) {
     let read = || -> std::io::Result<()> {
         let stream = File::open(pipe)?;
+        // Now `ebs` has it, too: nothing is left of it whatever ends this program.
+        let _left_to_drop = remove_file(pipe);
+        let _left_to_drop = pipe.parent().map(remove_dir);
         // A smaller one wakes us more often.
         let _refused = rustix::pipe::fcntl_setpipe_size(&stream, PIPE);
         loop {
