@@ -8,7 +8,7 @@
 mod folder;
 mod replacement;
 
-pub(crate) use folder::{create_folder, open_folder};
+pub(crate) use folder::{create_folder, open_folder, private_folder};
 pub(crate) use replacement::{FolderName, Replacement, sync};
 
 use rustix::fs::{

@@ -62,9 +62,7 @@ impl RunsDirectory {
         let place = match output {
             Some(path) => RunsDirectory::Kept(path.to_owned()),
             None => RunsDirectory::Ours(
-                tempfile::Builder::new()
-                    .prefix("ebs-compare-")
-                    .tempdir()
+                outputs::private_folder("ebs-compare-")
                     .context("no directory for recordings; set TMPDIR, or say -o DIR")?,
             ),
         };

@@ -9,10 +9,24 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use tempfile::TempDir;
+
+/// Makes a directory below TMPDIR that only this user can enter, whatever the umask: what another
+/// user puts into it would be written through. It is removed when dropped.
+///
+/// # Errors
+///
+/// TMPDIR is missing, full, or closed to this user.
+pub(crate) fn private_folder(prefix: &str) -> io::Result<TempDir> {
+    let permissions = Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(prefix).permissions(permissions).tempdir()
+}
 
 /// Opens a directory, to find names in it. A relative path begins at `from`.
 ///

@@ -226,6 +226,16 @@ fn folders_are_made_below_the_one_that_was_named_alone() {
     }
 }
 
+#[test]
+fn a_private_folder_is_closed_to_others_whatever_the_umask() {
+    // Of this process alone: the runner starts one for each test.
+    let umask = rustix::process::umask(Mode::empty());
+    let folder = private_folder("hardmeter-");
+    rustix::process::umask(umask);
+    let folder = folder.unwrap();
+    assert_eq!(mode(folder.path()), 0o700);
+}
+
 /// The kernel keeps its rule for the last name of a path, and a folder is none.
 #[test]
 fn another_users_link_on_the_way_leads_nowhere() {

@@ -8,12 +8,12 @@ use record::{AttrFlags, Cpu};
 use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
 use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
-use crate::{PlannedEvent, Target};
 use crate::regions::RegionLogAccount;
 use crate::session::ledger::{CountReached, RateLowered};
 use crate::session::ledger::{EventAccount, Ledger};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::grace;
+use crate::{PlannedEvent, Target};
 
 /// So often what the kernel counted is taken, where a CPU does not come to
 /// the end of a hit: each takes seconds then.

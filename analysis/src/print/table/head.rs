@@ -6,8 +6,8 @@ use crate::query::Weighting;
 use crate::ratio::ratio;
 use crate::report::emulation::emulation;
 use crate::report::{
-    Bursts, CountEnd, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit, RecorderLedger,
-    Report, SamplingMode,
+    Bursts, CountEnd, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit,
+    RecorderLedger, Report, SamplingMode,
 };
 use std::fmt::Write;
 

@@ -2,6 +2,7 @@
 
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
+use crate::outputs;
 use analysis::causes::MissedLevel;
 use anyhow::{Context, Result, bail};
 use sampling::Facts;
@@ -36,7 +37,8 @@ impl SampledCommand {
     ///
     /// No room for the recording; nothing was sampled, for which `ebs` has said why.
     pub(super) fn run(arguments: &CausesArguments) -> Result<SampledCommand> {
-        let place = tempfile::tempdir().context("no folder for the recording")?;
+        let place =
+            outputs::private_folder("ebs-causes-").context("no folder for the recording")?;
         let words = words(arguments, &Facts::read(Path::new("/"))?);
         let mut recorder = Recorder::new(&words, RunPlace::InFront)?;
         let ended = recorder.record(&arguments.command, &path_in(&place))?;

@@ -5,6 +5,7 @@ use super::sampled_command::{model_words, sampling_words};
 use super::sys::fix_addresses;
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
+use crate::outputs;
 use analysis::report::{CauseReport, LayoutTrial, TriedLayout};
 use analysis::table;
 use anyhow::{Context, Result, bail};
@@ -26,8 +27,10 @@ pub(super) fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8
         "addresses cannot be made the same in each run: personality(2) is forbidden here, which \
          filters of containers do; run it outside",
     )?;
-    let runs =
-        TrialRuns { place: tempfile::tempdir().context("no folder for recordings")?, arguments };
+    let runs = TrialRuns {
+        place: outputs::private_folder("ebs-causes-").context("no folder for recordings")?,
+        arguments,
+    };
     let TrialRun { causes: before, status } = runs.causes(0, &[])?;
     let all: Result<Vec<Vec<ObjectLayout>>, _> =
         arguments.tries.iter().map(|changes| changes.layouts(&before)).collect();

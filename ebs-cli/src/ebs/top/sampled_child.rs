@@ -3,7 +3,7 @@
 use super::news::StreamPart;
 use crate::ebs::arguments::TopArguments;
 use crate::ebs::started_ebs::started_ebs;
-use crate::outputs::NamedOutput;
+use crate::outputs::{self, NamedOutput};
 use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};
 use rustix::buffer::spare_capacity;
@@ -62,9 +62,7 @@ impl SampledChild {
         is_over: Arc<AtomicBool>,
         ended: &mut dyn FnMut() -> bool,
     ) -> Result<SampledChild> {
-        let place = tempfile::Builder::new()
-            .prefix("ebs-top-")
-            .tempdir()
+        let place = outputs::private_folder("ebs-top-")
             .context("no folder for a pipe; set TMPDIR to another one")?;
         let pipe = place.path().join("stream.data");
         mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR)

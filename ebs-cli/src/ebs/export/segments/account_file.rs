@@ -3,8 +3,8 @@
 use super::export_account::{ExportAccount, VERSION};
 use crate::outputs::{self, NamedOutput, open_folder};
 use anyhow::{Context, Result, bail};
-use rustix::fs::CWD;
-use std::fs::{self, File, TryLockError};
+use rustix::fs::{CWD, renameat};
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -80,12 +80,15 @@ impl AccountFile {
         let mut text = serde_json::to_vec_pretty(&self.books).with_context(goal)?;
         text.push(b'\n');
         // Its name is always the same, so that a run that was killed leaves one file at most.
-        let made = beside(&self.path, ".new");
-        let mut file = outputs::create(&made).with_context(goal)?;
+        // Below one open folder: a directory on the way may get another name meanwhile.
+        let name = self.path.file_name().unwrap_or_default();
+        let parent = self.path.parent().unwrap_or(Path::new("."));
+        let folder = open_folder(CWD, parent).with_context(goal)?;
+        let made = beside(Path::new(name), ".new");
+        let mut file = outputs::create_in(&folder, &made).with_context(goal)?;
         file.write_all(&text).and_then(|()| file.sync_all()).with_context(goal)?;
-        fs::rename(&made, &self.path).with_context(goal)?;
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        open_folder(CWD, folder).and_then(|folder| outputs::sync(&folder)).with_context(goal)
+        renameat(&folder, &made, &folder, name).with_context(goal)?;
+        outputs::sync(&folder).with_context(goal)
     }
 }
 
