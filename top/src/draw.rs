@@ -5,10 +5,10 @@ mod head;
 mod rows;
 
 use crate::top_view::{Above, TopView};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Modifier, Style};
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::Line;
 
 /// Columns below which nothing can be read.
 const LEAST_COLUMNS: u16 = 40;

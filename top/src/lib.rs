@@ -10,16 +10,21 @@
 //!
 //! `totals` adds up intervals by the cells of a row, `seen_rows` makes of them
 //! the rows of one [`ViewKind`], `view_order` puts these in order.
+//! `key_bytes` makes keys of what a terminal sends, `top_backend` sends it
+//! what has changed.
 
 #[cfg(test)]
 mod counted_report;
 mod draw;
 mod interval_count;
+mod key_bytes;
+mod raw_mode;
 mod seen_rows;
 mod source_state;
 #[allow(unsafe_code, reason = "a handler of signals; each block says why it holds")]
 mod sys;
 mod top_backend;
+mod top_key;
 mod top_screen;
 mod top_view;
 mod totals;
@@ -28,8 +33,8 @@ mod view_order;
 mod zoom_text;
 
 pub use draw::draw;
-pub use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub use source_state::SourceState;
+pub use top_key::TopKey;
 pub use top_screen::{ScreenEvent, TopScreen};
 pub use top_view::{TopAction, TopView};
 pub use totals::MOST_ROWS;

@@ -1,40 +1,44 @@
 //! The edge to the terminal, and the way back.
 
 use crate::draw::draw;
+use crate::key_bytes::KeyBytes;
+use crate::raw_mode;
 use crate::sys::faults;
-use crate::top_backend::TopBackend;
+use crate::top_backend::{self, TopBackend};
+use crate::top_key::TopKey;
 use crate::top_view::TopView;
-use ratatui::Terminal;
-use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, poll, read};
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use ratatui::layout::Size;
+use ratatui_core::layout::Size;
+use ratatui_core::terminal::Terminal;
 use rustix::event::{self, PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use signal_hook::consts::{SIGCONT, SIGTSTP};
+use rustix::io::{Errno, read};
+use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 use signal_hook::flag::register;
 use signal_hook::low_level::emulate_default_handler;
 use std::io::{self, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Whether the terminal is ours now.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// The hook of panics is set once.
 static HOOK: Once = Once::new();
 
-/// The rest of a key comes in that time.
-const REST: Duration = Duration::from_millis(10);
+/// The rest of a key comes in that time: an ESC behind which nothing comes is
+/// the key of that name.
+const REST: Duration = Duration::from_millis(50);
+/// Bytes that are read at once.
+const READ: usize = 1024;
+
+/// Enters the alternate screen and hides the cursor, which
+/// [`faults::GIVE_BACK`] undoes.
+const TAKE: &[u8] = b"\x1b[?1049h\x1b[?25l";
 
 /// What a terminal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenEvent {
     /// A key.
-    Key(KeyEvent),
+    Key(TopKey),
     /// Another size, or all that was drawn is gone: draw anew.
     Redraw,
 }
@@ -51,8 +55,10 @@ pub struct TopScreen {
     goes_on: Arc<AtomicBool>,
     /// The size that was seen last.
     size: Option<Size>,
-    /// Keys may have been read that nobody was told of.
-    may_hold_keys: bool,
+    /// What was read of keys.
+    keys: KeyBytes,
+    /// When that was.
+    read_at: Instant,
 }
 
 impl TopScreen {
@@ -73,9 +79,12 @@ impl TopScreen {
         let goes_on = Arc::new(AtomicBool::new(false));
         register(SIGTSTP, Arc::clone(&is_told_to_stop))?;
         register(SIGCONT, Arc::clone(&goes_on))?;
-        let terminal = Terminal::new(TopBackend::new())?;
+        // It ends the wait for keys, and the size is looked at then.
+        register(SIGWINCH, Arc::default())?;
+        let terminal = Terminal::new(TopBackend)?;
         take_it()?;
-        Ok(TopScreen { terminal, is_told_to_stop, goes_on, size: None, may_hold_keys: false })
+        let (keys, read_at) = (KeyBytes::default(), Instant::now());
+        Ok(TopScreen { terminal, is_told_to_stop, goes_on, size: None, keys, read_at })
     }
 
     /// Draws the view.
@@ -107,31 +116,40 @@ impl TopScreen {
             return Ok(Some(ScreenEvent::Redraw));
         }
         // Several keys may have been read at once.
-        let was_read = std::mem::take(&mut self.may_hold_keys) && poll(Duration::ZERO)?;
-        if !was_read && !self.is_read(timeout)? {
-            let size = self.terminal.size()?;
-            let is_resized = self.size.replace(size).is_some_and(|known| known != size);
-            // crossterm tells of it, too, and would forget a key that comes at
-            // the same time: that is asked for before one does.
-            self.may_hold_keys = is_resized;
-            return Ok(is_resized.then_some(ScreenEvent::Redraw));
+        if let Some(key) = self.keys.key() {
+            return Ok(Some(ScreenEvent::Key(key)));
         }
-        self.may_hold_keys = true;
-        Ok(match read()? {
-            Event::Key(key) if key.kind != KeyEventKind::Release => Some(ScreenEvent::Key(key)),
-            _ => Some(ScreenEvent::Redraw),
-        })
+        let rest = match self.keys.has_part() {
+            true => REST.saturating_sub(self.read_at.elapsed()),
+            false => timeout,
+        };
+        if is_ready(timeout.min(rest))? {
+            self.read()?;
+            return Ok(self.keys.key().map(ScreenEvent::Key));
+        }
+        if self.read_at.elapsed() >= REST
+            && let Some(key) = self.keys.give_up()
+        {
+            return Ok(Some(ScreenEvent::Key(key)));
+        }
+        let size = top_backend::size()?;
+        let is_resized = self.size.replace(size).is_some_and(|known| known != size);
+        Ok(is_resized.then_some(ScreenEvent::Redraw))
     }
 
-    /// Whether an event has been read, in so long.
-    fn is_read(&mut self, timeout: Duration) -> io::Result<bool> {
-        let is_ready = is_ready(timeout)?;
-        if is_ready && !poll(Duration::ZERO)? {
-            // A part of a key: the rest is on its way.
-            std::thread::sleep(REST);
-            return Ok(false);
+    /// Reads what has come, which there is.
+    fn read(&mut self) -> io::Result<()> {
+        let mut bytes = [0; READ];
+        match read(io::stdin(), &mut bytes) {
+            Ok(0) => return Err(gone()),
+            Ok(length) => {
+                self.keys.add(&bytes[..length]);
+                self.read_at = Instant::now();
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(errno) => return Err(errno.into()),
         }
-        Ok(is_ready)
+        Ok(())
     }
 
     /// Gives the terminal back and stops, as Ctrl+Z does elsewhere; goes on
@@ -160,8 +178,7 @@ impl Drop for TopScreen {
     }
 }
 
-/// Whether a key has come, in so long. It is not crossterm that waits: of a
-/// terminal that has gone it would read on and on.
+/// Whether a key has come, in so long.
 fn is_ready(timeout: Duration) -> io::Result<bool> {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
@@ -170,13 +187,15 @@ fn is_ready(timeout: Duration) -> io::Result<bool> {
     let terminal = io::stdin();
     let mut fds = [PollFd::new(&terminal, PollFlags::IN)];
     match event::poll(&mut fds, Some(&timeout)) {
-        Ok(_) if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => {
-            Err(io::Error::new(io::ErrorKind::BrokenPipe, "the terminal has gone"))
-        }
+        Ok(_) if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => Err(gone()),
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the terminal has gone")
 }
 
 /// After a panic elsewhere nothing is drawn on what is no longer ours.
@@ -193,8 +212,8 @@ fn take_it() -> io::Result<()> {
     faults::watch()?;
     faults::arm(true);
     IS_TAKEN.store(true, Ordering::SeqCst);
-    enable_raw_mode()
-        .and_then(|()| execute!(stdout(), EnterAlternateScreen, Hide))
+    raw_mode::enter()
+        .and_then(|()| top_backend::send(&mut stdout().lock(), TAKE))
         .inspect_err(|_| give_back())
 }
 
@@ -203,8 +222,8 @@ fn give_back() {
     let mut stdout = stdout().lock();
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         // What cannot be given back has gone.
-        let _gone = execute!(stdout, LeaveAlternateScreen, Show);
-        let _gone = disable_raw_mode();
+        let _gone = top_backend::send(&mut stdout, faults::GIVE_BACK);
+        let _gone = raw_mode::leave();
         faults::arm(false);
     }
 }

@@ -4,6 +4,7 @@ mod paging;
 
 use crate::seen_rows::{RowQuestion, SeenRow, seen_rows};
 use crate::source_state::SourceState;
+use crate::top_key::TopKey;
 use crate::totals::{EventTotals, TopTotals};
 use crate::view_kind::ViewKind;
 use crate::view_order::ViewOrder;
@@ -12,7 +13,6 @@ use analysis::Glob;
 use analysis::annotate::{RoutineTarget, What};
 use analysis::report::{Report, SiteCell};
 use paging::Paging;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// What a key asks for that this machine cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,38 +135,37 @@ impl TopView {
     }
 
     /// Does what a key means; [`TopAction`] says what is left to do.
-    pub fn press(&mut self, key: KeyEvent) -> TopAction {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return match key.code {
-                KeyCode::Char('c') => TopAction::Quit,
-                KeyCode::Char('z') => TopAction::Suspend,
-                _ => TopAction::None,
-            };
+    pub fn press(&mut self, key: TopKey) -> TopAction {
+        match key {
+            TopKey::Control('c') => return TopAction::Quit,
+            TopKey::Control('z') => return TopAction::Suspend,
+            TopKey::Control(_) => return TopAction::None,
+            _ => {}
         }
         if self.typed.is_some() {
-            self.type_filter(key.code);
+            self.type_filter(key);
             return TopAction::None;
         }
         match &self.above {
-            Above::Nothing => self.press_in_rows(key.code),
+            Above::Nothing => self.press_in_rows(key),
             Above::Help => {
                 self.above = Above::Nothing;
                 TopAction::None
             }
-            Above::Zoom { .. } => self.press_in_zoom(key.code),
+            Above::Zoom { .. } => self.press_in_zoom(key),
         }
     }
 
-    fn type_filter(&mut self, code: KeyCode) {
+    fn type_filter(&mut self, key: TopKey) {
         let Some(mut text) = self.typed.take() else { return };
-        match code {
-            KeyCode::Enter => self.filter = text.to_lowercase(),
-            KeyCode::Esc => {}
-            KeyCode::Backspace => {
+        match key {
+            TopKey::Enter => self.filter = text.to_lowercase(),
+            TopKey::Esc => {}
+            TopKey::Backspace => {
                 text.pop();
                 self.typed = Some(text);
             }
-            KeyCode::Char(letter) => {
+            TopKey::Char(letter) => {
                 text.push(letter);
                 self.typed = Some(text);
             }
@@ -175,63 +174,63 @@ impl TopView {
         self.refresh();
     }
 
-    fn press_in_zoom(&mut self, code: KeyCode) -> TopAction {
+    fn press_in_zoom(&mut self, key: TopKey) -> TopAction {
         let page = self.paging.page();
         let Above::Zoom { text, target } = &mut self.above else { return TopAction::None };
-        match code {
-            KeyCode::Esc | KeyCode::Char('q') | KeyCode::Backspace | KeyCode::Left => {
+        match key {
+            TopKey::Esc | TopKey::Char('q') | TopKey::Backspace | TopKey::Left => {
                 self.above = Above::Nothing;
             }
-            KeyCode::Up | KeyCode::Char('k') => text.scroll(-1),
-            KeyCode::Down | KeyCode::Char('j') => text.scroll(1),
-            KeyCode::PageUp => text.scroll(-page),
-            KeyCode::PageDown => text.scroll(page),
-            KeyCode::Home => text.first = 0,
-            KeyCode::End => text.first = text.last(),
-            KeyCode::Enter | KeyCode::Char('r') => return TopAction::Zoom(target.clone()),
+            TopKey::Up | TopKey::Char('k') => text.scroll(-1),
+            TopKey::Down | TopKey::Char('j') => text.scroll(1),
+            TopKey::PageUp => text.scroll(-page),
+            TopKey::PageDown => text.scroll(page),
+            TopKey::Home => text.first = 0,
+            TopKey::End => text.first = text.last(),
+            TopKey::Enter | TopKey::Char('r') => return TopAction::Zoom(target.clone()),
             _ => {}
         }
         TopAction::None
     }
 
-    fn press_in_rows(&mut self, code: KeyCode) -> TopAction {
+    fn press_in_rows(&mut self, key: TopKey) -> TopAction {
         let page = self.paging.page();
-        match code {
-            KeyCode::Esc | KeyCode::Char('q') => return TopAction::Quit,
-            KeyCode::Char('h' | '?') => self.above = Above::Help,
-            KeyCode::Char('p' | ' ') => self.pause(),
-            KeyCode::Up | KeyCode::Char('k') => self.step(-1),
-            KeyCode::Down | KeyCode::Char('j') => self.step(1),
-            KeyCode::PageUp => self.step(-page),
-            KeyCode::PageDown => self.step(page),
-            KeyCode::Home => {
+        match key {
+            TopKey::Esc | TopKey::Char('q') => return TopAction::Quit,
+            TopKey::Char('h' | '?') => self.above = Above::Help,
+            TopKey::Char('p' | ' ') => self.pause(),
+            TopKey::Up | TopKey::Char('k') => self.step(-1),
+            TopKey::Down | TopKey::Char('j') => self.step(1),
+            TopKey::PageUp => self.step(-page),
+            TopKey::PageDown => self.step(page),
+            TopKey::Home => {
                 self.step(isize::MIN);
                 self.followed = None;
             }
-            KeyCode::End => self.step(isize::MAX),
-            KeyCode::Tab => self.look(self.kind().next()),
-            KeyCode::BackTab => self.look(self.kind().previous()),
-            KeyCode::Char('s') => {
+            TopKey::End => self.step(isize::MAX),
+            TopKey::Tab => self.look(self.kind().next()),
+            TopKey::BackTab => self.look(self.kind().previous()),
+            TopKey::Char('s') => {
                 self.order = self.order.next();
                 self.refresh();
             }
-            KeyCode::Char('S') => {
+            TopKey::Char('S') => {
                 self.is_reversed = !self.is_reversed;
                 self.refresh();
             }
-            KeyCode::Char('t') => {
+            TopKey::Char('t') => {
                 self.by_thread = !self.by_thread;
                 self.followed = None;
                 self.refresh();
             }
-            KeyCode::Char('e') => {
+            TopKey::Char('e') => {
                 let events = self.shown().events.len().max(1);
                 self.event = (self.event + 1) % events;
                 self.look(self.kind());
             }
-            KeyCode::Char('/') => self.typed = Some(String::new()),
-            KeyCode::Enter | KeyCode::Right => return self.zoom(),
-            KeyCode::Char(digit) => {
+            TopKey::Char('/') => self.typed = Some(String::new()),
+            TopKey::Enter | TopKey::Right => return self.zoom(),
+            TopKey::Char(digit) => {
                 if let Some(kind) = ViewKind::of_digit(digit) {
                     self.look(kind);
                 }

@@ -2,9 +2,9 @@
 
 use super::{STRONG, put};
 use crate::zoom_text::ZoomText;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::Line;
 use record::printable::printable;
 
 /// What keys do.

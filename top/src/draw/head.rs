@@ -7,7 +7,8 @@ use crate::top_view::{Above, TopView};
 use crate::totals::{EventTotals, TopTotals};
 use crate::view_kind::ViewKind;
 use analysis::report::{PeriodUnit, SamplingMode};
-use ratatui::text::{Line, Span};
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 use record::printable::printable;
 
 /// The head, line by line.
@@ -110,7 +111,7 @@ fn rate(totals: &TopTotals, event: &EventTotals) -> String {
 fn views(view: &TopView) -> Line<'static> {
     let mut spans = Vec::new();
     for (digit, kind) in (1..).zip(ViewKind::ALL) {
-        let style = if kind == view.kind() { REVERSED } else { ratatui::style::Style::new() };
+        let style = if kind == view.kind() { REVERSED } else { Style::new() };
         spans.push(Span::styled(format!("{digit} {}", kind.title()), style));
         spans.push(Span::raw("  "));
     }

@@ -4,9 +4,9 @@ use super::{REVERSED, STRONG, put};
 use crate::interval_count::ratio;
 use crate::seen_rows::SeenRow;
 use crate::top_view::TopView;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::Line;
 
 /// What shares are of.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 use super::*;
 use crate::counted_report::{report, row};
+use crate::top_key::TopKey;
 use analysis::report::RecorderLedger;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
 
 fn screen(view: &mut TopView, columns: u16, lines: u16) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
@@ -19,8 +19,7 @@ fn viewed() -> TopView {
 }
 
 fn press(view: &mut TopView, key: char) {
-    let code = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
-    view.press(KeyEvent::new(code, KeyModifiers::NONE));
+    view.press(if key == '\n' { TopKey::Enter } else { TopKey::Char(key) });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Leaves the alternate screen and shows the cursor (`\E[?1049l`, xterm's
 /// control sequences; `\E[?25h`, DECTCEM).
-const GIVE_BACK: &[u8] = b"\x1b[?1049l\x1b[?25h";
+pub(crate) const GIVE_BACK: &[u8] = b"\x1b[?1049l\x1b[?25h";
 
 /// The terminal before it was taken.
 static BEFORE: OnceLock<libc::termios> = OnceLock::new();

@@ -1,22 +1,21 @@
 use super::*;
 use crate::counted_report::{report, row};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 fn press(view: &mut TopView, keys: &str) -> TopAction {
     let mut last = TopAction::None;
     for key in keys.chars() {
-        let code = match key {
-            '\n' => KeyCode::Enter,
-            '\t' => KeyCode::Tab,
-            '\u{1b}' => KeyCode::Esc,
-            '\u{8}' => KeyCode::Backspace,
-            '^' => KeyCode::Up,
-            'v' => KeyCode::Down,
-            '<' => KeyCode::Home,
-            '>' => KeyCode::End,
-            letter => KeyCode::Char(letter),
+        let key = match key {
+            '\n' => TopKey::Enter,
+            '\t' => TopKey::Tab,
+            '\u{1b}' => TopKey::Esc,
+            '\u{8}' => TopKey::Backspace,
+            '^' => TopKey::Up,
+            'v' => TopKey::Down,
+            '<' => TopKey::Home,
+            '>' => TopKey::End,
+            letter => TopKey::Char(letter),
         };
-        last = view.press(KeyEvent::new(code, KeyModifiers::NONE));
+        last = view.press(key);
     }
     last
 }
@@ -144,7 +143,7 @@ fn a_routine_is_asked_for_by_its_address() {
 
 #[test]
 fn control_keys_hold_whatever_is_above() {
-    let control = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+    let control = TopKey::Control;
     for before in ["", "h", "\n", "/abc"] {
         let mut view = viewed();
         press(&mut view, before);

@@ -1,0 +1,197 @@
+//! Keys out of what a terminal sends for them (ECMA-48; xterm's control
+//! sequences, "PC-Style Function Keys"; the `CSI u` that terminals send for
+//! letters once another program has asked for it).
+
+use crate::top_key::TopKey;
+
+/// What begins a sequence; by itself a key.
+const ESC: u8 = 0x1b;
+/// Bytes of a sequence at most: what is longer is none.
+const MOST: usize = 64;
+
+/// Bytes that came, and have not been given as keys yet.
+#[derive(Debug, Default)]
+pub(crate) struct KeyBytes(Vec<u8>);
+
+/// What some bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ParsedKey {
+    /// How many they are.
+    length: usize,
+    /// `None`: a mouse, an answer, a key that was let go, no UTF-8.
+    key: Option<TopKey>,
+}
+
+/// What a sequence says besides its last letter.
+#[derive(Clone, Copy, Debug)]
+struct KeyParameters {
+    number: u32,
+    has_shift: bool,
+    has_control: bool,
+}
+
+impl KeyBytes {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// The next key that is there as a whole.
+    pub(crate) fn key(&mut self) -> Option<TopKey> {
+        while let Some(ParsedKey { length, key }) = parse(&self.0) {
+            self.0.drain(..length);
+            if key.is_some() {
+                return key;
+            }
+        }
+        None
+    }
+
+    /// Whether there is a part of one, once [`KeyBytes::key`] gives none.
+    pub(crate) fn has_part(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// What the part is if nothing comes behind it: Esc, or nothing.
+    pub(crate) fn give_up(&mut self) -> Option<TopKey> {
+        let part = std::mem::take(&mut self.0);
+        (part == [ESC]).then_some(TopKey::Esc)
+    }
+}
+
+/// The first key; `None`: bytes are missing.
+fn parse(bytes: &[u8]) -> Option<ParsedKey> {
+    let one = |key| Some(ParsedKey { length: 1, key });
+    match *bytes {
+        [ESC, b'[', ref rest @ ..] => sequence(rest),
+        [ESC, b'O', last, ..] => Some(ParsedKey { length: 3, key: key_of_letter(last) }),
+        [] | [ESC] | [ESC, b'O'] => None,
+        [ESC, ESC, ..] => one(Some(TopKey::Esc)),
+        // Alt and a key.
+        [ESC, ref rest @ ..] => {
+            parse(rest).map(|parsed| ParsedKey { length: parsed.length + 1, ..parsed })
+        }
+        [b'\r', ..] => one(Some(TopKey::Enter)),
+        [b'\t', ..] => one(Some(TopKey::Tab)),
+        [0x7f, ..] => one(Some(TopKey::Backspace)),
+        [byte @ 0x01..=0x1a, ..] => one(Some(TopKey::Control(char::from(byte - 1 + b'a')))),
+        [0..0x20, ..] => one(None),
+        _ => letter(bytes),
+    }
+}
+
+/// A character of UTF-8.
+fn letter(bytes: &[u8]) -> Option<ParsedKey> {
+    let most = &bytes[..bytes.len().min(4)];
+    let valid = match str::from_utf8(most) {
+        Ok(valid) => valid,
+        Err(error) if error.valid_up_to() == 0 => {
+            return Some(ParsedKey { length: error.error_len()?, key: None });
+        }
+        Err(error) => str::from_utf8(&most[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let letter = valid.chars().next()?;
+    Some(ParsedKey { length: letter.len_utf8(), key: Some(TopKey::Char(letter)) })
+}
+
+/// A sequence from behind its ESC and `[`: parameters, and the letter that ends
+/// it.
+fn sequence(bytes: &[u8]) -> Option<ParsedKey> {
+    let Some(at) = bytes.iter().position(|byte| !(0x20..=0x3f).contains(byte)) else {
+        return (bytes.len() > MOST).then_some(ParsedKey { length: bytes.len() + 2, key: None });
+    };
+    let (said, last) = (&bytes[..at], bytes[at]);
+    let (length, key) = match last {
+        // F1 to F5 of Linux' console.
+        b'[' if at == 0 => (4, Some(TopKey::Other)),
+        // X10's mouse: a button and a place.
+        b'M' if at == 0 => (6, None),
+        0x40..=0x7e => (at + 3, parameters(said).and_then(|said| key_of(said, last))),
+        // None at all: what begins here is looked at by itself.
+        _ => (at + 2, None),
+    };
+    (bytes.len() + 2 >= length).then_some(ParsedKey { length, key })
+}
+
+/// `number[:shifted];modifiers[:what happened]`; `None`: no key, or it is let
+/// go.
+fn parameters(said: &[u8]) -> Option<KeyParameters> {
+    let mut parts = str::from_utf8(said).ok()?.split(';');
+    let mut numbers = || {
+        parts.next().unwrap_or_default().split(':').map(|text| match text {
+            "" => Ok(0),
+            text => text.parse::<u32>(),
+        })
+    };
+    let mut codes = numbers();
+    let number = codes.next()?.ok()?;
+    let shifted = codes.next().and_then(Result::ok);
+    let mut modifiers = numbers();
+    // One more than the sum of 1 for Shift, 2 for Alt, 4 for Ctrl.
+    let held = modifiers.next()?.ok()?.saturating_sub(1);
+    let (has_shift, has_control) = (held & 1 != 0, held & 4 != 0);
+    let is_let_go = modifiers.next() == Some(Ok(3));
+    let number = shifted.filter(|_| has_shift).unwrap_or(number);
+    (!is_let_go).then_some(KeyParameters { number, has_shift, has_control })
+}
+
+/// The key of a sequence that ends with this letter.
+fn key_of(said: KeyParameters, last: u8) -> Option<TopKey> {
+    let key = match (last, said.number) {
+        (b'u', number) => key_of_code(number, said)?,
+        (b'~', 1 | 7) => TopKey::Home,
+        (b'~', 4 | 8) => TopKey::End,
+        (b'~', 5) => TopKey::PageUp,
+        (b'~', 6) => TopKey::PageDown,
+        // Insert, Delete, F1 to F20.
+        (b'~', 2 | 3 | 11..=34) => TopKey::Other,
+        (b'Z', _) => TopKey::BackTab,
+        _ => key_of_letter(last)?,
+    };
+    // Ctrl with an arrow and the like is no key of ours.
+    let is_ours = !said.has_control || matches!(key, TopKey::Control(_));
+    is_ours.then_some(key)
+}
+
+/// The key of a letter that ends a sequence without a number.
+fn key_of_letter(last: u8) -> Option<TopKey> {
+    Some(match last {
+        b'A' => TopKey::Up,
+        b'B' => TopKey::Down,
+        b'C' => TopKey::Right,
+        b'D' => TopKey::Left,
+        b'H' => TopKey::Home,
+        b'F' => TopKey::End,
+        // F1 to F4.
+        b'P'..=b'S' => TopKey::Other,
+        _ => return None,
+    })
+}
+
+/// The key of a code point, or of kitty's keypad and what no code point is of.
+fn key_of_code(number: u32, said: KeyParameters) -> Option<TopKey> {
+    Some(match number {
+        13 | 57414 => TopKey::Enter,
+        9 if said.has_shift => TopKey::BackTab,
+        9 => TopKey::Tab,
+        27 => TopKey::Esc,
+        127 => TopKey::Backspace,
+        57399..=57408 => TopKey::Char(char::from_digit(number - 57399, 10)?),
+        57410 => TopKey::Char('/'),
+        57417 => TopKey::Left,
+        57418 => TopKey::Right,
+        57419 => TopKey::Up,
+        57420 => TopKey::Down,
+        57421 => TopKey::PageUp,
+        57422 => TopKey::PageDown,
+        57423 => TopKey::Home,
+        57424 => TopKey::End,
+        57344..=63743 => TopKey::Other,
+        _ => match char::from_u32(number).filter(|letter| !letter.is_control())? {
+            letter if said.has_control => TopKey::Control(letter),
+            letter => TopKey::Char(letter),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;
