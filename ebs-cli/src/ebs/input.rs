@@ -319,7 +319,11 @@ impl Input {
                 Ok(true) => {}
                 Ok(false) if decoder.end(self.end - self.start) => {}
                 Ok(false) => {
-                    let end = decoder.finish(self.end - self.start);
+                    let rest = &self.buffer[self.start..self.end];
+                    // The few bytes of a short file were not looked at so far.
+                    let is_new = decoder.form() == RecordingForm::Unknown;
+                    let other = if is_new { decoder.step(rest).err() } else { None };
+                    let end = other.map_or_else(|| decoder.finish(rest.len()), Err);
                     return Ok(self.end_of(decoder, end));
                 }
                 Err(error) => {

@@ -82,6 +82,9 @@ fn foreign_input_is_named() {
     let gzip = said(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\0\0\0\0\0\0");
     assert!(gzip.contains(r#"starts with "\x1f\x8b\x08\x00"#), "escaped once: {gzip}");
     assert!(said(b"one,two,three,four\n").contains("not a perf.data stream"));
+    let short = said(b"hello");
+    assert!(short.contains("starts with \"hello\", not with PERFILE2"), "{short}");
+    assert!(said(b"PERF").contains("truncated: 4 bytes"), "{}", said(b"PERF"));
 }
 
 /// The end of a file is read first, which a pipe cannot do.
