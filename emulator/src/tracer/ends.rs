@@ -40,7 +40,8 @@ impl Engine {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests {
     use std::io::Write;
     use std::process::{Child, Command, Stdio};
