@@ -6,9 +6,11 @@
 //! here, name by name below an open directory, and the kernel's rule holds for each of them.
 
 mod folder;
+mod patient_writer;
 mod replacement;
 
 pub(crate) use folder::{create_folder, open_folder, private_folder};
+pub(crate) use patient_writer::PatientWriter;
 pub(crate) use replacement::{FolderName, Replacement, sync};
 
 use rustix::fs::{

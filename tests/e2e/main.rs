@@ -104,6 +104,8 @@ mod several;
 mod source;
 /// Whole source files with counts.
 mod source_files;
+/// Outputs whose reader does not read.
+mod stalled_readers;
 /// Counts without samples, and what is derived from them.
 mod stat;
 /// Sampling turned on and off.

@@ -215,7 +215,11 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         if wanted_now {
             shown = output.show(None);
         }
-        let interrupts = u32::from(wanted_now);
+        // Who has given up the reader has no time for the command either.
+        let interrupts = match output.is_stalled() {
+            true => signals::ends_asked().interrupts,
+            false => u32::from(wanted_now),
+        };
         let outlived = outlive(command, &mut catcher, interrupts, &mut || {
             let so_far = ended_at.elapsed();
             shown = output.show(cut(match natively {
@@ -429,8 +433,11 @@ pub(crate) fn follow(
             Ok(_) => {}
             // Who hangs up takes the output along: it is the signal that counts.
             Err(SessionError::Sink(_)) => {
-                let signal = catcher.asked().end;
-                return Ok(signal.map_or(SampleEnding::OutputFailed, SampleEnding::Signalled));
+                return Ok(match catcher.asked() {
+                    AskedEnd { end: Some(signal), .. } => SampleEnding::Signalled(signal),
+                    AskedEnd { interrupt: true, .. } => SampleEnding::Interrupted,
+                    AskedEnd { .. } => SampleEnding::OutputFailed,
+                });
             }
             Err(error) => return Err(error.into()),
         }

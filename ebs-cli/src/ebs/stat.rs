@@ -13,7 +13,7 @@ mod text;
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::invocation::{StatForm, StatJob};
 use crate::ebs::sample::{end_command, outlive};
-use crate::outputs;
+use crate::outputs::{self, PatientWriter};
 use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
@@ -22,7 +22,7 @@ use row::{StatRow, StatTable, rows};
 use sampling::counting::{self, CountingPlan, CountingRequest, TotalCounts};
 use sampling::session::TargetState;
 use sampling::{Facts, Modes, SourceChoice, Target};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -120,14 +120,10 @@ fn tell_of_the_machine(job: &StatJob, plan: &CountingPlan, is_emulated: bool, fa
 }
 
 /// Where the table goes.
-fn opened(job: &StatJob) -> Result<Box<dyn Write>> {
-    Ok(match &job.output {
-        None => Box::new(io::stdout()),
-        Some(path) => {
-            let file = outputs::create(path);
-            Box::new(file.with_context(|| format!("cannot write to {}", path.display()))?)
-        }
-    })
+fn opened(job: &StatJob) -> Result<PatientWriter> {
+    let Some(path) = &job.output else { return PatientWriter::stdout().context("stdout") };
+    let (file, name) = (outputs::create(path), path.display().to_string());
+    Ok(PatientWriter::new(file.with_context(|| format!("cannot write to {name}"))?, name))
 }
 
 /// A job, and what it is done with.

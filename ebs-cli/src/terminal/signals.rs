@@ -11,7 +11,8 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Whether signals end the program after all.
 static END: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -98,6 +99,7 @@ impl Catcher {
         let caught = ending();
         // First: a signal that came with another handler alone in place would be lost.
         let signals = Signals::new(&caught)?;
+        EndCounter::begin(&caught)?;
         for &signal in caught.iter().filter(|signal| BY_HAND.contains(signal)) {
             register_conditional_default(signal, Arc::clone(&END))?;
         }
@@ -130,6 +132,63 @@ impl Catcher {
     }
 }
 
+/// How often an end was asked for by signals since the first [`Catcher`] was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EndsAsked {
+    /// By any signal.
+    pub(crate) any: bool,
+    /// By signals that people send, those that belong together counted once.
+    pub(crate) by_hand: u32,
+    /// By SIGINT, likewise.
+    pub(crate) interrupts: u32,
+}
+
+/// A signal that comes so soon after another is the same wish: timeout(1) sends it to the process,
+/// then to its group.
+const TOGETHER: Duration = Duration::from_millis(250);
+
+/// Counts beside the catchers, for whoever waits for something else.
+#[derive(Debug)]
+struct EndCounter {
+    signals: Signals,
+    asked: EndsAsked,
+    /// When the last one was seen that was counted.
+    last: Option<Instant>,
+}
+
+static COUNTER: Mutex<Option<EndCounter>> = Mutex::new(None);
+
+impl EndCounter {
+    /// Begins to count, unless that was begun.
+    fn begin(caught: &[i32]) -> io::Result<()> {
+        let mut counter = COUNTER.lock().unwrap_or_else(PoisonError::into_inner);
+        if counter.is_none() {
+            let signals = Signals::new(caught)?;
+            *counter = Some(EndCounter { signals, asked: EndsAsked::default(), last: None });
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, now: Instant) -> EndsAsked {
+        let seen: Vec<i32> = self.signals.pending().collect();
+        self.asked.any |= !seen.is_empty();
+        let by_hand = seen.iter().any(|signal| BY_HAND.contains(signal));
+        let is_new = self.last.is_none_or(|last| now.duration_since(last) >= TOGETHER);
+        if by_hand && is_new {
+            self.last = Some(now);
+            self.asked.by_hand += 1;
+            self.asked.interrupts += u32::from(seen.contains(&SIGINT));
+        }
+        self.asked
+    }
+}
+
+/// How often an end was asked for so far. Signals that come between two calls count once.
+pub(crate) fn ends_asked() -> EndsAsked {
+    let mut counter = COUNTER.lock().unwrap_or_else(PoisonError::into_inner);
+    counter.as_mut().map(|counter| counter.look(Instant::now())).unwrap_or_default()
+}
+
 /// From now on a write beyond `ulimit -f` fails, as on a full disk. A command that is started gets
 /// the signal as ever.
 pub fn fail_beyond_file_limit() {
@@ -159,5 +218,24 @@ mod tests {
             assert_eq!(catcher.asked(), asked, "{signal}");
             assert_eq!(catcher.asked(), AskedEnd::default(), "{signal}");
         }
+    }
+
+    #[test]
+    fn wishes_for_an_end_are_counted() {
+        let _catcher = Catcher::new().expect("a pipe can be made");
+        let mut counter = COUNTER.lock().expect("no test before it").take().expect("it is begun");
+        let start = Instant::now();
+        let mut look = |after: Duration, signals: &[i32]| {
+            signals.iter().for_each(|signal| raise(*signal).expect("we exist"));
+            let EndsAsked { any, by_hand, interrupts } = counter.look(start + after);
+            (any, by_hand, interrupts)
+        };
+        assert_eq!(look(Duration::ZERO, &[]), (false, 0, 0));
+        assert_eq!(look(Duration::ZERO, &[SIGUSR1]), (true, 0, 0), "a program sends it");
+        assert_eq!(look(Duration::ZERO, &[SIGINT, SIGINT]), (true, 1, 1));
+        assert_eq!(look(TOGETHER / 2, &[SIGINT]), (true, 1, 1), "it comes from the same hand");
+        assert_eq!(look(TOGETHER, &[]), (true, 1, 1));
+        assert_eq!(look(2 * TOGETHER, &[SIGINT]), (true, 2, 2));
+        assert_eq!(look(4 * TOGETHER, &[SIGTERM]), (true, 3, 2));
     }
 }

@@ -36,15 +36,18 @@ pub(crate) fn outlive(
         if let Some(status) = command.try_wait().context("waiting for the command")? {
             return Ok(Some(u8::try_from(status.code()).unwrap_or(FAILURE)));
         }
+        if interrupts > 1 {
+            return Ok(None);
+        }
         let asked = catcher.asked();
         if let Some(signal) = asked.end {
             end_command(Some(command), signal);
         } else if asked.interrupt {
             interrupts += 1;
-            match interrupts {
-                1 => show(),
-                _ => return Ok(None),
+            if interrupts == 1 {
+                show();
             }
+            continue;
         }
         pause(command)?;
     }

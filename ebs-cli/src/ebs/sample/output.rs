@@ -16,6 +16,7 @@ use crate::ebs::input::Input;
 use crate::ebs::invocation::{OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::report::CountedRecording;
 use crate::ebs::sample::cut_short::CutShort;
+use crate::outputs::PatientWriter;
 use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};
 use anyhow::{Context, Result, bail};
@@ -45,6 +46,8 @@ pub struct SampleOutput {
     /// Samples that were written of a piece that did not fit as a whole,
     /// which the session books as lost.
     kept: u64,
+    /// What became of a reader that does not read, once it is closed.
+    stalled: Option<String>,
 }
 
 #[derive(Debug)]
@@ -105,7 +108,7 @@ impl SampleOutput {
                 Form::Text(Box::new(TextRecords::new(Destination::create(place, ended)?)))
             }
         };
-        Ok(SampleOutput { form, page, reader_gone: false, kept: 0 })
+        Ok(SampleOutput { form, page, reader_gone: false, kept: 0, stalled: None })
     }
 
     /// The session has ended: what waited is written now, and the account
@@ -136,6 +139,13 @@ impl SampleOutput {
                 ledger.sink_error = Some(error.to_string());
             }
         }
+        self.stalled = self.destination().and_then(Destination::stalled).map(|name| {
+            let records = match ledger.lost.sink {
+                1 => "1 record was".to_owned(),
+                count => format!("{count} records were"),
+            };
+            format!("{records} not written, because the reader of {name} does not read")
+        });
         // A reader that has seen enough is no failure.
         if self.reader_gone {
             ledger.sink_error = None;
@@ -144,11 +154,27 @@ impl SampleOutput {
 
     /// What the user should know of what was written, once it is closed.
     pub fn notes(&self) -> Vec<String> {
-        match &self.form {
+        let mut notes = match &self.form {
             Form::Text(text) => text.notes(),
             Form::Table { kept, .. } => keeper::notes(kept),
             Form::File(file) => file.notes(),
             Form::Stream(_) => Vec::new(),
+        };
+        notes.extend(self.stalled.clone());
+        notes
+    }
+
+    /// Whether its reader was given up, as it does not read.
+    pub fn is_stalled(&self) -> bool {
+        self.stalled.is_some()
+    }
+
+    /// What has a reader.
+    fn destination(&self) -> Option<&Destination> {
+        match &self.form {
+            Form::Stream(destination) => Some(destination),
+            Form::Text(text) => Some(text.destination()),
+            Form::Table { .. } | Form::File(_) => None,
         }
     }
 
@@ -186,8 +212,8 @@ impl SampleOutput {
             report.notes.push(cut_short.to_string());
         }
         let text = table::render(&report, shown.style());
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;
+        let stdout = PatientWriter::stdout();
+        stdout.and_then(|mut stdout| stdout.write_all(text.as_bytes())).context("stdout")?;
         end.into_result()
     }
 }

@@ -1,14 +1,14 @@
 //! A file or pipe that takes whole pieces or nothing.
 
 use super::NATIVE_ORDER;
+use super::records::first;
 use crate::ebs::invocation::OutputPlace;
-use crate::outputs::NamedOutput;
+use crate::outputs::{NamedOutput, PatientWriter};
 use anyhow::{Context, Result};
 use record::bytes::Cursor;
 use record::{RecordHeader, RecordType};
 use std::fs::File;
-use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
+use std::io::{self, IsTerminal, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 /// Bytes tried at once on a disk that is nearly full: its usual block.
@@ -21,7 +21,7 @@ const COPIED: usize = 1 << 20;
 /// again, so that a full disk leaves whole records behind.
 #[derive(Debug)]
 pub struct Destination {
-    file: File,
+    writer: PatientWriter,
     /// Where the last whole piece ends; None for what has no length.
     end: Option<u64>,
 }
@@ -36,15 +36,16 @@ impl Destination {
     pub fn create(place: &OutputPlace, ended: &mut dyn FnMut() -> bool) -> Result<Destination> {
         match place {
             OutputPlace::Stdout => {
-                let stdout = io::stdout().as_fd().try_clone_to_owned().context("stdout")?;
-                Ok(Destination { file: File::from(stdout), end: None })
+                let writer = PatientWriter::stdout().context("stdout")?;
+                Ok(Destination { writer, end: None })
             }
             OutputPlace::File(path) => {
                 let file = NamedOutput::find(path)
                     .and_then(|output| output.open_anew(ended))
                     .with_context(|| format!("cannot write to {}", path.display()))?;
                 let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-                Ok(Destination { file, end: regular.then_some(0) })
+                let writer = PatientWriter::new(file, path.display().to_string());
+                Ok(Destination { writer, end: regular.then_some(0) })
             }
         }
     }
@@ -66,7 +67,8 @@ impl Destination {
                 place.display()
             )
         })?;
-        Ok(Destination { file, end: Some(0) })
+        let writer = PatientWriter::new(file, "a file without a name".into());
+        Ok(Destination { writer, end: Some(0) })
     }
 
     /// The same file, for reading it later.
@@ -75,31 +77,45 @@ impl Destination {
     ///
     /// Too many open files.
     pub fn again(&self) -> io::Result<File> {
-        self.file.try_clone()
+        self.writer.file().try_clone()
     }
 
     /// Whether a person would see what is written.
     pub fn is_terminal(&self) -> bool {
-        self.file.is_terminal()
+        self.writer.file().is_terminal()
+    }
+
+    /// The name of what has a reader that does not read, once that is waited for no longer.
+    pub fn stalled(&self) -> Option<&str> {
+        self.writer.has_given_up().then(|| self.writer.name())
     }
 
     /// Writes all of `bytes`, or leaves a file as it was.
     ///
     /// # Errors
     ///
-    /// A full disk, a closed pipe.
+    /// A full disk, a closed pipe, a reader that is waited for no longer.
     pub fn write_whole(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = self.file.write_all(bytes);
-        if let Some(end) = &mut self.end {
-            match &written {
-                Ok(()) => *end += bytes.len() as u64,
-                Err(_) => {
-                    self.file.set_len(*end)?;
-                    self.file.seek(SeekFrom::Start(*end))?;
-                }
-            }
+        self.write_counted(bytes).1
+    }
+
+    /// The same; an error comes with the number of bytes that a pipe took before.
+    pub(super) fn write_counted(&mut self, bytes: &[u8]) -> (usize, io::Result<()>) {
+        let (taken, written) = self.writer.write_counted(bytes);
+        let Some(end) = &mut self.end else { return (taken, written) };
+        if written.is_ok() {
+            *end += bytes.len() as u64;
+            return (taken, Ok(()));
         }
-        written
+        let end = *end;
+        (0, self.cut(end).and(written))
+    }
+
+    /// Makes a file end there.
+    fn cut(&self, end: u64) -> io::Result<()> {
+        let mut file = self.writer.file();
+        file.set_len(end)?;
+        file.seek(SeekFrom::Start(end)).map(|_| ())
     }
 
     /// Writes bytes, a whole file of that size, and more bytes; or leaves a file
@@ -121,8 +137,7 @@ impl Destination {
         }
         let written = written.and_then(|()| self.write_whole(after));
         if let (Err(_), Some(start)) = (&written, start) {
-            self.file.set_len(start)?;
-            self.file.seek(SeekFrom::Start(start))?;
+            self.cut(start)?;
             self.end = Some(start);
         }
         written
@@ -144,14 +159,16 @@ impl Destination {
         Ok(())
     }
 
-    /// Writes records of a stream: all of them; or, on a file, as many as fit,
-    /// and then the error that stopped it comes with the number of samples
-    /// among those.
+    /// Writes records of a stream: all of them; or as many as fit into a file,
+    /// or as a pipe took, and then the error that stopped it comes with the
+    /// number of samples among those.
     pub fn write_records(&mut self, records: &[u8]) -> (u64, io::Result<()>) {
-        let error = match self.write_whole(records) {
-            Ok(()) => return (0, Ok(())),
-            Err(error) if self.end.is_none() => return (0, Err(error)),
-            Err(error) => error,
+        let error = match self.write_counted(records) {
+            (_, Ok(())) => return (0, Ok(())),
+            (taken, Err(error)) if self.end.is_none() => {
+                return (samples(&records[..taken]), Err(error));
+            }
+            (_, Err(error)) => error,
         };
         let mut kept = 0;
         let mut rest = records;
@@ -177,7 +194,7 @@ impl Destination {
     ///
     /// A disk that fails; what is no file.
     pub fn replace_front(&self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, 0)
+        self.writer.file().write_all_at(bytes, 0)
     }
 
     /// The same bytes from the start.
@@ -185,10 +202,21 @@ impl Destination {
     /// # Errors
     ///
     /// What was written to cannot be read: a pipe.
-    pub fn reread(mut self) -> io::Result<File> {
-        self.file.rewind()?;
-        Ok(self.file)
+    pub fn reread(self) -> io::Result<File> {
+        let mut file = self.writer.into_file();
+        file.rewind()?;
+        Ok(file)
     }
+}
+
+/// How many of the whole records are samples.
+fn samples(mut records: &[u8]) -> u64 {
+    let mut samples = 0;
+    while let Some((header, record)) = first(records) {
+        samples += u64::from(header.kind == RecordType::SAMPLE);
+        records = &records[record.len()..];
+    }
+    samples
 }
 
 /// Some whole records at the front, and how many of them are samples.

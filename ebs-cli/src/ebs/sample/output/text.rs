@@ -69,6 +69,11 @@ impl TextRecords {
         unreadable.map_or(Ok(()), |bad| Err(io::Error::other(bad.to_string())))
     }
 
+    /// Where they go.
+    pub(super) fn destination(&self) -> &Destination {
+        &self.destination
+    }
+
     /// Lines that were written: all others are lost.
     pub(super) fn written(&self) -> u64 {
         self.written
@@ -89,13 +94,13 @@ impl TextRecords {
         let mut rest = self.lines.text.as_slice();
         while !self.failed && !rest.is_empty() {
             let (piece, after) = rest.split_at(piece(rest));
-            let result = self.destination.write_whole(piece);
+            let (taken, result) = self.destination.write_counted(piece);
+            self.written += records(&piece[..taken]);
             if result.is_err() {
                 self.failed = true;
                 self.lines.text.clear();
                 return result;
             }
-            self.written += records(piece);
             rest = after;
         }
         self.lines.text.clear();
@@ -109,10 +114,10 @@ fn piece(text: &[u8]) -> usize {
     front.iter().rposition(|byte| *byte == b'\n').map_or(text.len(), |last| last + 1)
 }
 
-/// Lines but headers.
+/// Whole lines but headers.
 fn records(piece: &[u8]) -> u64 {
     let lines = piece.split_inclusive(|byte| *byte == b'\n');
-    lines.filter(|line| !line.starts_with(b"#")).map(|_| 1).sum()
+    lines.filter(|line| line.ends_with(b"\n") && !line.starts_with(b"#")).map(|_| 1).sum()
 }
 
 #[cfg(test)]
@@ -281,6 +286,7 @@ mod tests {
         assert_eq!(piece(&long), PIECE - 3);
         assert_eq!(piece(&vec![b'a'; 2 * PIECE]), 2 * PIECE, "no line ends in the first piece");
         assert_eq!(records(b"#rflags\n1\n2\n"), 2);
+        assert_eq!(records(b"#rflags\n1\n2"), 1, "the reader did not take its end");
     }
 
     #[test]
