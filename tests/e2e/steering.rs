@@ -188,7 +188,8 @@ fn a_process_is_sampled_when_that_is_said_by_any_user() {
     }
 }
 
-/// As in perf-record(1), with steps of a program in between.
+/// As in perf-record(1), with steps of a program in between, and without the -n of wait, which has
+/// no answer of a job that has ended before.
 const AS_PERF_HAS_IT: &str = r#"
 ctl_dir=.
 
@@ -228,7 +229,7 @@ unlink ${ctl_ack_fifo}
 exec {ctl_fd}>&-
 unlink ${ctl_fifo}
 
-wait -n ${perf_pid}
+wait ${perf_pid}
 exit $?
 "#;
 
