@@ -47,10 +47,13 @@ __asm__(".pushsection .data\n"
 static volatile long *own[MOST];
 static long rounds = 1000000;
 static volatile long sums[MOST * 64];
+/* On a busy machine one would be done before the other begins, and share nothing. */
+static pthread_barrier_t all;
 
 static void *adds(void *number)
 {
     volatile long *at = own[(long)number];
+    pthread_barrier_wait(&all);
     for (long round = 0; round < rounds; round++)
         ++*at;
     sums[(long)number * 64] = *at;
@@ -60,6 +63,7 @@ static void *adds(void *number)
 static void *reads(void *number)
 {
     long sum = 0;
+    pthread_barrier_wait(&all);
     for (long round = 0; round < rounds; round++)
         sum += table[round % 8];
     sums[(long)number * 64] = sum;
@@ -68,6 +72,7 @@ static void *reads(void *number)
 
 static void *adds_at_once(void *number)
 {
+    pthread_barrier_wait(&all);
     for (long round = 0; round < rounds; round++)
         __atomic_fetch_add(own[(long)number], 1, __ATOMIC_RELAXED);
     sums[(long)number * 64] = *own[(long)number];
@@ -78,6 +83,7 @@ static void *looks(void *number)
 {
     const volatile long *at = own[(long)number];
     long sum = 0;
+    pthread_barrier_wait(&all);
     for (long round = 0; round < rounds; round++)
         sum += *at;
     sums[(long)number * 64] = sum & 1;
@@ -152,6 +158,8 @@ int main(int argc, char **argv)
     } else {
         return 2;
     }
+    if (pthread_barrier_init(&all, NULL, count))
+        return 1;
     for (long number = 0; number < count; number++)
         if (pthread_create(&threads[number], NULL, number && others ? others : work,
                            (void *)number))
