@@ -11,7 +11,7 @@ ebs=$(realpath "${EBS:-$here/../target/release/ebs}")
 [ -x "$ebs" ] || { echo "$0: no $ebs: cargo build --release --workspace" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tar xzf "$here/../sampling/fixtures/sysfs/trees.tar.gz" -C "$work"
+tar xzf "$here/../crates/recorder/fixtures/sysfs/trees.tar.gz" -C "$work"
 timed() { # NAME COMMAND...
     local name=$1 begin end
     shift

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/machine.sh
-cargo build --quiet --release --package hardmeter-daemon --package hardmeter-ebs-cli --bins
+cargo build --quiet --release --package daemon --package ebs-cli --bins
 export HARDMETER_RATE=${1:-100000} HARDMETER_BIN=${CARGO_TARGET_DIR:-$PWD/target}/release
-cargo nextest run --cargo-quiet --no-capture --package hardmeter-tests --test e2e daemon::rate 2>&1 |
+cargo nextest run --cargo-quiet --no-capture --package tests --test e2e daemon::rate 2>&1 |
     grep -E '^(idle|perf record|[0-9]+ a second)|SAMPLE|LOST'

@@ -22,8 +22,8 @@ target=${CARGO_TARGET_DIR:-$here/target}/release
 eip2r=${EIP2R:-$target/eip2r}
 examples=${EXAMPLES:-$target/examples}
 llvm=${LLVM:-llvm-symbolizer-19}
-[ -x "$eip2r" ] || (cd "$here" && cargo build --release -p hardmeter-ebs-cli)
-[ -x "$examples/draw_addresses" ] || (cd "$here" && cargo build --release -p hardmeter-symbolizer --examples)
+[ -x "$eip2r" ] || (cd "$here" && cargo build --release -p ebs-cli)
+[ -x "$examples/draw_addresses" ] || (cd "$here" && cargo build --release -p symbolizer --examples)
 command -v /usr/bin/time > /dev/null || { echo "symbolizer: skipped: no /usr/bin/time here"; exit 0; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use sampling::machine::pidfd::{is_alive, pid_of};
+use recorder::machine::pidfd::{is_alive, pid_of};
 
 use crate::sys::peer;
 

@@ -4,9 +4,9 @@
 use std::io;
 use std::sync::Arc;
 
-use sampling::remote::protocol::{Account, WhenSlow};
-use sampling::session::Sink;
-use sampling::session::ledger::Ledger;
+use recorder::remote::protocol::{Account, WhenSlow};
+use recorder::session::Sink;
+use recorder::session::ledger::Ledger;
 
 use crate::broker::{ASK_BYTES, Ask};
 use crate::worker::fan::{Fan, StreamEnding, Subscriber};

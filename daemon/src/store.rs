@@ -1,5 +1,5 @@
 //! What a standing session leaves on disk: files of segments, whose layout is
-//! [`record::segment`].
+//! [`perfdata::segment`].
 //!
 //! docs/segments.md is the specification.
 

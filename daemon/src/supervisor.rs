@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sampling::remote::protocol::ComplaintCode;
+use recorder::remote::protocol::ComplaintCode;
 
 use crate::control::WorkerReport;
 use crate::credentials::Credentials;
@@ -108,7 +108,7 @@ pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
     let signals = Signals::install().map_err(system("sigaction"))?;
     let own = Credentials::own().map_err(system("getgroups"))?;
     // There, users of other namespaces all look alike (kernel.overflowuid).
-    let facts = sampling::machine::facts::Facts::read(std::path::Path::new("/"));
+    let facts = recorder::machine::facts::Facts::read(std::path::Path::new("/"));
     if own.uid == 0 && facts.is_ok_and(|facts| facts.access.in_namespace) {
         return Err(SupervisorError::Namespace);
     }

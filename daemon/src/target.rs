@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use record::Pid;
+use perfdata::Pid;
 use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
-use sampling::machine::incarnation::Incarnation;
-use sampling::machine::pidfd::is_alive;
-use sampling::remote::protocol::NamedTarget;
-use sampling::{Cgroup, Target};
+use recorder::machine::incarnation::Incarnation;
+use recorder::machine::pidfd::is_alive;
+use recorder::remote::protocol::NamedTarget;
+use recorder::{Cgroup, Target};
 
 /// Whose events.
 #[derive(Debug)]

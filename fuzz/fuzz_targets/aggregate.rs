@@ -6,8 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::ByteOrder;
-use record::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site};
+use perfdata::ByteOrder;
+use perfdata::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site};
 
 /// What merging must not leave to chance.
 fn sums(aggregate: &Aggregate) -> Vec<Site> {

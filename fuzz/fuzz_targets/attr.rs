@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::{Attr, ByteOrder, SampleLayout};
+use perfdata::{Attr, ByteOrder, SampleLayout};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first() else { return };

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use sampling::EventSpec;
-use sampling::machine::facts::PmuDescription;
-use sampling::machine::pmu_format::{
+use recorder::EventSpec;
+use recorder::machine::facts::PmuDescription;
+use recorder::machine::pmu_format::{
     Alias, BitField, ConfigWord, ConfigWords, Formats, TermFormat, TermValue, Terms,
 };
-use sampling::request::event_spec::{Modifiers, Precise, RequestedEvent};
+use recorder::request::event_spec::{Modifiers, Precise, RequestedEvent};
 
 /// The bits of a format file, one after the other; None when it is of no
 /// form that a kernel writes.

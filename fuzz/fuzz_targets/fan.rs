@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use daemon::fuzzing::fan_out;
 use libfuzzer_sys::fuzz_target;
-use sampling::remote::protocol::{Account, WhenSlow};
+use recorder::remote::protocol::{Account, WhenSlow};
 
 const LOST: u32 = 2;
 const COMM: u32 = 3;

@@ -8,8 +8,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use peak_alloc::PeakAlloc;
-use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
-use record::stream::StreamRecord;
+use perfdata::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
+use perfdata::stream::StreamRecord;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -10,8 +10,8 @@
 use daemon::fuzzing;
 use daemon::policy::{FORBIDDEN, Permissions, restrict, weaker};
 use libfuzzer_sys::fuzz_target;
-use record::{Attr, AttrFlags, ByteOrder};
-use sampling::remote::protocol::{
+use perfdata::{Attr, AttrFlags, ByteOrder};
+use recorder::remote::protocol::{
     FRAME_HEADER, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, Reply, Verb, frame, parse,
 };
 use serde::{Serialize, de::DeserializeOwned};

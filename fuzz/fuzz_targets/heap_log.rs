@@ -6,8 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::heap_log::{FRONT, LONGEST, SLOT, WORDS, room, slot, weight};
-use record::{HeapChange, HeapLogRecord, MappingChange};
+use perfdata::heap_log::{FRONT, LONGEST, SLOT, WORDS, room, slot, weight};
+use perfdata::{HeapChange, HeapLogRecord, MappingChange};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, rest)) = input.split_first() else { return };

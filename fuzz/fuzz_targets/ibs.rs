@@ -5,9 +5,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::ByteOrder;
-use record::ibs::{IbsOp, Quirks};
-use record::sample_filter::{Condition, SampleFilter, Verdict};
+use perfdata::ByteOrder;
+use perfdata::ibs::{IbsOp, Quirks};
+use perfdata::sample_filter::{Condition, SampleFilter, Verdict};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, raw)) = input.split_first() else { return };

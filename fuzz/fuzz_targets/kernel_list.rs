@@ -7,8 +7,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::ByteOrder;
-use record::kernel_list::{KernelListPart, PackedKernelList};
+use perfdata::ByteOrder;
+use perfdata::kernel_list::{KernelListPart, PackedKernelList};
 
 /// What a list must be, wherever it comes from.
 fn check(packed: &PackedKernelList) {

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 use symbolizer::{
     KernelSource, MapsEntry, ObjectId, Resolution, Symbolizer, SymbolizerOptions, parse_maps,
 };

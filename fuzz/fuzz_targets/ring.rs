@@ -11,11 +11,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::fuzz_target;
-use record::{
+use perfdata::{
     Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SideRecord,
 };
-use sampling::fuzzing::{EmptiedRing, empty_ring};
-use sampling::session::Scrub;
+use recorder::fuzzing::{EmptiedRing, empty_ring};
+use recorder::session::Scrub;
 
 const PAGE: usize = 4096;
 /// The control page, and two of data.

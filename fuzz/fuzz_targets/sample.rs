@@ -5,8 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::attr::BranchSampleType;
-use record::{Attr, ByteOrder, Misc, SampleLayout};
+use perfdata::attr::BranchSampleType;
+use perfdata::{Attr, ByteOrder, Misc, SampleLayout};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first() else { return };

@@ -6,8 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::bytes::Cursor;
-use record::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
+use perfdata::bytes::Cursor;
+use perfdata::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&[choice, kind, misc_low, misc_high], body)) = input.split_first_chunk() else {

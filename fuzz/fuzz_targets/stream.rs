@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::stream::{StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
 
 /// One number for all that was read, in whichever pieces.
 fn read(bytes: &[u8], piece: usize) -> (u64, u64, bool) {

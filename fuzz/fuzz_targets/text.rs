@@ -5,8 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::Arch;
-use record::text::{Column, Parser, TextLine};
+use perfdata::Arch;
+use perfdata::text::{Column, Parser, TextLine};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, text)) = input.split_first() else { return };

@@ -5,12 +5,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::bytes::RecordWords;
-use record::registers::{RegsAbi, general};
-use record::sample::StackUser;
-use record::side::{FileIdentity, Mapping};
-use record::stream::Features;
-use record::{Arch, ByteOrder, Misc, Pid, Registers, SampleId, SideRecord, Task, Tid, Time};
+use perfdata::bytes::RecordWords;
+use perfdata::registers::{RegsAbi, general};
+use perfdata::sample::StackUser;
+use perfdata::side::{FileIdentity, Mapping};
+use perfdata::stream::Features;
+use perfdata::{Arch, ByteOrder, Misc, Pid, Registers, SampleId, SideRecord, Task, Tid, Time};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use symbolizer::{ChainEnd, FrameWay, StackFrame, Symbolizer, SymbolizerOptions, UserStack};

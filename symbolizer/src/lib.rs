@@ -13,7 +13,7 @@
 //! strangers: every reader has a bound.
 //!
 //! ```
-//! use record::{CpuMode, Pid, Time};
+//! use perfdata::{CpuMode, Pid, Time};
 //! use symbolizer::{KernelSource, Resolution, Symbolizer, SymbolizerOptions};
 //!
 //! let options = SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() };

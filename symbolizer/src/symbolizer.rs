@@ -28,9 +28,9 @@ use crate::{MapsEntry, ObjectId, Place, Reason, SampledAddress, SymbolizerOption
 use data::DataView;
 use frames::DebugFiles;
 use generated::Jit;
-use record::side::{FileIdentity, Mapping, SampleId, SideRecord};
-use record::stream::{BuildId, Features};
-use record::{Arch, CpuMode, Misc, Pid, Time};
+use perfdata::side::{FileIdentity, Mapping, SampleId, SideRecord};
+use perfdata::stream::{BuildId, Features};
+use perfdata::{Arch, CpuMode, Misc, Pid, Time};
 use std::ops::Range;
 use unwind::Unwinder;
 

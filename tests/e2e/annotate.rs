@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Scene, Truth, Workload, rights};
+use tests::{Scene, Truth, Workload, rights};
 use serde_json::Value;
 
 /// An L1 data cache of 64 sets, whatever the machine has.
@@ -11,7 +11,7 @@ const MISSES: &str = "ebs -u -d --source emulated --cache l1d=32k,8 -t l1_cache_
 
 /// A program with line numbers, of which walk_nodes has an inlined call.
 fn nodes(scene: &Scene) {
-    let source = hardmeter_tests::workload::sources().join("nodes.c");
+    let source = tests::workload::sources().join("nodes.c");
     let line = format!("gcc -O1 -g -static -no-pie -fno-pie -o nodes {}", source.display());
     scene.shell(&line).success();
 }
@@ -363,7 +363,7 @@ fn source_text_is_found_where_it_is_said_to_be() {
         return;
     }
     let scene = Scene::new();
-    let kept = hardmeter_tests::workload::sources();
+    let kept = tests::workload::sources();
     let kept = kept.display();
     scene.shell(&format!("mkdir build && cp {kept}/nodes.c build/nodes.c")).success();
     scene.shell("gcc -O1 -g -static -no-pie -fno-pie -o nodes build/nodes.c").success();

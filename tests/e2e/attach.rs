@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
+use tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
 
 /// A text record: nanoseconds, address, instruction pointer.
 struct Record {

@@ -1,4 +1,4 @@
-use hardmeter_tests::{Outcome, Running, Scene, rights};
+use tests::{Outcome, Running, Scene, rights};
 
 /// Runs `ebs` with arguments that it must refuse before it samples anything.
 fn refused(arguments: &str, code: i32, words: &[&str]) -> Outcome {
@@ -217,7 +217,7 @@ fn a_full_disk_keeps_what_was_written() {
         return;
     }
     let scene = Scene::new();
-    hardmeter_tests::Workload::Storm.build(&scene);
+    tests::Workload::Storm.build(&scene);
     let script = "mkdir small && mount -t tmpfs -o size=6m none small || exit 99
         ebs -u -t page_fault -c all --ring 64 -o small/f.data ./storm 60000
         echo \"status $?\"

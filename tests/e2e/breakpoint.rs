@@ -1,6 +1,6 @@
 use std::fs;
 
-use hardmeter_tests::{Account, Scene, Truth, Workload, rights};
+use tests::{Account, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Lines that threads share, of a program that says how.
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -193,7 +193,7 @@ fn totals_are_those_of_perf() {
     }
     let scene = Scene::new();
     shared(&scene, "both", "");
-    let fixtures = workload::sources().join("../../record/tests/fixtures");
+    let fixtures = workload::sources().join("../../crates/perfdata/tests/fixtures");
     // The only one of hardware's with data sources.
     let hardware = fixtures.join("weight_struct-5.17.file.data");
     for file in [scene.path("lines.data"), hardware] {

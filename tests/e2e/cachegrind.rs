@@ -1,6 +1,6 @@
 //! What cachegrind counts, whose caches may be fully associative.
 
-use hardmeter_tests::Scene;
+use tests::Scene;
 
 /// Misses of data.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use hardmeter_tests::{Account, Ebsd, Running, Scene, User, rights, workload};
+use tests::{Account, Ebsd, Running, Scene, User, rights, workload};
 
 /// The chains of `tests/programs/callers.c`, innermost first. What its C
 /// library has in the midst of a chain is left out.

@@ -2,12 +2,12 @@
 //! associative cache of the same size would spare.
 
 use crate::cachegrind::misses;
-use hardmeter_tests::{Scene, rights};
+use tests::{Scene, rights};
 use serde_json::Value;
 
 /// Compiled, and static: what it misses on is its own.
 fn patterns(scene: &Scene) {
-    let source = hardmeter_tests::workload::sources().join("patterns.c");
+    let source = tests::workload::sources().join("patterns.c");
     let line = format!("gcc -O1 -g -static -no-pie -fno-pie -o patterns {}", source.display());
     scene.shell(&line).success();
 }

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hardmeter_tests::running::has_attached;
-use hardmeter_tests::{Outcome, Running, Scene, Workload, rights};
+use tests::running::has_attached;
+use tests::{Outcome, Running, Scene, Workload, rights};
 
 /// Which sites of the workload are of which class.
 const CLASSES: [(&str, &[&str]); 11] = [

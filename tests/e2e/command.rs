@@ -1,6 +1,6 @@
 use std::{fs::File, process::Stdio, time::Duration};
 
-use hardmeter_tests::{Account, Running, Scene, Workload, rights};
+use tests::{Account, Running, Scene, Workload, rights};
 use rustix::process::Signal;
 
 #[test]
@@ -107,7 +107,7 @@ fn a_signal_ends_the_sampling_and_prints_the_result() {
         assert_eq!(shell.hear(), "ready");
         let target = shell.pid();
         let mut ebs = scene.start(&format!("ebs -u -t page_fault -c all {target}"));
-        ebs.wait_until("it attached", |pid| hardmeter_tests::running::has_attached(pid, target));
+        ebs.wait_until("it attached", |pid| tests::running::has_attached(pid, target));
         std::thread::sleep(Duration::from_millis(200));
         shell.tell("go");
         while !shell.hear().starts_with("kernel") {}
@@ -193,7 +193,7 @@ fn a_closed_stdout_is_no_panic() {
 }
 
 /// What a command and `ebs` leave when a signal comes to `ebs` alone.
-fn signalled(scene: &Scene, signal: Signal, script: &str) -> (hardmeter_tests::Outcome, String) {
+fn signalled(scene: &Scene, signal: Signal, script: &str) -> (tests::Outcome, String) {
     let out = File::create(scene.path("out")).unwrap();
     let mut command = scene.command("ebs");
     command

@@ -1,6 +1,6 @@
 //! `ebs compare`: two commands recorded in turn.
 
-use hardmeter_tests::{Outcome, Scene, rights, workload};
+use tests::{Outcome, Scene, rights, workload};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Ebsd, Outcome, Running, Scene, Workload, rights, running::has_attached};
+use tests::{Ebsd, Outcome, Running, Scene, Workload, rights, running::has_attached};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Our recordings, as `ebs` writes them and converted, in every view of perf.
 
-use hardmeter_tests::{Outcome, Scene, Workload, rights};
+use tests::{Outcome, Scene, Workload, rights};
 use rustix::process::Signal;
 use std::fs;
 

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Running, Scene, rights};
+use tests::{Running, Scene, rights};
 use rustix::process::Signal;
 
 const SOURCE: &str = "\

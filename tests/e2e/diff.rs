@@ -1,6 +1,6 @@
 //! `ebs diff`: two builds of one program, of which one routine changed.
 
-use hardmeter_tests::{Outcome, Scene, rights, workload};
+use tests::{Outcome, Scene, rights, workload};
 use serde_json::Value;
 
 const MISSES: &str = "ebs -u --source emulated --cache l1d=32k,8 -t l1_cache_miss,instr_retired \

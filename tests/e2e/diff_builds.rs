@@ -1,6 +1,6 @@
 //! `ebs diff` of builds in which code and text lie elsewhere: keys that are the same in all.
 
-use hardmeter_tests::{Scene, workload};
+use tests::{Scene, workload};
 use serde_json::Value;
 
 /// Text and code that are put before all else.

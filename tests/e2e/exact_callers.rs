@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use hardmeter_tests::{Account, Scene, rights, workload};
+use tests::{Account, Scene, rights, workload};
 
 /// What `tests/programs/calling.cc` does how often, innermost first.
 const WAYS: [(&[&str], usize); 8] = [

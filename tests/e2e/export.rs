@@ -7,7 +7,7 @@ mod weights;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use profile_proto::Profile;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 type Sums = BTreeMap<String, [u64; 2]>;
 
 fn fixture(name: &str) -> PathBuf {
-    let fixtures = workload::sources().join("../../record/tests/fixtures");
+    let fixtures = workload::sources().join("../../crates/perfdata/tests/fixtures");
     fixtures.join(format!("{name}.data"))
 }
 

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
-use hardmeter_tests::{Account, Ebsd, Outcome, Running, Scene, Truth, Workload, rights};
+use tests::{Account, Ebsd, Outcome, Running, Scene, Truth, Workload, rights};
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use linux_perf_event_reader::{EventRecord, PerfEventType};
 use rustix::process::Signal;

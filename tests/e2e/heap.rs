@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use hardmeter_tests::{Account, Outcome, Scene, rights, workload};
+use tests::{Account, Outcome, Scene, rights, workload};
 
 /// Writes by the line that asked for the block, as the program tells them.
 fn told(outcome: &Outcome) -> BTreeMap<String, u64> {

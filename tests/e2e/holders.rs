@@ -1,7 +1,7 @@
 //! What holds the bytes of an access: each access of a routine to objects of all kinds, by
 //! where the program says that they lie.
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 
 /// An object as the program tells of it.

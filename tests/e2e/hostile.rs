@@ -1,4 +1,4 @@
-use hardmeter_tests::{Running, Scene, Workload, rights};
+use tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 use std::thread::sleep;
 use std::time::Duration;

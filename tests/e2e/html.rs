@@ -8,8 +8,8 @@ mod pictures;
 /// A page as soon as sampling has ended.
 mod sampled;
 
-use hardmeter_tests::chromium::{self, BrowsedPage};
-use hardmeter_tests::{Scene, rights, workload};
+use tests::chromium::{self, BrowsedPage};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::path::Path;
 
@@ -233,7 +233,7 @@ fn browsers_open_pages_of_ibs_whatever_threads_are_called() {
 }
 
 fn fixtures() -> std::path::PathBuf {
-    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../record/tests/fixtures")
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../crates/perfdata/tests/fixtures")
 }
 
 /// Opens the page of a scene in a browser, where there is one, with the network off: its

@@ -3,7 +3,7 @@ mod tracepoints;
 
 use std::{collections::BTreeMap, env, path::Path};
 
-use hardmeter_tests::{Account, Outcome, Running, Scene, Truth, Workload, built, rights};
+use tests::{Account, Outcome, Running, Scene, Truth, Workload, built, rights};
 use rustix::process::Signal;
 
 /// Runs of each comparison; HARDMETER_IN_KERNEL_ROUNDS asks for another

@@ -1,6 +1,6 @@
 use std::fs;
 
-use hardmeter_tests::{Scene, Workload, rights};
+use tests::{Scene, Workload, rights};
 
 /// Faults of the kernel's own, and their names.
 fn recording(test: &str, options: &str) -> Option<Scene> {

@@ -2,7 +2,7 @@
 //! two runs of cachegrind, with 8 ways and with one set of 512.
 
 use crate::cachegrind::misses;
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 
 /// A way to go through memory, the routine that does it, and its cause.

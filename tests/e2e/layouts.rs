@@ -2,12 +2,12 @@
 //! that was changed so, by our count and by cachegrind's.
 
 use crate::cachegrind;
-use hardmeter_tests::{Scene, rights};
+use tests::{Scene, rights};
 use serde_json::Value;
 
 /// Compiled, and static: what it misses on is its own.
 fn layouts(scene: &Scene) {
-    let source = hardmeter_tests::workload::sources().join("layouts.c");
+    let source = tests::workload::sources().join("layouts.c");
     let line =
         format!("gcc -O1 -g -static -no-pie -fno-pie -pthread -o layouts {}", source.display());
     scene.shell(&line).success();

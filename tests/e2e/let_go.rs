@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::Duration;
 
-use hardmeter_tests::{Running, Scene, Workload, rights};
+use tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 
 const SAMPLE: &str = "ebs -u --source emulated -t memory_loads -i 20000 -c all";

@@ -1,6 +1,6 @@
 use std::env;
 
-use hardmeter_tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
+use tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

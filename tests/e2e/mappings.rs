@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Account, Outcome, Scene, rights, workload};
+use tests::{Account, Outcome, Scene, rights, workload};
 
 /// Pages by what a report is to call what they are of, as far as the routine's name.
 fn told(outcome: &Outcome) -> BTreeMap<String, u64> {

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use hardmeter_tests::workload::{compile_marked, with_library};
-use hardmeter_tests::{Running, Scene, User, built, rights};
+use tests::workload::{compile_marked, with_library};
+use tests::{Running, Scene, User, built, rights};
 use serde_json::Value;
 
 /// Where libhardmeter.so is.

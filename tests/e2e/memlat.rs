@@ -1,7 +1,7 @@
 //! `ebs memlat`: what holds on any machine and under any load. No time is
 //! asserted.
 
-use hardmeter_tests::Scene;
+use tests::Scene;
 use rustix::process::Signal;
 use serde_json::Value;
 

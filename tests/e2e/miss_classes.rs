@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::cachegrind::misses;
-use hardmeter_tests::{Account, Scene, Workload, rights, workload};
+use tests::{Account, Scene, Workload, rights, workload};
 
 /// Lines of the level that is modelled, 8 of a set.
 const CACHES: &str = "--cache l1d=32k,8 --cache l2=512k,8 --cache l3=8m,16";

@@ -2,7 +2,7 @@
 //! model's own second cache, and by cachegrind's caches of these sizes.
 
 use crate::cachegrind::DataMisses;
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 
 /// The first cache of all recordings here.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use hardmeter_tests::{Account, Outcome, Running, Scene, built, rights, workload};
+use tests::{Account, Outcome, Running, Scene, built, rights, workload};
 
 /// Faults by the line that asked for the block, as the program tells them.
 fn told(outcome: &Outcome) -> BTreeMap<String, u64> {

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use hardmeter_tests::{Ebsd, Outcome, Running, Scene, Workload, rights, workload};
+use tests::{Ebsd, Outcome, Running, Scene, Workload, rights, workload};
 
 use crate::containers::{PAGES, assert_named, contained, may_contain};
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::thread::sleep;
 use std::time::Duration;
 
-use hardmeter_tests::{Outcome, Scene, rights, workload};
+use tests::{Outcome, Scene, rights, workload};
 use rustix::process::Signal;
 
 /// A user who is not root.
@@ -30,7 +30,7 @@ const COMMANDS: [&str; 12] = [
 /// A recording, and a directory as /tmp is one.
 fn scene() -> Scene {
     let scene = Scene::new();
-    let fixtures = workload::sources().join("../../record/tests/fixtures");
+    let fixtures = workload::sources().join("../../crates/perfdata/tests/fixtures");
     fs::copy(fixtures.join("weight_struct-5.17.file.data"), scene.path("in.data")).unwrap();
     fs::set_permissions(scene.path("in.data"), Permissions::from_mode(0o644)).unwrap();
     scene.write("in.txt", "");

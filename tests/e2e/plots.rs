@@ -1,6 +1,6 @@
 //! Histograms behind a report: they count what the report counts.
 
-use hardmeter_tests::{Scene, rights};
+use tests::{Scene, rights};
 use serde_json::Value;
 
 /// Samples of the rows of a plot, and of the lines that tell of others: from the
@@ -46,7 +46,7 @@ fn plots_count_what_the_report_counts() {
         return;
     }
     let scene = Scene::new();
-    let source = hardmeter_tests::workload::sources().join("layouts.c");
+    let source = tests::workload::sources().join("layouts.c");
     scene
         .shell(&format!(
             "gcc -O1 -g -static -no-pie -fno-pie -pthread -o layouts {}",

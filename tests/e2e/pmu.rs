@@ -1,4 +1,4 @@
-use hardmeter_tests::{Scene, Workload, rights};
+use tests::{Scene, Workload, rights};
 use serde_json::Value;
 
 /// Types that want a PMU, from `ebs list`'s own table.

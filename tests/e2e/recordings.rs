@@ -1,6 +1,6 @@
 use std::{fs, os::unix::process::ExitStatusExt};
 
-use hardmeter_tests::{Scene, Workload, rights};
+use tests::{Scene, Workload, rights};
 use rustix::process::Signal;
 
 /// Each way of reading a recording.

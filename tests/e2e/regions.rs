@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use hardmeter_tests::{Account, Outcome, Scene, rights, workload};
+use tests::{Account, Outcome, Scene, rights, workload};
 
 fn build(scene: &Scene) {
     let compiled = Command::new("gcc")

@@ -1,4 +1,4 @@
-use hardmeter_tests::{Scene, Truth, Workload, rights};
+use tests::{Scene, Truth, Workload, rights};
 
 #[test]
 fn the_histogram_finds_the_bits_that_never_change() {

@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use hardmeter_tests::{Outcome, Running, Scene, Workload, rights};
+use tests::{Outcome, Running, Scene, Workload, rights};
 
 /// Runs a command of ours as a user without any rights, under limits that
 /// `prlimit` sets: as nobody, or as who runs this and is not root anyway.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 
 const CACHE: &str = "--source emulated --cache l1d=32k,8";

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hardmeter_tests::workload::{compile_marked, sources, with_library};
-use hardmeter_tests::{Outcome, Running, Scene, User, built, rights};
+use tests::workload::{compile_marked, sources, with_library};
+use tests::{Outcome, Running, Scene, User, built, rights};
 
 /// A sample as both have it: instruction, data address.
 type Faults = BTreeMap<(String, String), u64>;
@@ -166,7 +166,7 @@ int main(void)
 }
 C
 "#;
-    let include = sources().join("../../hardmeter/include");
+    let include = sources().join("../../crates/hardmeter/include");
     let compile = format!(
         "{script}\ngcc -O2 -I{} -o wrong wrong.c {}\n./wrong",
         include.display(),

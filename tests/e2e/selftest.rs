@@ -1,6 +1,6 @@
 //! `ebs selftest`: what it says of this machine, whatever that has.
 
-use hardmeter_tests::{Scene, rights};
+use tests::{Scene, rights};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::chown;
 use std::process::Command;
 
-use hardmeter_tests::{
+use tests::{
     Account, Ebsd, Outcome, Running, Scene, Truth, User, Workload, rights, workload,
 };
 use rustix::process::Signal;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardmeter_tests::{Running, Scene, Workload, rights};
+use tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 use serde_json::Value;
 

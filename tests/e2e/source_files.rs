@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, process::Command};
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 
 fn build(scene: &Scene) {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
-use hardmeter_tests::{Outcome, Running, Scene, Workload, rights};
+use tests::{Outcome, Running, Scene, Workload, rights};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 use rustix::process::Signal;

@@ -1,6 +1,6 @@
 //! `ebs stat` beside perf stat, cachegrind, and our own samples.
 
-use hardmeter_tests::{Account, Outcome, Scene, Workload, rights, running::has_attached, workload};
+use tests::{Account, Outcome, Scene, Workload, rights, running::has_attached, workload};
 use serde_json::Value;
 
 fn json(outcome: &Outcome) -> Value {
@@ -33,7 +33,7 @@ fn counts(stat: u32) -> bool {
 
 /// A program without a C library: each run is like the others.
 fn walk(scene: &Scene) {
-    let source = workload::sources().join("../box/programs/walk.S");
+    let source = workload::sources().join("../pmu-box/programs/walk.S");
     let line = format!("gcc -nostdlib -static -o walk {}", source.display());
     scene.shell(&line).success();
 }

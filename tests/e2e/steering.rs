@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use hardmeter_tests::{Account, Outcome, Running, Scene, User, Workload, rights};
+use tests::{Account, Outcome, Running, Scene, User, Workload, rights};
 
 /// perf's answer, byte for byte.
 const ACK: &[u8] = b"ack\n\0";

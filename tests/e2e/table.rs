@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Scene, Truth, Workload, rights};
+use tests::{Scene, Truth, Workload, rights};
 
 /// Counts by name of lines "COUNT ... NAME".
 fn counts(text: &str, name_column: usize) -> BTreeMap<String, u64> {

@@ -4,7 +4,7 @@
 mod tmux;
 
 use crate::daemon::standing::{config, storm};
-use hardmeter_tests::{Ebsd, Scene, Workload, rights};
+use tests::{Ebsd, Scene, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use hardmeter_tests::{Outcome, Scene, rights, workload};
+use tests::{Outcome, Scene, rights, workload};
 
 /// A stretch of memory that is of one type, one after the other.
 struct ToldObject {

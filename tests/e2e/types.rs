@@ -2,7 +2,7 @@
 
 mod pahole;
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use pahole::{PaholeType, same_type};
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 use std::fs;
 
-use hardmeter_tests::{Account, Outcome, Scene, rights};
+use tests::{Account, Outcome, Scene, rights};
 use rustix::process::Signal;
 
 const CFLAGS: &str = "-O1 -Wall -Werror";

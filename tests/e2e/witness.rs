@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Account, Scene, Truth, Workload, rights, workload::number};
+use tests::{Account, Scene, Truth, Workload, rights, workload::number};
 
 /// The registers that `ebs` samples, in the order and spelling of perf.
 const REGISTERS: [&str; 18] = [

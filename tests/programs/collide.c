@@ -1,5 +1,5 @@
 /* collide FAULTS: page faults from 17 addresses that would lie in the same
- * slots of a kernel's table (sampling/kernel/table.h) of 4,096 if its seed were 0:
+ * slots of a kernel's table (crates/recorder/kernel/table.h) of 4,096 if its seed were 0:
  * one of each of the first 16 on each CPU, then FAULTS of the last.
  * stdout: site ADDRESS of the last. */
 #define _GNU_SOURCE

@@ -5,59 +5,48 @@ use crate::tree::{assert_clean, root};
 /// Every part and the parts it may use (docs/architecture.md draws it). A
 /// part that is not here may use nothing and be used by nothing.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("hardmeter-record", &[]),
-    ("hardmeter-symbolizer", &["hardmeter-record"]),
-    ("hardmeter-emulator", &["hardmeter-record"]),
-    ("hardmeter-latency", &[]),
-    ("hardmeter-sampling", &["hardmeter-record", "hardmeter-emulator"]),
-    ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
-    ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-types"]),
-    ("hardmeter-types", &["hardmeter-symbolizer"]),
-    ("hardmeter-export", &["hardmeter-record", "hardmeter-symbolizer", "hardmeter-analysis"]),
-    ("hardmeter-page", &["hardmeter-record", "hardmeter-types", "hardmeter-analysis"]),
-    ("hardmeter-top", &["hardmeter-record", "hardmeter-analysis"]),
+    ("perfdata", &[]),
+    ("symbolizer", &["perfdata"]),
+    ("emulator", &["perfdata"]),
+    ("latency", &[]),
+    ("recorder", &["perfdata", "emulator"]),
+    ("daemon", &["perfdata", "recorder"]),
+    ("analysis", &["perfdata", "symbolizer", "types"]),
+    ("types", &["symbolizer"]),
+    ("export", &["perfdata", "symbolizer", "analysis"]),
+    ("page", &["perfdata", "types", "analysis"]),
+    ("top", &["perfdata", "analysis"]),
     (
         "hardmeter",
         &[
-            "hardmeter-record",
-            "hardmeter-symbolizer",
-            "hardmeter-emulator",
-            "hardmeter-sampling",
-            "hardmeter-analysis",
+            "perfdata",
+            "symbolizer",
+            "emulator",
+            "recorder",
+            "analysis",
         ],
     ),
     ("hardmeter-c", &["hardmeter"]),
-    ("hardmeter-heap-preload", &["hardmeter-record"]),
+    ("heap-preload", &["perfdata"]),
     (
-        "hardmeter-ebs-cli",
+        "ebs-cli",
         &[
             "hardmeter",
-            "hardmeter-record",
-            "hardmeter-symbolizer",
-            "hardmeter-emulator",
-            "hardmeter-sampling",
-            "hardmeter-analysis",
-            "hardmeter-latency",
-            "hardmeter-types",
-            "hardmeter-export",
-            "hardmeter-page",
-            "hardmeter-top",
+            "perfdata",
+            "symbolizer",
+            "emulator",
+            "recorder",
+            "analysis",
+            "latency",
+            "types",
+            "export",
+            "page",
+            "top",
         ],
     ),
-    (
-        "hardmeter-tests",
-        &[
-            "hardmeter-record",
-            "hardmeter-symbolizer",
-            "hardmeter-emulator",
-            "hardmeter-sampling",
-            "hardmeter-daemon",
-            "hardmeter-analysis",
-            "hardmeter-ebs-cli",
-        ],
-    ),
-    ("hardmeter-packaging", &["hardmeter-daemon", "hardmeter-ebs-cli"]),
-    ("hardmeter-box", &["hardmeter-tests"]),
+    ("tests", &["perfdata", "symbolizer", "emulator", "recorder", "daemon", "analysis", "ebs-cli"]),
+    ("hardmeter-packaging", &["daemon", "ebs-cli"]),
+    ("pmu-box", &["tests"]),
 ];
 
 /// One dependency between packages of this tree, and whether only tests and
@@ -116,16 +105,16 @@ fn dependencies_follow_the_arrows() {
 #[test]
 fn a_planted_wrong_arrow_is_caught() {
     let arrow = |from: &str, to: &str, for_tests| Arrow {
-        from: format!("hardmeter-{from}"),
-        to: format!("hardmeter-{to}"),
+        from: from.to_owned(),
+        to: to.to_owned(),
         for_tests,
     };
-    assert_eq!(wrong(&[arrow("record", "daemon", false)]).len(), 1);
+    assert_eq!(wrong(&[arrow("perfdata", "daemon", false)]).len(), 1);
     assert_eq!(wrong(&[arrow("symbolizer", "analysis", true)]).len(), 1);
     assert_eq!(wrong(&[arrow("daemon", "symbolizer", false)]).len(), 1);
     assert_eq!(wrong(&[arrow("analysis", "ebs-cli", true)]).len(), 1);
-    assert_eq!(wrong(&[arrow("surprise", "record", false)]).len(), 1);
+    assert_eq!(wrong(&[arrow("surprise", "perfdata", false)]).len(), 1);
     assert!(
-        wrong(&[arrow("analysis", "record", false), arrow("tests", "record", true)]).is_empty()
+        wrong(&[arrow("analysis", "perfdata", false), arrow("tests", "perfdata", true)]).is_empty()
     );
 }

@@ -91,9 +91,9 @@ fn decisions_are_numbered() {
 
 #[test]
 fn a_planted_missing_path_is_seen() {
-    let page = "See `record/src/attr.rs:12`, `ebs -k`, `a/b`, `docs/events/`, `daemon/src/*` \
+    let page = "See `crates/perfdata/src/attr.rs:12`, `ebs -k`, `a/b`, `docs/events/`, `daemon/src/*` \
                 and `fuzz/corpus/TARGET`.";
-    assert_eq!(named_paths("README.md", page), ["record/src/attr.rs", "docs/events"]);
+    assert_eq!(named_paths("README.md", page), ["crates/perfdata/src/attr.rs", "docs/events"]);
     let links = "[map](architecture.md#parts) [web](https://example.org/docs/x) [up](../README.md)";
     assert_eq!(named_paths("docs/guide.md", links), ["docs/architecture.md", "docs/../README.md"]);
 }

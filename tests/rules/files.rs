@@ -83,7 +83,7 @@ fn lib_files_are_maps() {
 #[test]
 fn a_planted_long_file_is_caught() {
     let long = "let a = 1;\n".repeat(MOST_LINES + 1);
-    let path = "record/src/long/tests.rs";
+    let path = "crates/perfdata/src/long/tests.rs";
     assert!(size(path, &long, &[]).is_some());
     assert!(size(path, &long, &[path]).is_none());
     let short = &long[..long.len() / 2];
@@ -93,15 +93,15 @@ fn a_planted_long_file_is_caught() {
 
 #[test]
 fn a_planted_empty_name_is_caught() {
-    assert_eq!(names("record/src/utils.rs", "").len(), 1);
-    assert_eq!(names("record/src/common/bytes.rs", "").len(), 1);
-    assert_eq!(names("record/src/bytes.rs", "pub(crate) mod helper;\n").len(), 1);
-    assert!(names("record/src/bytes.rs", "// mod helper\nmod shares;\n").is_empty());
+    assert_eq!(names("crates/perfdata/src/utils.rs", "").len(), 1);
+    assert_eq!(names("crates/perfdata/src/common/bytes.rs", "").len(), 1);
+    assert_eq!(names("crates/perfdata/src/bytes.rs", "pub(crate) mod helper;\n").len(), 1);
+    assert!(names("crates/perfdata/src/bytes.rs", "// mod helper\nmod shares;\n").is_empty());
 }
 
 #[test]
 fn a_planted_function_in_a_map_is_caught() {
-    assert!(map("record/src/lib.rs", "//! Docs.\nmod a;\npub use a::A;\n").is_none());
-    assert!(map("record/src/lib.rs", "mod a;\npub fn b() {}\n").is_some());
-    assert!(map("record/src/a.rs", "pub fn b() {}\n").is_none());
+    assert!(map("crates/perfdata/src/lib.rs", "//! Docs.\nmod a;\npub use a::A;\n").is_none());
+    assert!(map("crates/perfdata/src/lib.rs", "mod a;\npub fn b() {}\n").is_some());
+    assert!(map("crates/perfdata/src/a.rs", "pub fn b() {}\n").is_none());
 }

@@ -79,7 +79,7 @@ fn types_have_names_of_their_own() {
 
 #[test]
 fn a_planted_second_place_is_caught() {
-    let mut all = definitions("record/src/a.rs", "pub struct Place<'a> {\n}\n");
+    let mut all = definitions("crates/perfdata/src/a.rs", "pub struct Place<'a> {\n}\n");
     all.extend(definitions("daemon/src/b.rs", "// pub enum Place {\n    struct Place;\n"));
     assert!(shared(&all, "").is_empty());
     all.extend(definitions("daemon/src/c.rs", "    pub(crate) enum Place {\n"));

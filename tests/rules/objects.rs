@@ -8,7 +8,7 @@ use crate::tree::{assert_clean, root};
 
 /// The most an object may have, in bytes: it is part of every binary.
 const MOST_BYTES: usize = 64 * 1024;
-/// Exit status of `sampling/kernel/build` where its compiler is not installed.
+/// Exit status of `crates/recorder/kernel/build` where its compiler is not installed.
 const NO_COMPILER: i32 = 3;
 
 /// Runs the build script of the folder `kernel`; nothing where the compiler
@@ -40,23 +40,23 @@ fn differences(kept: &Path, made: &Path) -> Vec<String> {
         let new = fs::read(made.join(&name)).unwrap();
         match fs::read(kept.join(&name)) {
             Ok(old) if old != new => all.push(format!(
-                "sampling/kernel/{name} is not what its source compiles to: run sampling/kernel/build"
+                "crates/recorder/kernel/{name} is not what its source compiles to: run crates/recorder/kernel/build"
             )),
             Ok(old) if old.len() > MOST_BYTES => {
                 all.push(format!(
-                    "sampling/kernel/{name}: {} bytes, at most {MOST_BYTES}",
+                    "crates/recorder/kernel/{name}: {} bytes, at most {MOST_BYTES}",
                     old.len()
                 ));
             }
             Ok(_) => {}
             Err(error) => {
-                all.push(format!("sampling/kernel/{name}: {error}: run sampling/kernel/build"))
+                all.push(format!("crates/recorder/kernel/{name}: {error}: run crates/recorder/kernel/build"))
             }
         }
     }
     let made = names(made, ".bpf.o");
     for name in names(kept, ".bpf.o").iter().filter(|name| !made.contains(name)) {
-        all.push(format!("sampling/kernel/{name} has no source"));
+        all.push(format!("crates/recorder/kernel/{name} has no source"));
     }
     all
 }
@@ -71,7 +71,7 @@ fn copy(kernel: &Path, to: &Path) {
 
 #[test]
 fn objects_are_what_their_sources_compile_to() {
-    let kernel = root().join("sampling/kernel");
+    let kernel = root().join("crates/recorder/kernel");
     let elsewhere = tempfile::tempdir().unwrap();
     copy(&kernel, elsewhere.path());
     let made = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn objects_are_what_their_sources_compile_to() {
 
 #[test]
 fn a_planted_change_of_a_source_is_caught() {
-    let kernel = root().join("sampling/kernel");
+    let kernel = root().join("crates/recorder/kernel");
     let changed = tempfile::tempdir().unwrap();
     copy(&kernel, changed.path());
     for name in names(&kernel, ".bpf.c") {

@@ -114,7 +114,7 @@ fn no_parameter_is_a_tuple() {
 
 #[test]
 fn a_planted_tuple_is_caught() {
-    let path = "record/src/a.rs";
+    let path = "crates/perfdata/src/a.rs";
     let caught = |text: &str| takers(path, text).len();
     assert_eq!(caught("fn a((b, c): (u8, u8)) {}"), 1);
     assert_eq!(caught("fn a(self, b: &'a mut (u8,\n u8), c: u8) {}"), 1);
@@ -124,6 +124,6 @@ fn a_planted_tuple_is_caught() {
     assert_eq!(caught("// fn a((b, c): B)\nlet f = |(b, c): B| b;"), 0);
     let all = takers(path, "fn a((b, c): B) {}");
     assert_eq!(unnamed(&all, "").len(), 1);
-    assert!(unnamed(&all, "record/src/a.rs a\n").is_empty());
-    assert_eq!(unnamed(&[], "record/src/a.rs a\n").len(), 1);
+    assert!(unnamed(&all, "crates/perfdata/src/a.rs a\n").is_empty());
+    assert_eq!(unnamed(&[], "crates/perfdata/src/a.rs a\n").len(), 1);
 }

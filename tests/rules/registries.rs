@@ -20,7 +20,7 @@ const HOSTS: [&str; 10] = [
 /// Files that may name a host, which, and why.
 const EXCEPTIONS: [(&str, &str); 2] = [
     // What Debian's mirrors have no longer is there; apt has no name for it.
-    ("tests/box/fetch", "snapshot.debian.org"),
+    ("tests/pmu-box/fetch", "snapshot.debian.org"),
     // The address of a format, which nothing fetches.
     ("daemon/packaging/copyright", "www.debian.org/doc/packaging-manuals"),
 ];
@@ -74,6 +74,6 @@ fn a_planted_host_is_caught() {
     assert_eq!(named_hosts("x/run", script).len(), 1);
     assert_eq!(named_hosts("x/run", "deb http://deb.debian.org/debian sid main\n").len(), 1);
     let snapshot = "snapshots=http://snapshot.debian.org/archive\n";
-    assert_eq!(named_hosts("tests/box/fetch", snapshot).len(), 0);
+    assert_eq!(named_hosts("tests/pmu-box/fetch", snapshot).len(), 0);
     assert_eq!(named_hosts("x/run", snapshot).len(), 1);
 }

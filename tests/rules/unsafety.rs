@@ -64,10 +64,10 @@ fn unsafe_lives_in_sys_modules_only() {
 #[test]
 fn planted_unsafe_is_caught() {
     let block = "fn f() {\n    unsafe { g() }\n}\n";
-    assert_eq!(complaints("record/src/bytes.rs", block).len(), 1);
-    assert!(complaints("record/src/bytes.rs", block)[0].starts_with("record/src/bytes.rs:2:"));
+    assert_eq!(complaints("crates/perfdata/src/bytes.rs", block).len(), 1);
+    assert!(complaints("crates/perfdata/src/bytes.rs", block)[0].starts_with("crates/perfdata/src/bytes.rs:2:"));
     assert!(complaints("daemon/src/sys/ring.rs", block).is_empty());
-    assert!(complaints("record/src/bytes.rs", "// unsafe\nlet s = \"unsafe\";").is_empty());
+    assert!(complaints("crates/perfdata/src/bytes.rs", "// unsafe\nlet s = \"unsafe\";").is_empty());
 }
 
 #[test]

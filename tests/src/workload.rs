@@ -114,7 +114,7 @@ impl fmt::Display for Workload {
 /// Compiles a program of `tests/programs` into the scene against hardmeter.h and
 /// the headers that stand in for others; `more` is for the linker.
 pub fn compile_marked(scene: &Scene, name: &str, more: &[String]) {
-    let include = sources().join("../../hardmeter/include");
+    let include = sources().join("../../crates/hardmeter/include");
     let compiled = Command::new("gcc")
         .args(["-O2", "-Wall", "-Wextra", "-pthread", "-DLIKWID_PERFMON", "-o"])
         .arg(scene.path(name))

@@ -4,11 +4,11 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use arrayvec::{ArrayString, ArrayVec};
-use record::Attr;
-use sampling::remote::protocol::NamedTarget;
-use sampling::request::{CallGraph, EventRequest};
-use sampling::session::synthesize::KernelFile;
-use sampling::{EventSpec, Modes, Request, Target, catalogue};
+use perfdata::Attr;
+use recorder::remote::protocol::NamedTarget;
+use recorder::request::{CallGraph, EventRequest};
+use recorder::session::synthesize::KernelFile;
+use recorder::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
 
 use super::program::ProgramNumbers;
@@ -164,8 +164,8 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sampling::machine::incarnation::Incarnation;
-    use sampling::request::StackBytes;
+    use recorder::machine::incarnation::Incarnation;
+    use recorder::request::StackBytes;
 
     use super::*;
     use crate::control::{State, Stored};

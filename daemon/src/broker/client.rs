@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use arrayvec::ArrayString;
-use sampling::session::synthesize::KernelFile;
+use recorder::session::synthesize::KernelFile;
 
 use super::program::ProgramNumbers;
 use super::{ANSWER_BYTES, Ask, BrokerAnswer, JobNumbers};
@@ -239,7 +239,7 @@ mod tests {
     use rustix::cmsg_space;
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
-    use sampling::in_kernel::{InKernel, Shows};
+    use recorder::in_kernel::{InKernel, Shows};
 
     use super::*;
     use crate::passing::MOST_HANDED;

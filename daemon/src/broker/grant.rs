@@ -7,12 +7,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use record::Attr;
-use sampling::remote::protocol::NamedTarget;
-use sampling::session::attrs::Attrs;
-use sampling::session::synthesize::KernelFile;
-use sampling::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
-use sampling::{Facts, PlannedEvent, Request};
+use perfdata::Attr;
+use recorder::remote::protocol::NamedTarget;
+use recorder::session::attrs::Attrs;
+use recorder::session::synthesize::KernelFile;
+use recorder::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
+use recorder::{Facts, PlannedEvent, Request};
 
 use super::{Ask, BrokerAnswer, JobNumbers, Rank, TaskOnCpu};
 use crate::credentials::Credentials;
@@ -309,7 +309,7 @@ impl Descent {
 /// What a job opens, planned here and cut to what is permitted.
 fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr>, ()> {
     let facts = Facts::read_for(Path::new("/"), request).map_err(|_| ())?;
-    let plan = sampling::plan(request, &facts).map_err(|_| ())?;
+    let plan = recorder::plan(request, &facts).map_err(|_| ())?;
     let attrs = Attrs::of(&plan);
     let restricted = |attr: &Attr, forbidden: &Forbidden| {
         let mut attr = attr.clone();
@@ -340,8 +340,8 @@ impl Stranger for Oracle {
 
 #[cfg(test)]
 mod tests {
-    use sampling::Modes;
-    use sampling::machine::incarnation::Incarnation;
+    use recorder::Modes;
+    use recorder::machine::incarnation::Incarnation;
 
     use super::*;
 

@@ -3,10 +3,10 @@
 
 use std::io;
 
-use record::Cpu;
-use sampling::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
-use sampling::session::kernel::{Kernel, Linux};
-use sampling::sys::event::{EncodedAttr, EventPlace, PerfEvent};
+use perfdata::Cpu;
+use recorder::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
+use recorder::session::kernel::{Kernel, Linux};
+use recorder::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 use super::client::received;
 use super::{ATTR_WORDS, Ask, Broker, ProgramNumbers, Rank, Reservation, TaskOnCpu};

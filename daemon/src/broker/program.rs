@@ -1,8 +1,8 @@
 //! A program to be loaded: what a worker asks the supervisor for.
 
 use arrayvec::{ArrayString, ArrayVec};
-use record::{Pid, Tid};
-use sampling::in_kernel::{Duty, InKernel, Keep, KernelProgram, Shows};
+use perfdata::{Pid, Tid};
+use recorder::in_kernel::{Duty, InKernel, Keep, KernelProgram, Shows};
 use serde::{Deserialize, Serialize};
 
 // What the supervisor hands back goes in one message.
@@ -76,7 +76,7 @@ fn can_be(in_kernel: &InKernel) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sampling::in_kernel::SiteTables;
+    use recorder::in_kernel::SiteTables;
 
     use super::*;
     use crate::broker::{ASK_BYTES, Ask};

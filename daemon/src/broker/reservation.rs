@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sampling::Sight;
+use recorder::Sight;
 
 use super::view::BrokeredView;
 use super::{Ask, Broker, Brokered};

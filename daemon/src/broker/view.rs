@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use sampling::session::synthesize::{GrantedView, KernelFile};
+use recorder::session::synthesize::{GrantedView, KernelFile};
 
 use super::Broker;
 

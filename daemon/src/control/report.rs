@@ -1,6 +1,6 @@
 //! What a worker says of itself: numbers, in a fixed order.
 
-use sampling::session::ledger::Lost;
+use recorder::session::ledger::Lost;
 
 /// One number of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

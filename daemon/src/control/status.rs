@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrayvec::ArrayString;
-use sampling::remote::protocol::StandingLine;
+use recorder::remote::protocol::StandingLine;
 use serde::{Deserialize, Serialize};
 
 use crate::fixed_size;

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use sampling::session::ledger::{Ledger, Lost};
+use recorder::session::ledger::{Ledger, Lost};
 
 use super::report::{WORDS, Word, WorkerReport, drain_at, fill_at, lost_at};
 

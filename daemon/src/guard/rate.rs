@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use record::SoftwareEvent;
-use sampling::{Plan, PlannedEvent};
+use perfdata::SoftwareEvent;
+use recorder::{Plan, PlannedEvent};
 
 use super::Limits;
 
@@ -60,12 +60,12 @@ pub(crate) fn max_sample_rate(root: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sampling::{EventSpec, Facts, Modes, Request, Target};
+    use recorder::{EventSpec, Facts, Modes, Request, Target};
 
     fn planned(event: &str, interval: u64) -> Plan {
         let facts = Facts::read(Path::new("/")).unwrap();
         let request = Request::new(EventSpec(event.into()), Modes::USER, Target::Command);
-        sampling::plan(&Request { interval: Some(interval), ..request }, &facts).unwrap()
+        recorder::plan(&Request { interval: Some(interval), ..request }, &facts).unwrap()
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What an attr may not ask for without permission for the kernel, whatever
 //! this kernel would let through: some versions check less than others.
 
-use record::attr::BranchSampleType;
-use record::{Attr, AttrFlags, SampleType};
-use sampling::catalogue::promises::SampleSource;
-use sampling::{PlannedEvent, Target};
+use perfdata::attr::BranchSampleType;
+use perfdata::{Attr, AttrFlags, SampleType};
+use recorder::catalogue::promises::SampleSource;
+use recorder::{PlannedEvent, Target};
 
 use super::Permissions;
 

@@ -1,10 +1,10 @@
 use proptest::prelude::*;
-use record::sample_filter::IbsCondition;
-use record::{Attr, AttrFlags, EventType, Pid, ReadFormat, SampleFilter, SampleType};
-use sampling::catalogue::promises::{
+use perfdata::sample_filter::IbsCondition;
+use perfdata::{Attr, AttrFlags, EventType, Pid, ReadFormat, SampleFilter, SampleType};
+use recorder::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
-use sampling::{EventSpec, Facts, Modes, Plan, PlannedEvent, Promises, Request, Target};
+use recorder::{EventSpec, Facts, Modes, Plan, PlannedEvent, Promises, Request, Target};
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn attrs() -> impl Strategy<Value = Attr> {
         sample_type: SampleType::from_bits_retain(masks.0),
         flags: AttrFlags::from_bits_retain(masks.1),
         read_format: ReadFormat::from_bits_retain(masks.2),
-        branch_sample_type: record::attr::BranchSampleType::from_bits_retain(masks.3),
+        branch_sample_type: perfdata::attr::BranchSampleType::from_bits_retain(masks.3),
         sample_stack_user: small.1,
         sample_max_stack: small.2,
         aux_watermark: small.3,
@@ -162,7 +162,7 @@ fn what_cannot_be_had_without_the_kernel_is_refused_with_its_reason() {
     let plan = |target, source, filter| Plan {
         target,
         events: vec![event(source, filter)],
-        ..sampling::plan(&Request { target: Target::Command, ..request.clone() }, &facts).unwrap()
+        ..recorder::plan(&Request { target: Target::Command, ..request.clone() }, &facts).unwrap()
     };
     let loads = SampleFilter::ibs(&[IbsCondition::LdOp]);
     let process = plan(Target::Process(Pid(1)), SampleSource::Ibs, loads);

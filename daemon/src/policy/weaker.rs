@@ -1,6 +1,6 @@
 //! Whether an attr asks for no more than one that was granted.
 
-use record::{Attr, AttrFlags};
+use perfdata::{Attr, AttrFlags};
 
 /// Flags that take something out of what is seen.
 const EXCLUDES: AttrFlags = AttrFlags::EXCLUDE_USER
@@ -54,8 +54,8 @@ pub fn weaker(attr: &Attr, granted: &Attr) -> Result<(), Stronger> {
     };
     // WEIGHT is what is left of WEIGHT_STRUCT on older kernels.
     let mut fields = granted.sample_type;
-    if fields.contains(record::SampleType::WEIGHT_STRUCT) {
-        fields |= record::SampleType::WEIGHT;
+    if fields.contains(perfdata::SampleType::WEIGHT_STRUCT) {
+        fields |= perfdata::SampleType::WEIGHT;
     }
     let more = [
         ("sample_period", !rate),

@@ -1,9 +1,9 @@
 //! What a plan needs and [`restrict()`](super::restrict()) takes away.
 
-use record::sample_filter::Condition;
-use record::{AttrFlags, SampleType};
-use sampling::catalogue::promises::SampleSource;
-use sampling::{Plan, PlannedEvent};
+use perfdata::sample_filter::Condition;
+use perfdata::{AttrFlags, SampleType};
+use recorder::catalogue::promises::SampleSource;
+use recorder::{Plan, PlannedEvent};
 
 use super::{Forbidden, OpenedBy, Permissions};
 

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use record::stream::write;
+use perfdata::stream::write;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sampling::remote::protocol::{
+use recorder::remote::protocol::{
     Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
 };
-use sampling::sys::event::NATIVE_ORDER;
+use recorder::sys::event::NATIVE_ORDER;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};

@@ -5,12 +5,12 @@ use std::io::{BufReader, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-use record::RecordType;
-use record::segment::{
+use perfdata::RecordType;
+use perfdata::segment::{
     HEAD, HEADER, PackedSegment, SegmentHeader, SegmentReadError, SegmentReader,
 };
-use record::stream::{note, write};
-use sampling::sys::event::NATIVE_ORDER;
+use perfdata::stream::{note, write};
+use recorder::sys::event::NATIVE_ORDER;
 
 use super::writer::Readable;
 use super::writer::recorded_sampling::{FILE_HEADER, events, is_sampled};

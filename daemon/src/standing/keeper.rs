@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sampling::remote::protocol::{Complaint, WhenSlow};
-use sampling::{Duty, InKernel, Job, Request};
+use recorder::remote::protocol::{Complaint, WhenSlow};
+use recorder::{Duty, InKernel, Job, Request};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 

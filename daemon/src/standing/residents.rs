@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use record::RecordType;
-use record::stream::write;
+use perfdata::RecordType;
+use perfdata::stream::write;
 use rustc_hash::FxHashMap;
-use sampling::sys::event::NATIVE_ORDER;
+use recorder::sys::event::NATIVE_ORDER;
 
 use crate::worker::chunk::{Chunk, kind};
 
@@ -155,8 +155,8 @@ fn cut_out(mappings: &mut Mappings, start: u64, end: u64) {
 
 #[cfg(test)]
 mod tests {
-    use record::side::{FileIdentity, Mapping};
-    use record::{Misc, Pid, SideRecord, Task, Tid, Time};
+    use perfdata::side::{FileIdentity, Mapping};
+    use perfdata::{Misc, Pid, SideRecord, Task, Tid, Time};
 
     use super::*;
 

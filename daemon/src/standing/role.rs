@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sampling::request::CallGraph;
-use sampling::{Modes, SiteTables};
+use recorder::request::CallGraph;
+use recorder::{Modes, SiteTables};
 
 /// Whose events, as the configuration names them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use record::segment::{HEAD, HEADER, PackedSegment, SegmentHeader, StoredFrame, encode};
+use perfdata::segment::{HEAD, HEADER, PackedSegment, SegmentHeader, StoredFrame, encode};
 use rustix::fs::fdatasync;
 
 use super::role::{RetentionLimits, Role};

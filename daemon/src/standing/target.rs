@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use sampling::Cgroup;
-use sampling::machine::incarnation::start_time;
+use recorder::Cgroup;
+use recorder::machine::incarnation::start_time;
 
 use super::role::TargetDescription;
 use crate::target::{FoundProcess, FoundTarget};

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sampling::session::Sink;
+use recorder::session::Sink;
 use tokio::sync::oneshot;
 
 use super::spool::Spool;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use record::segment::SegmentHeader;
+use perfdata::segment::SegmentHeader;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What time it is.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader};
 
-use record::segment::{SegmentReadError, SegmentReader};
+use perfdata::segment::{SegmentReadError, SegmentReader};
 
 use super::clock::Clock;
 use super::directory::{Directory, Form, Listed};

@@ -1,4 +1,4 @@
-use record::segment::{HEADER, SegmentHeader, StoredFrame, encode};
+use perfdata::segment::{HEADER, SegmentHeader, StoredFrame, encode};
 
 use super::*;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use sampling::remote::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
+use recorder::remote::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
 
 use super::turned_away::TurnedAway;
 

@@ -3,9 +3,9 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use record::Cpu;
-use sampling::in_kernel::{HitSource, KernelProgram, Unloadable, bytes};
-use sampling::machine::facts::online_cpus;
+use perfdata::Cpu;
+use recorder::in_kernel::{HitSource, KernelProgram, Unloadable, bytes};
+use recorder::machine::facts::online_cpus;
 
 use crate::broker::ProgramNumbers;
 

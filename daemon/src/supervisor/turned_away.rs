@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
-use sampling::remote::protocol::ComplaintCode;
-use sampling::sys::child;
+use recorder::remote::protocol::ComplaintCode;
+use recorder::sys::child;
 
 use super::door::refuse;
 use crate::sys::peer::takes_descriptors;

@@ -7,8 +7,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
-use sampling::remote::protocol::NamedTarget;
-use sampling::sys::{child, inherited};
+use recorder::remote::protocol::NamedTarget;
+use recorder::sys::{child, inherited};
 
 use super::program;
 use super::pulse::Pulse;

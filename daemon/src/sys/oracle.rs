@@ -33,7 +33,7 @@ use rustix::thread::{
 };
 
 use latecomers::{Latecomers, is_buried};
-use sampling::sys::child;
+use recorder::sys::child;
 
 /// A child takes well below a millisecond, where its user lets it.
 const PATIENCE: Duration = Duration::from_millis(500);

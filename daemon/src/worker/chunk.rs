@@ -1,10 +1,10 @@
 //! Whole records of a stream, walked by their headers.
 
-use record::aggregate::samples_of;
-use record::{Misc, RecordHeader, RecordType, SideRecord};
+use perfdata::aggregate::samples_of;
+use perfdata::{Misc, RecordHeader, RecordType, SideRecord};
 use rustc_hash::FxHashMap;
-use sampling::session::ledger::{Ledger, SampleCount};
-use sampling::sys::event::NATIVE_ORDER;
+use recorder::session::ledger::{Ledger, SampleCount};
+use recorder::sys::event::NATIVE_ORDER;
 
 use super::fan::Passed;
 

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use sampling::remote::protocol::{Complaint, ComplaintCode, Reply};
-use sampling::session::SessionError;
-use sampling::{AttachError, OpenError, Refusal};
+use recorder::remote::protocol::{Complaint, ComplaintCode, Reply};
+use recorder::session::SessionError;
+use recorder::{AttachError, OpenError, Refusal};
 
 use crate::policy::Withheld;
 
@@ -89,7 +89,7 @@ fn of_open(error: &OpenError) -> ComplaintCode {
 mod tests {
     use super::*;
     use crate::broker::{Broker, JobNumbers, NotGranted};
-    use sampling::Modes;
+    use recorder::Modes;
 
     #[test]
     fn a_supervisor_that_has_gone_is_named_not_the_kernel() {
@@ -102,7 +102,7 @@ mod tests {
             allow_skid: false,
             call_graph: None,
             data_mappings: false,
-            target: sampling::remote::protocol::NamedTarget::System,
+            target: recorder::remote::protocol::NamedTarget::System,
         };
         let Err(NotGranted::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
         assert!(broker.is_silent());

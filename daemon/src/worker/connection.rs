@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sampling::Facts;
-use sampling::catalogue::{self, Availability};
-use sampling::remote::protocol::{
+use recorder::Facts;
+use recorder::catalogue::{self, Availability};
+use recorder::remote::protocol::{
     ClientRequest, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
 };
-use sampling::session::preamble::{Described, Describer};
+use recorder::session::preamble::{Described, Describer};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::task::{JoinHandle, spawn_blocking};

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use sampling::remote::protocol::{Account, Complaint};
-use sampling::session::interval::{Change, now};
-use sampling::session::preamble::Describer;
-use sampling::session::{Session, SessionSettings, Sink, TargetState};
-use sampling::{Facts, Fallback, Plan, PlannedEvent};
+use recorder::remote::protocol::{Account, Complaint};
+use recorder::session::interval::{Change, now};
+use recorder::session::preamble::Describer;
+use recorder::session::{Session, SessionSettings, Sink, TargetState};
+use recorder::{Facts, Fallback, Plan, PlannedEvent};
 use tokio::sync::oneshot;
 
 use super::bell::Ear;

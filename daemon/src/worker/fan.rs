@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
-use record::stream::write;
+use perfdata::stream::write;
 use rustc_hash::FxHashMap;
-use sampling::remote::protocol::{Account, WhenSlow};
-use sampling::session::Sink;
-use sampling::session::ledger::Ledger;
-use sampling::sys::event::NATIVE_ORDER;
+use recorder::remote::protocol::{Account, WhenSlow};
+use recorder::session::Sink;
+use recorder::session::ledger::Ledger;
+use recorder::sys::event::NATIVE_ORDER;
 
 use super::bell::Bell;
 use super::chunk::{Chunk, ChunkTally, SampleGap, runs};

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use record::Pid;
-use sampling::Plan;
-use sampling::remote::protocol::{
+use perfdata::Pid;
+use recorder::Plan;
+use recorder::remote::protocol::{
     Complaint, ComplaintCode, Joined, SessionLine, StandingLine, Stats, WhenSlow,
 };
-use sampling::session::interval::Change;
-use sampling::session::preamble::Describer;
+use recorder::session::interval::Change;
+use recorder::session::preamble::Describer;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -331,7 +331,7 @@ impl Hub {
     /// Changes a session's interval.
     pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), Complaint> {
         if interval == 0 {
-            let text = sampling::Refusal::IntervalZero.to_string();
+            let text = recorder::Refusal::IntervalZero.to_string();
             return Err(Complaint { code: ComplaintCode::BadRequest, text });
         }
         let plan = self.with(session, |running| Some(Rc::clone(&running.plan)))?;

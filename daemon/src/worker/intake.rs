@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use sampling::remote::protocol::{
+use recorder::remote::protocol::{
     ClientRequest, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
 };
 use tokio::io::Interest;

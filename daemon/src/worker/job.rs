@@ -1,10 +1,10 @@
 //! A job as a worker does it, be it a client's or of its standing session.
 
-use record::Pid;
-use sampling::machine::incarnation::Incarnation;
-use sampling::remote::protocol::{Complaint, ComplaintCode, NamedTarget};
-use sampling::request::event_spec::RequestedEvent;
-use sampling::{EventSpec, Job};
+use perfdata::Pid;
+use recorder::machine::incarnation::Incarnation;
+use recorder::remote::protocol::{Complaint, ComplaintCode, NamedTarget};
+use recorder::request::event_spec::RequestedEvent;
+use recorder::{EventSpec, Job};
 
 use super::pid_place::PidPlace;
 use crate::target::FoundTarget;

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use sampling::in_kernel::{Duty, InKernel, SiteTables, bytes};
-use sampling::machine::facts::Capabilities;
-use sampling::plan::{draft, rights};
-use sampling::remote::protocol::{Complaint, ComplaintCode, NamedTarget, Reply, Started, WhenSlow};
-use sampling::session::SessionSettings;
-use sampling::session::attach::Effort;
-use sampling::session::synthesize::needed;
-use sampling::{Facts, Job, Plan, Sight};
+use recorder::in_kernel::{Duty, InKernel, SiteTables, bytes};
+use recorder::machine::facts::Capabilities;
+use recorder::plan::{draft, rights};
+use recorder::remote::protocol::{Complaint, ComplaintCode, NamedTarget, Reply, Started, WhenSlow};
+use recorder::session::SessionSettings;
+use recorder::session::attach::Effort;
+use recorder::session::synthesize::needed;
+use recorder::{Facts, Job, Plan, Sight};
 use tokio::sync::oneshot;
 
 use super::bell::bell;

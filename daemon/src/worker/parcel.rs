@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use sampling::remote::protocol::{FRAME_HEADER, FrameKind, MOST_FROM_DAEMON, Reply, frame};
+use recorder::remote::protocol::{FRAME_HEADER, FrameKind, MOST_FROM_DAEMON, Reply, frame};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 #[cfg(feature = "interleavings")]
 use loom::sync::atomic::{AtomicBool, AtomicU64};
-use sampling::remote::protocol::Account;
+use recorder::remote::protocol::Account;
 
 use super::fan::Passed;
 use crate::control::ClientSamples;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use sampling::session::interval::{Change, now};
+use recorder::session::interval::{Change, now};
 use tokio::time::{Instant, sleep_until};
 
 use super::drive::SessionOrder;

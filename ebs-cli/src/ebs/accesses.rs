@@ -6,7 +6,7 @@ use crate::ebs::report::{self, CountedRecording};
 use analysis::table::Style;
 use analysis::{Glob, Pipeline, Query};
 use anyhow::{Context, Result};
-use record::stream::StreamDecoder;
+use perfdata::stream::StreamDecoder;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;

@@ -9,8 +9,8 @@ use crate::ebs::report;
 use crate::terminal::said::say;
 use anyhow::{Context, Result, anyhow, bail};
 use named_places::NamedPlaces;
-use record::recording::RecordingDecoder;
-use record::stream::{FeatureId, StreamDecoder};
+use perfdata::recording::RecordingDecoder;
+use perfdata::stream::{FeatureId, StreamDecoder};
 use std::path::Path;
 use std::sync::Arc;
 use symbolizer::{FilePacker, PackedFiles, Symbolizer, SymbolizerOptions};
@@ -111,7 +111,7 @@ fn kernel(stream: &StreamDecoder) -> Option<&'static str> {
     let samples_kernel = stream
         .events()
         .iter()
-        .any(|event| !event.attr.flags.contains(record::AttrFlags::EXCLUDE_KERNEL));
+        .any(|event| !event.attr.flags.contains(perfdata::AttrFlags::EXCLUDE_KERNEL));
     (samples_kernel && stream.features().kernel_list.is_none()).then_some(
         "the kernel's symbols are not in it: elsewhere give its System.map or kallsyms (-s FILE), \
          or record with `ebs -k -o FILE.data`, which keeps them",

@@ -20,7 +20,7 @@ use content::Content;
 use conversion::Conversion;
 use file_sink::FileSink;
 use pipe_sink::PipeSink;
-use record::stream::FeatureId;
+use perfdata::stream::FeatureId;
 use sink::Sink;
 use std::fs::File;
 use std::io::{Write, stderr};

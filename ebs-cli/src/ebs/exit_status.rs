@@ -7,9 +7,9 @@ use crate::ebs::script::FieldError;
 use crate::terminal::causes;
 use crate::terminal::said::say;
 use analysis::{KeyError, QueryError, QueryFilterError, SiteError, SortError, TimeError};
-use sampling::Refusal;
-use sampling::counting::CountingRefusal;
-use sampling::request::event_spec::EventSpecError;
+use recorder::Refusal;
+use recorder::counting::CountingRefusal;
+use recorder::request::event_spec::EventSpecError;
 use std::io::ErrorKind;
 
 /// Everything went well.

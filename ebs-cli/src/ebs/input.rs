@@ -3,12 +3,12 @@
 use crate::terminal::progress::ProgressReader;
 use crate::terminal::said::say;
 use anyhow::{Context, Result, anyhow};
-use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
-use record::segment::{SegmentHeader, SegmentStream};
-use record::stream::{
+use perfdata::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
+use perfdata::segment::{SegmentHeader, SegmentStream};
+use perfdata::stream::{
     self, EventDescription, FeatureId, FeatureSection, StreamError, StreamRecord, StreamSample,
 };
-use record::text::TextStream;
+use perfdata::text::TextStream;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};

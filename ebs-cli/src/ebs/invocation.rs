@@ -33,9 +33,9 @@ use crate::ebs::arguments::{
     WatchArguments,
 };
 use ring_size::{nearest, ring};
-use sampling::in_kernel::InKernel;
-use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
-use sampling::{EventSpec, Modes, Request, Target};
+use recorder::in_kernel::InKernel;
+use recorder::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
+use recorder::{EventSpec, Modes, Request, Target};
 use scaled::scaled;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ pub enum Invocation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleJob {
     /// What to ask of whoever serves it.
-    pub asked: sampling::Job,
+    pub asked: recorder::Job,
     /// `-g` alone: the kernel is to follow frame pointers, where the program
     /// has them.
     pub prefers_frame_pointers: bool,
@@ -356,7 +356,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     if request.modes == Modes::default() && !names_modes(&request) {
         return Err(Misuse::ModeMissing);
     }
-    let mut asked = sampling::Job::new(request);
+    let mut asked = recorder::Job::new(request);
     let mut cgroup = None;
     if let Some(wanted) = in_kernel::in_kernel(&arguments.in_kernel)? {
         asked.request.in_kernel = Some(wanted.in_kernel);
@@ -427,14 +427,14 @@ fn call_graph(arguments: &EventArguments) -> Result<Option<CallGraph>, CallGraph
 /// Whether modifiers (`:u`, `:k`) of each event say what is sampled.
 fn names_modes(request: &Request) -> bool {
     let names = |event: &EventSpec| {
-        event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
+        event.resolve().is_ok_and(|event| recorder::plan::modes(&event).is_some())
     };
     request.each().all(|one| names(&one.event))
 }
 
 /// Types whose names are like a word, in words.
 fn like(word: &str) -> String {
-    match sampling::catalogue::nearest(word) {
+    match recorder::catalogue::nearest(word) {
         names if names.is_empty() => String::new(),
         names => format!(". Nearest: {}", names.join(", ")),
     }

@@ -5,15 +5,15 @@ use crate::ebs::types::fields;
 use crate::terminal::said::say;
 use analysis::Glob;
 use anyhow::{Result, anyhow};
-use record::EventType;
-use sampling::Facts;
-use sampling::catalogue::{
+use perfdata::EventType;
+use recorder::Facts;
+use recorder::catalogue::{
     Availability, CatalogueType, MOUNT_TRACEFS, all, availability, find, identify, names,
 };
-use sampling::emulated;
-use sampling::machine::facts::Tracefs;
-use sampling::request::event_spec::{EventSpecError, generic, generic_names};
-use sampling::source::emulable;
+use recorder::emulated;
+use recorder::machine::facts::Tracefs;
+use recorder::request::event_spec::{EventSpecError, generic, generic_names};
+use recorder::source::emulable;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -285,7 +285,7 @@ fn types(facts: &Facts) -> impl Iterator<Item = Named> {
         let (ip, _) = fields(entry, hardware.as_ref());
         let address = match entry.promises {
             Some(promises) => {
-                promises.address != sampling::catalogue::promises::AddressPromise::None
+                promises.address != recorder::catalogue::promises::AddressPromise::None
             }
             None => encodings().all(|encoding| encoding.data_address),
         };

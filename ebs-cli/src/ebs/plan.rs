@@ -6,12 +6,12 @@ mod text;
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::invocation::PlanJob;
 use anyhow::Result;
-use sampling::catalogue::{CatalogueType, EventKind};
-use sampling::emulated::Model;
-use sampling::machine::facts::{Facts, FactsError, Version};
-use sampling::plan::{Outline, outline};
-use sampling::request::event_spec::RequestedEvent;
-use sampling::{Chosen, Refusal, Request, source};
+use recorder::catalogue::{CatalogueType, EventKind};
+use recorder::emulated::Model;
+use recorder::machine::facts::{Facts, FactsError, Version};
+use recorder::plan::{Outline, outline};
+use recorder::request::event_spec::RequestedEvent;
+use recorder::{Chosen, Refusal, Request, source};
 use std::io::Write;
 use std::path::Path;
 

@@ -18,10 +18,10 @@ use analysis::{
     RunPart, Sort, TreeOrder, TreeQuery, csv, folded, json, plot, table,
 };
 use anyhow::{Context, Result, anyhow};
-use record::recording::RecordingDecoder;
-use record::stream::StreamDecoder;
-use sampling::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
-use sampling::remote::protocol::WHOLE;
+use perfdata::recording::RecordingDecoder;
+use perfdata::stream::StreamDecoder;
+use recorder::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
+use recorder::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::ebs::{
 use crate::eip2r;
 use crate::terminal::signals;
 use anyhow::{Context, Result};
-use sampling::Facts;
+use recorder::Facts;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -34,13 +34,13 @@ use cut_short::{Afterwards, CutShort};
 use hardmeter::SamplerError;
 use last_line::{SampleSummary, last_line};
 use output::{RecordedExtras, SampleOutput};
-use record::Pid;
-use sampling::emulated::NO_PAUSE;
-use sampling::request::CallGraph;
-use sampling::session::apart::{FrontProcess, Spared};
-use sampling::session::command::Command;
-use sampling::session::{SessionError, SessionSettings, Sink, TargetState};
-use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Session, Target, source};
+use perfdata::Pid;
+use recorder::emulated::NO_PAUSE;
+use recorder::request::CallGraph;
+use recorder::session::apart::{FrontProcess, Spared};
+use recorder::session::command::Command;
+use recorder::session::{SessionError, SessionSettings, Sink, TargetState};
+use recorder::{Cgroup, Chosen, Facts, Modes, Sampling, Session, Target, source};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     }
     let mut output = opened?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
-    let misplaced = sampling::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
+    let misplaced = recorder::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
         say("ebs", &note);
     }
@@ -309,7 +309,7 @@ pub(crate) fn open(job: &SampleJob, facts: &Facts) -> Result<Box<dyn Sampling>> 
 }
 
 fn open_for(job: &SampleJob, facts: &Facts, entered: Option<Command>) -> Result<Box<dyn Sampling>> {
-    let asked = sampling::Job { command_line: command_line(), ..job.asked.clone() };
+    let asked = recorder::Job { command_line: command_line(), ..job.asked.clone() };
     let begins_paused = job.steering.begin != Beginning::AtOnce;
     let own = || {
         let (command, settings) = (job.command.clone(), SessionSettings::of(&asked));

@@ -26,8 +26,8 @@ use crate::terminal::said::say;
 use anyhow::{Result, anyhow};
 use counted::Counted;
 use order::Order;
-use record::stream::{StreamDecoder, StreamRecord};
-use record::{CpuMode, Misc, Sample, SampleId, SideRecord};
+use perfdata::stream::{StreamDecoder, StreamRecord};
+use perfdata::{CpuMode, Misc, Sample, SampleId, SideRecord};
 use std::io::Write;
 use symbolizer::{Symbolizer, SymbolizerOptions};
 

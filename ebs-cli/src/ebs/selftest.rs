@@ -30,7 +30,7 @@ use crate::terminal::progress::ProgressLine;
 use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};
 use row::{Outcome, Row, Verdict};
-use sampling::Facts;
+use recorder::Facts;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;

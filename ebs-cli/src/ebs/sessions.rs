@@ -2,8 +2,8 @@
 
 use crate::ebs::arguments::SessionsArguments;
 use anyhow::{Result, bail};
-use sampling::remote::client::{Client, SOCKET};
-use sampling::remote::protocol::{Reply, SessionLine, StandingLine, Verb};
+use recorder::remote::client::{Client, SOCKET};
+use recorder::remote::protocol::{Reply, SessionLine, StandingLine, Verb};
 use std::io::Write;
 use std::path::Path;
 

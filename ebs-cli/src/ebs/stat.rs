@@ -19,9 +19,9 @@ use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use counter::Counter;
 use row::{StatRow, StatTable, rows};
-use sampling::counting::{self, CountingPlan, CountingRequest, TotalCounts};
-use sampling::session::TargetState;
-use sampling::{Facts, Modes, SourceChoice, Target};
+use recorder::counting::{self, CountingPlan, CountingRequest, TotalCounts};
+use recorder::session::TargetState;
+use recorder::{Facts, Modes, SourceChoice, Target};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -92,9 +92,9 @@ fn emulates(job: &StatJob, facts: &Facts) -> bool {
         SourceChoice::Auto => {
             let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
             let of_cpu = job.metrics.iter().any(|choice| !choice.is_of_kernel());
-            let emulable = |event: &sampling::EventSpec| {
-                sampling::catalogue::find(&event.0)
-                    .is_some_and(|entry| sampling::source::emulable(entry, facts).is_some())
+            let emulable = |event: &recorder::EventSpec| {
+                recorder::catalogue::find(&event.0)
+                    .is_some_and(|entry| recorder::source::emulable(entry, facts).is_some())
             };
             let is_for_cpu = of_cpu && !job.is_default || job.events.iter().any(emulable);
             !has_pmu && is_for_cpu

@@ -1,15 +1,15 @@
 //! `ebs -h`: the event types, and what this machine has of them.
 
 use crate::ebs::list::Listing;
-use sampling::catalogue::promises::{AddressPromise, IpPromise};
-use sampling::catalogue::{
+use recorder::catalogue::promises::{AddressPromise, IpPromise};
+use recorder::catalogue::{
     Availability, CatalogueType, Encoding, EventKind, IntervalUnit, OnMachine, all, availability,
     find, help,
 };
-use sampling::emulated;
-use sampling::request::event_spec::{EventSpecError, RequestedEvent};
-use sampling::source::emulable;
-use sampling::{EventSpec, Facts};
+use recorder::emulated;
+use recorder::request::event_spec::{EventSpecError, RequestedEvent};
+use recorder::source::emulable;
+use recorder::{EventSpec, Facts};
 use std::fmt::Write;
 
 /// What an emulated type is.
@@ -215,7 +215,7 @@ mod tests {
     fn what_help_shows_to_type_is_taken() {
         let mut bare = crate::ebs::list::tests::machine(0x55, 4, &["software", "breakpoint"]);
         bare.kernel.machine = Some("x86_64".to_owned());
-        let known = sampling::machine::facts::TracepointState::Id(1);
+        let known = recorder::machine::facts::TracepointState::Id(1);
         bare.tracepoints.insert("kmem:mm_page_alloc".to_owned(), known);
         let mut with_pmu =
             crate::ebs::list::tests::machine(0x55, 4, &["cpu", "software", "breakpoint"]);
@@ -233,9 +233,9 @@ mod tests {
                 panic!("{line} does not sample");
             };
             let planned =
-                sampling::source::outline(&job.asked.request, job.emulation.source, None, facts);
+                recorder::source::outline(&job.asked.request, job.emulation.source, None, facts);
             // A name is looked up when the program is there.
-            if !matches!(planned, Err(sampling::Refusal::PlaceUnknown { .. })) {
+            if !matches!(planned, Err(recorder::Refusal::PlaceUnknown { .. })) {
                 assert!(planned.is_ok(), "{line}: {}", planned.expect_err("is none"));
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::terminal::debuginfod;
 use anyhow::Context;
-use record::printable::push_printable;
+use perfdata::printable::push_printable;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;

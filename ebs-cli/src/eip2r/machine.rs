@@ -5,8 +5,8 @@ use super::direct::Direct;
 use crate::terminal::debuginfod;
 use crate::terminal::said::say;
 use anyhow::{Context, bail};
-use record::printable::push_printable;
-use record::{CpuMode, Pid, Time};
+use perfdata::printable::push_printable;
+use perfdata::{CpuMode, Pid, Time};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use symbolizer::{

@@ -5,7 +5,7 @@ use super::direct::Direct;
 use super::file_symbols::FileSymbols;
 use super::machine::Machine;
 use crate::terminal::said::say;
-use record::printable::printable;
+use perfdata::printable::printable;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;

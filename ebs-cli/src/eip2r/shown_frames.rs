@@ -1,7 +1,7 @@
 //! Frames as a user sees them.
 
 use super::output::push_address;
-use record::printable::push_printable;
+use perfdata::printable::push_printable;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! An error with its causes, in one line.
 
-use record::printable::printable;
+use perfdata::printable::printable;
 use std::io;
 
 /// The error, then each cause behind a colon. Some errors quote their cause

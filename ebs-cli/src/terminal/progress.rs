@@ -1,6 +1,6 @@
 //! How far long work has come: one line of a terminal, drawn over itself.
 
-use record::printable::printable;
+use perfdata::printable::printable;
 use rustix::termios::tcgetwinsize;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What the commands say on stderr.
 
-use record::printable::printable;
+use perfdata::printable::printable;
 use std::io::{self, Write};
 
 /// A line for the user, `PROGRAM: TEXT`: names in it were chosen by others,

@@ -4,11 +4,11 @@
 //! `HARDMETER_BOMBS=DIR`: writes bombs of five million records into DIR
 //! besides, to measure by hand.
 
-use record::attr::EventType;
-use record::bytes::ByteWriter;
-use record::side::{FileIdentity, Mapping};
-use record::stream::write::{attr, event_name, file_header, finished_round};
-use record::{
+use perfdata::attr::EventType;
+use perfdata::bytes::ByteWriter;
+use perfdata::side::{FileIdentity, Mapping};
+use perfdata::stream::write::{attr, event_name, file_header, finished_round};
+use perfdata::{
     Attr, AttrFlags, ByteOrder, Misc, Pid, Sample, SampleId, SampleLayout, SampleType, SideRecord,
     Task, Tid, Time,
 };

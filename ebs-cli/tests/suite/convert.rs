@@ -6,9 +6,9 @@
 mod anonymous;
 
 use ebs_cli::ebs::input::Input;
-use record::attr::{Attr, SampleType};
-use record::stream::{FeatureId, write};
-use record::{ByteOrder, Misc, RecordHeader, RecordType};
+use perfdata::attr::{Attr, SampleType};
+use perfdata::stream::{FeatureId, write};
+use perfdata::{ByteOrder, Misc, RecordHeader, RecordType};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 const FOLDER: &str = "HARDMETER_RECORDINGS";
 
 fn fixtures() -> PathBuf {
-    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../record/tests/fixtures")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../crates/perfdata/tests/fixtures")
 }
 
 pub(crate) fn ebs(words: &[&str], files: &[&Path]) -> Output {
@@ -393,7 +393,7 @@ fn events_that_come_late_are_in_the_file() {
                 ..Attr::default()
             };
             write::attr(&attr, &[id], order, &mut bytes).unwrap();
-            let w = &mut record::bytes::ByteWriter::new(&mut bytes, order);
+            let w = &mut perfdata::bytes::ByteWriter::new(&mut bytes, order);
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(2), size: 24 };
             header.encode(w);
             w.u64(id);

@@ -39,7 +39,7 @@ fn ebs(words: &[&str], file: &Path, room: u64) -> Output {
 
 /// Address space of a run that reads a small recording, found by trying.
 fn base() -> u64 {
-    let small = here("record/tests/fixtures/page_faults-6.1.pipe.data");
+    let small = here("crates/perfdata/tests/fixtures/page_faults-6.1.pipe.data");
     let enough = |room: u64| COMMANDS.iter().all(|it| ebs(it, &small, room).status.success());
     (1..64).map(|step| step * (8 << 20)).find(|&room| enough(room)).unwrap()
 }
@@ -98,7 +98,7 @@ fn next(state: &mut u64) -> u64 {
 #[test]
 fn changed_bytes_do_no_harm() {
     let base = base();
-    let mut files = files_in(&here("record/tests/fixtures"));
+    let mut files = files_in(&here("crates/perfdata/tests/fixtures"));
     files.retain(|path| path.extension().is_some_and(|it| it == "data"));
     let more = std::env::var_os("HARDMETER_RECORDINGS");
     files.extend(more.map_or_else(Vec::new, |more| files_in(Path::new(&more))));

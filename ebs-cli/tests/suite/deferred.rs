@@ -2,11 +2,11 @@
 //! recordings made by hand, as no kernel here writes them.
 
 use crate::convert::ebs;
-use record::attr::EventType;
-use record::bytes::RecordWords;
-use record::side::{FileIdentity, Mapping};
-use record::stream::write::{attr, event_name, file_header, finished_round};
-use record::{
+use perfdata::attr::EventType;
+use perfdata::bytes::RecordWords;
+use perfdata::side::{FileIdentity, Mapping};
+use perfdata::stream::write::{attr, event_name, file_header, finished_round};
+use perfdata::{
     Attr, AttrFlags, ByteOrder, ChainContext, Misc, Pid, Sample, SampleId, SampleLayout,
     SampleType, SideRecord, Task, Tid, Time,
 };

@@ -13,5 +13,5 @@ mod plan;
 mod recordings;
 mod reports;
 mod synthesised;
-#[path = "../../../record/tests/synthesiser/mod.rs"]
+#[path = "../../../crates/perfdata/tests/synthesiser/mod.rs"]
 mod synthesiser;

@@ -1,6 +1,6 @@
 //! What is asked for: an address as a sample has it.
 
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 
 /// An address, in whose memory it is meant, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

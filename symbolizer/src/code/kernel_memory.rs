@@ -52,8 +52,8 @@ impl KernelMemory {
 mod tests {
     use super::*;
     use crate::{SampledAddress, Symbolizer, SymbolizerOptions};
-    use record::side::{FileIdentity, Mapping};
-    use record::{CpuMode, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
+    use perfdata::side::{FileIdentity, Mapping};
+    use perfdata::{CpuMode, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
 
     /// A core file of one loaded stretch, as /proc/kcore is built.
     fn core(address: u64, bytes: &[u8]) -> Vec<u8> {

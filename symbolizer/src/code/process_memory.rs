@@ -6,7 +6,7 @@ use crate::files::opening::open_link;
 use crate::process::living::{self, began};
 use crate::process::maps;
 use crate::process::objects::is_anonymous;
-use record::{Pid, Time};
+use perfdata::{Pid, Time};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 //! /proc and of files, which is allowed for.
 
 use crate::process::living::Living;
-use record::Time;
+use perfdata::Time;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime};
 

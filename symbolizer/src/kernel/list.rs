@@ -2,8 +2,8 @@
 //! `ADDRESS TYPE NAME [MODULE]`, one symbol a line.
 
 use crate::{CalledSymbol, SymbolKind};
-use record::KernelList;
-use record::kernel_list::{KernelSymbol, UnpackError};
+use perfdata::KernelList;
+use perfdata::kernel_list::{KernelSymbol, UnpackError};
 use rustc_hash::FxHashMap;
 
 /// One line of a list.

@@ -4,7 +4,7 @@ use super::list::SymbolList;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::vmlinux::{self, Known};
 use crate::kernel::table::{KernelSymbols, ModuleExtent};
-use record::kernel_list::{KernelModule, PackedKernelList};
+use perfdata::kernel_list::{KernelModule, PackedKernelList};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

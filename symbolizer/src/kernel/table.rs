@@ -1,7 +1,7 @@
 //! Kernel address -> routine: ranges with explicit ends.
 
 use super::list::{ListError, ListedSymbol, SymbolList};
-use record::kernel_list::PackedKernelList;
+use perfdata::kernel_list::PackedKernelList;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

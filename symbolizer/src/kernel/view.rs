@@ -11,7 +11,7 @@ use crate::dwarf::object_debug::ObjectDebug;
 use crate::files::options::{KernelOffset, KernelSource};
 use crate::process::objects::Objects;
 use crate::{ObjectId, Reason, SymbolizerOptions};
-use record::kernel_list::PackedKernelList;
+use perfdata::kernel_list::PackedKernelList;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What /proc says of processes that still live.
 
-use record::Pid;
+use perfdata::Pid;
 use std::path::{Path, PathBuf};
 
 /// `root`/proc/PID.

@@ -3,8 +3,8 @@
 use super::timeline::AddressExtent;
 use crate::files::carried::index::{CarriedInode, CarriedVersion};
 use crate::{ObjectId, Reason};
-use record::Pid;
-use record::side::FileIdentity;
+use perfdata::Pid;
+use perfdata::side::FileIdentity;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fs::File;

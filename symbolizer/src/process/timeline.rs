@@ -8,7 +8,7 @@
 mod alive;
 
 use crate::ObjectId;
-use record::{Pid, Time};
+use perfdata::{Pid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::process::locate::locate;
 use crate::process::objects::{MappedFile, ObjectKind};
 use crate::process::timeline::{FoundMapping, NoMapping, ObjectMapping};
 use crate::{ObjectId, Place, Reason, Resolution, Symbolizer, SymbolizerOptions};
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::ops::RangeInclusive;
 

@@ -3,7 +3,7 @@
 use super::KERNEL_PID;
 use crate::process::timeline::FoundMapping;
 use crate::{ObjectId, Place};
-use record::{Pid, Time};
+use perfdata::{Pid, Time};
 
 /// Answers remembered; a power of two.
 pub(crate) const MEMOS: usize = 4096;

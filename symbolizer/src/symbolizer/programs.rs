@@ -2,7 +2,7 @@
 //! a stretch of time: for who counts hits without keeping whose they were.
 
 use crate::{Place, Symbolizer};
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 use std::ops::RangeInclusive;
 
 impl Symbolizer {

@@ -7,7 +7,7 @@ mod vdso;
 use super::*;
 use crate::KernelSource;
 use crate::Resolution;
-use record::{Task, Tid};
+use perfdata::{Task, Tid};
 
 const NONE: Misc = Misc(0);
 

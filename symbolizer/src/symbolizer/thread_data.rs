@@ -10,7 +10,7 @@ use crate::files::separate::symbols_of;
 use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
 use crate::{ObjectId, Resolution, Symbolizer};
-use record::{Pid, Time};
+use perfdata::{Pid, Time};
 use std::ops::RangeInclusive;
 
 /// Stretches of memory that are looked at for a program, from the lowest address on.

@@ -13,9 +13,9 @@ use crate::{
     Symbolizer,
 };
 use gimli::UnwindContext;
-use record::registers::RegsAbi;
-use record::sample::StackUser;
-use record::{CpuMode, Pid, Registers, Time};
+use perfdata::registers::RegsAbi;
+use perfdata::sample::StackUser;
+use perfdata::{CpuMode, Pid, Registers, Time};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 

@@ -1,6 +1,6 @@
 //! Registers by their DWARF numbers.
 
-use record::{Arch, Registers};
+use perfdata::{Arch, Registers};
 
 /// Numbers below this are followed: the general registers and the
 /// instruction pointer of both machines.
@@ -137,13 +137,13 @@ impl RegisterFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::ByteOrder;
-    use record::bytes::RecordWords;
-    use record::registers::{RegsAbi, name};
+    use perfdata::ByteOrder;
+    use perfdata::bytes::RecordWords;
+    use perfdata::registers::{RegsAbi, name};
 
     #[test]
     fn registers_of_a_sample_have_the_numbers_of_tables() {
-        let mask = record::registers::general(Arch::X86_64);
+        let mask = perfdata::registers::general(Arch::X86_64);
         let bytes: Vec<u8> =
             (0..64_u64).filter(|bit| mask >> bit & 1 == 1).flat_map(u64::to_le_bytes).collect();
         let words = RecordWords::new(&bytes, ByteOrder::Little);

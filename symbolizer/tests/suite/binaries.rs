@@ -2,8 +2,8 @@
 //! moves code about: what they say of themselves must be what we say of them.
 
 use crate::toolchain::{command, has, rust_lld};
-use record::side::{FileIdentity, Mapping, SideRecord};
-use record::{CpuMode, Misc, Pid, Task, Tid, Time};
+use perfdata::side::{FileIdentity, Mapping, SideRecord};
+use perfdata::{CpuMode, Misc, Pid, Task, Tid, Time};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

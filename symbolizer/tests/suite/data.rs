@@ -4,8 +4,8 @@
 
 use crate::toolchain::{command, has, rust_lld};
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
-use record::side::{FileIdentity, Mapping, SideRecord};
-use record::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
+use perfdata::side::{FileIdentity, Mapping, SideRecord};
+use perfdata::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,7 +3,7 @@
 use crate::toolchain::command;
 #[allow(dead_code, reason = "other tests need more of it")]
 use proptest::prelude::*;
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 use std::path::Path;
 use symbolizer::{KernelSource, MapsEntry, Symbolizer, SymbolizerOptions};
 

@@ -1,6 +1,6 @@
 //! What perf calls the kernel's routines.
 
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 use std::process::Command;
 use symbolizer::{Symbolizer, SymbolizerOptions};
 

@@ -3,7 +3,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, thread};
 
-use hardmeter_tests::{Ebsd, Running, Scene, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, User, Workload, rights};
 
 /// Whose members may sample others' tasks.
 const GROUP: u32 = 4100;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, rights};
+use tests::{Ebsd, Running, Scene, Truth, rights};
 use serde_json::{Value, json};
 
 use super::raw::{Frame, Raw, framed, sums, wait_for};

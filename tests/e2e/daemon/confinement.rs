@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 /// A session of that user's that runs, and its worker.
 fn session(scene: &Scene, ebsd: &Ebsd, user: User) -> (Running, Running, u32) {

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Account, Ebsd, Running, Scene, Truth, Workload, rights};
+use tests::{Account, Ebsd, Running, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use hardmeter_tests::{Ebsd, Running, Scene, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, User, Workload, rights};
 use serde_json::json;
 
 use super::raw::{Frame, Raw};
@@ -115,7 +115,7 @@ fn no_file_of_a_target_is_opened() {
         "trace=open,openat,openat2,execve,perf_event_open",
         "-o",
     ]);
-    strace.arg(&log).arg(hardmeter_tests::built::directory().join("ebsd"));
+    strace.arg(&log).arg(tests::built::directory().join("ebsd"));
     let mut ebsd = Running::start(strace.arg("--socket").arg(&socket).arg("--config").arg(&config));
     ebsd.wait_until_listening(socket.as_ref());
     let member = User { group: Some(4100), ..User::new(4001) };

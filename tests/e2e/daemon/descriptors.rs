@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 

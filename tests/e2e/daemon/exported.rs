@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use hardmeter_tests::{Ebsd, Outcome, Scene, Truth, Workload, rights};
+use tests::{Ebsd, Outcome, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

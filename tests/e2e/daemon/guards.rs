@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hardmeter_tests::{Ebsd, Running, Scene, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, User, Workload, rights};
 use serde_json::{Value, json};
 
 use super::raw::{Raw, start_time, sums, wait_for};

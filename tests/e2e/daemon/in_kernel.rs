@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, thread, time::Duration};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Account, Ebsd, Outcome, Running, Scene, Workload, rights};
+use tests::{Account, Ebsd, Outcome, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command, thread, time::Duration};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Workload, rights};
+use tests::{Ebsd, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Ebsd, Scene, User, Workload, rights};
+use tests::{Ebsd, Scene, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -106,7 +106,7 @@ fn a_worker_that_takes_all_memory_dies_alone() {
     group.take(recorder);
 
     let mut command = User::new(4001).command(&scene, &program);
-    let mut hog = hardmeter_tests::Running::start(command.args(["100000000", "1", "wait"]));
+    let mut hog = tests::Running::start(command.args(["100000000", "1", "wait"]));
     assert_eq!(hog.hear(), "ready");
     let mut slow = Raw::new_as(&ebsd.socket, User::new(4001));
     let target = json!({"process": {"pid": hog.pid(), "start_time": start_time(hog.pid())}});

@@ -1,6 +1,6 @@
 //! Process numbers: of other namespaces, and used again (R5).
 
-use hardmeter_tests::{Ebsd, Scene, Workload, rights};
+use tests::{Ebsd, Scene, Workload, rights};
 
 /// A program of this user, with nobody's groups.
 const AS: &str = "setpriv --reuid=$1 --regid=$1 --clear-groups --inh-caps=-all";

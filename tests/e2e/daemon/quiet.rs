@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, Workload, rights, running::has_attached};
+use tests::{Ebsd, Running, Scene, Truth, Workload, rights, running::has_attached};
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use hardmeter_tests::User;
+use tests::User;
 use rustix::cmsg_space;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, ReturnFlags, recvmsg};
 use rustix::process::{Gid, Uid};

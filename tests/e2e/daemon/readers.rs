@@ -1,7 +1,7 @@
 //! Readers of a standing session: how many, of whom, and how long one who
 //! takes nothing is waited for.
 
-use hardmeter_tests::{Ebsd, Scene, User, Workload, rights};
+use tests::{Ebsd, Scene, User, Workload, rights};
 use serde_json::{Value, json};
 
 use super::raw::{Raw, wait_for};

@@ -1,6 +1,6 @@
 //! What `ebs` gets through a daemon is what it would get without.
 
-use hardmeter_tests::{Account, Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Account, Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 #[test]
 fn a_command_is_sampled_through_the_daemon_from_its_first_fault() {

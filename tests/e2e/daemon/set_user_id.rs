@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, thread, time::Duration};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 use super::stream::Counted;
 

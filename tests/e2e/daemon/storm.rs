@@ -1,6 +1,6 @@
 //! The program that most tests of the daemon sample.
 
-use hardmeter_tests::{Running, Scene, Workload};
+use tests::{Running, Scene, Workload};
 
 /// A storm (tests/programs/storm.c) with these arguments, of which `wait` is
 /// one: it begins when it is told a line.

@@ -1,6 +1,6 @@
 //! What each verb answers, and what is answered to what is no verb.
 
-use hardmeter_tests::{Account, Ebsd, Running, Scene, Truth, Workload};
+use tests::{Account, Ebsd, Running, Scene, Truth, Workload};
 use serde_json::json;
 
 use super::raw::{Raw, sums, wait_for};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 
 use super::{json, number};

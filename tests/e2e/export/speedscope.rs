@@ -1,7 +1,7 @@
 //! What speedscope itself shows of an export, in a browser.
 
 use super::{json, number};
-use hardmeter_tests::{Scene, chromium, rights, workload};
+use tests::{Scene, chromium, rights, workload};
 use std::collections::BTreeMap;
 
 /// Misses of a program without debug info: routines are those of symbols, none is inlined.

@@ -1,6 +1,6 @@
 //! Samples that stand for more events than other forms have bits for.
 
-use hardmeter_tests::Scene;
+use tests::Scene;
 
 use super::{of_firefox, reported};
 

@@ -2,12 +2,12 @@
 //! thread whose name would do something: made by hand, as no machine here has IBS.
 
 use super::HOSTILE;
-use hardmeter_tests::{Scene, workload};
-use record::attr::EventType;
-use record::side::{FileIdentity, Mapping};
-use record::stream::Feature;
-use record::stream::write::{attr, event_name, feature, file_header, finished_round};
-use record::{
+use tests::{Scene, workload};
+use perfdata::attr::EventType;
+use perfdata::side::{FileIdentity, Mapping};
+use perfdata::stream::Feature;
+use perfdata::stream::write::{attr, event_name, feature, file_header, finished_round};
+use perfdata::{
     Attr, AttrFlags, ByteOrder, Cpu, Misc, Pid, Sample, SampleId, SampleLayout, SampleType,
     SideRecord, Task, Tid, Time,
 };

@@ -1,5 +1,5 @@
 use super::{callers, lines, page, read, report, rows, rows_from};
-use hardmeter_tests::{Scene, rights, workload};
+use tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

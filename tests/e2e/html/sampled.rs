@@ -1,5 +1,5 @@
 use super::{browse, rows};
-use hardmeter_tests::{Running, Scene, rights, workload};
+use tests::{Running, Scene, rights, workload};
 use rustix::process::Signal;
 use std::process::Stdio;
 

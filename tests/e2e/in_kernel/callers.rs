@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use hardmeter_tests::{Ebsd, Running, Scene, User, rights, workload};
+use tests::{Ebsd, Running, Scene, User, rights, workload};
 use serde_json::Value;
 
 use super::whole;

@@ -1,6 +1,6 @@
 //! Hits of tracepoints that the kernel counts, and kernels without types.
 
-use hardmeter_tests::{Account, Outcome, Running, Scene, Workload, rights};
+use tests::{Account, Outcome, Running, Scene, Workload, rights};
 
 use super::{hits, whole};
 

@@ -1,6 +1,6 @@
 //! A terminal that a test types into and looks at.
 
-use hardmeter_tests::Scene;
+use tests::Scene;
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::process::{Command, Output};

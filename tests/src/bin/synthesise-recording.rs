@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the synthesiser belongs to tests")]
 
-#[path = "../../../record/tests/synthesiser/mod.rs"]
+#[path = "../../../crates/perfdata/tests/synthesiser/mod.rs"]
 mod synthesiser;
 
 use std::fs::File;

@@ -121,10 +121,10 @@ fn trespasser() {
         "network" => drop(socket(AddressFamily::INET, SocketType::STREAM, None)),
         "ids" => drop(rustix::thread::set_thread_uid(rustix::process::getuid())),
         "root" => drop(rustix::process::chroot("/")),
-        "program" => drop(sampling::in_kernel::KernelProgram::load(
-            &sampling::in_kernel::InKernel::aggregate(),
-            sampling::in_kernel::HitSource::Overflow(sampling::in_kernel::Shows::default()),
-            &[record::Cpu(0)],
+        "program" => drop(recorder::in_kernel::KernelProgram::load(
+            &recorder::in_kernel::InKernel::aggregate(),
+            recorder::in_kernel::HitSource::Overflow(recorder::in_kernel::Shows::default()),
+            &[perfdata::Cpu(0)],
         )),
         other => panic!("{other}"),
     });

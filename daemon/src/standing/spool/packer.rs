@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, BufWriter, Write};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use record::segment::pack;
+use perfdata::segment::pack;
 
 use crate::store::{Directory, Form};
 

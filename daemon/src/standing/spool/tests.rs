@@ -2,11 +2,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
-use record::stream::write;
-use record::{Attr, AttrFlags, EventType, Misc, SampleType, SideRecord};
-use sampling::Modes;
-use sampling::session::preamble::SIDE_NAME;
-use sampling::sys::event::NATIVE_ORDER;
+use perfdata::stream::write;
+use perfdata::{Attr, AttrFlags, EventType, Misc, SampleType, SideRecord};
+use recorder::Modes;
+use recorder::session::preamble::SIDE_NAME;
+use recorder::sys::event::NATIVE_ORDER;
 
 use super::*;
 use crate::control::Stored;
@@ -217,7 +217,7 @@ impl Scene {
 /// Numbers of the samples in a stream that a decoder takes without complaint,
 /// and whether each of its events has an account.
 fn decoded(stream: &[u8]) -> (Vec<u64>, bool) {
-    use record::stream::{StreamDecoder, StreamRecord, StreamStep};
+    use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
     let mut decoder = StreamDecoder::new();
     let (mut rest, mut numbers) = (stream, Vec::new());
     loop {

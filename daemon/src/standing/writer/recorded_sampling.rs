@@ -1,11 +1,11 @@
 //! What a stream said at its beginning, and what has come of that since.
 
-use record::SampleType;
-use record::segment::LONGEST;
-use record::stream::{EventDescription, StreamDecoder, StreamStep, write};
-use sampling::session::preamble::SIDE_NAME;
-use sampling::session::synthesize::Synthesizer;
-use sampling::sys::event::NATIVE_ORDER;
+use perfdata::SampleType;
+use perfdata::segment::LONGEST;
+use perfdata::stream::{EventDescription, StreamDecoder, StreamStep, write};
+use recorder::session::preamble::SIDE_NAME;
+use recorder::session::synthesize::Synthesizer;
+use recorder::sys::event::NATIVE_ORDER;
 
 use crate::standing::residents::Residents;
 use crate::standing::spool::Beginning;

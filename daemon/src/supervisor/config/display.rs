@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sampling::Span;
+use recorder::Span;
 
 use super::Config;
 

@@ -1,6 +1,6 @@
 //! `mode` of a standing session: whose code, and how it is counted.
 
-use sampling::Modes;
+use recorder::Modes;
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// One word, or a list of several.

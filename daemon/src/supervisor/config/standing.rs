@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sampling::request::event_spec::RequestedEvent;
-use sampling::request::{CallGraph, CallGraphError};
-use sampling::{EventSpec, SiteTables, Span};
+use recorder::request::event_spec::RequestedEvent;
+use recorder::request::{CallGraph, CallGraphError};
+use recorder::{EventSpec, SiteTables, Span};
 use serde::Deserialize;
 
 use super::mode::ModeText;

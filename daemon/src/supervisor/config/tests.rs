@@ -1,8 +1,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use sampling::request::CallGraph;
-use sampling::{Modes, SiteTables};
+use recorder::request::CallGraph;
+use recorder::{Modes, SiteTables};
 
 use super::*;
 use crate::guard::Size;

@@ -115,8 +115,8 @@ fn records_longer_than_a_run_and_no_records_are_runs_of_their_own() {
 
 /// An aggregate of so many sites with three hits each, of event 7.
 fn aggregate(sites: u64) -> Vec<u8> {
-    use record::aggregate::{Aggregate, Bits, RegisterBits, Site};
-    use record::{CpuMode, Time};
+    use perfdata::aggregate::{Aggregate, Bits, RegisterBits, Site};
+    use perfdata::{CpuMode, Time};
     let site = |ip| Site {
         process: None,
         pids: Bits::of(9),

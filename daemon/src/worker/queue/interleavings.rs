@@ -2,7 +2,7 @@
 //! `ring::tests::interleavings` is.
 
 use loom::sync::{Arc, Notify};
-use sampling::remote::protocol::Account;
+use recorder::remote::protocol::Account;
 
 use super::*;
 use crate::worker::fan::{Passed, StreamEnding};

@@ -4,10 +4,10 @@
 use super::ReadRecording;
 use crate::ebs::input::{End, Input};
 use anyhow::Result;
-use record::aggregate::Site;
-use record::callchain::{CallChainWord, parts};
-use record::stream::{StreamDecoder, StreamRecord};
-use record::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
+use perfdata::aggregate::Site;
+use perfdata::callchain::{CallChainWord, parts};
+use perfdata::stream::{StreamDecoder, StreamRecord};
+use perfdata::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::reading::{StandingArguments, SymbolArguments, TableArguments};
 use crate::terminal::grammar::number;
 use clap::Args;
-use record::InstructionClass;
+use perfdata::InstructionClass;
 use std::path::PathBuf;
 use std::str::FromStr;
 

@@ -5,7 +5,7 @@ use super::reading::{SymbolArguments, TableArguments};
 use crate::terminal::grammar::number;
 use analysis::diff::{DiffLimit, DiffPer, SameObject};
 use clap::Args;
-use record::InstructionClass;
+use perfdata::InstructionClass;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use super::reading::{StandingArguments, SymbolArguments};
 use super::serving::DAEMON;
 use super::timing::size;
 use clap::Args;
-use record::InstructionClass;
+use perfdata::InstructionClass;
 use std::path::PathBuf;
 
 /// Which records, and in what form they go where.

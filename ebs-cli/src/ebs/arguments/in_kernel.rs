@@ -1,7 +1,7 @@
 //! What the kernel does itself, before anything reaches a ring.
 
 use clap::Args;
-use sampling::Span;
+use recorder::Span;
 
 /// The options of programs in the kernel.
 #[derive(Clone, Debug, Default, Args)]

@@ -2,7 +2,7 @@
 
 use super::{EmulationArguments, EventArguments, ServingArguments, SymbolArguments};
 use clap::Args;
-use sampling::Span;
+use recorder::Span;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;

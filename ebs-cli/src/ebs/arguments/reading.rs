@@ -6,8 +6,8 @@ use crate::terminal::grammar::number;
 use crate::terminal::style::style;
 use analysis::table::Style;
 use clap::Args;
-use record::InstructionClass;
-use sampling::Span;
+use perfdata::InstructionClass;
+use recorder::Span;
 use std::path::PathBuf;
 
 /// Where names of kernel routines and files come from.

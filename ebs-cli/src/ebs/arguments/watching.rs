@@ -3,7 +3,7 @@
 use super::{SymbolArguments, TableArguments};
 use crate::terminal::grammar::number;
 use clap::Args;
-use sampling::Span;
+use recorder::Span;
 use std::path::PathBuf;
 
 /// `ebs watch`.

@@ -5,7 +5,7 @@ use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::outputs;
 use analysis::causes::MissedLevel;
 use anyhow::{Context, Result, bail};
-use sampling::Facts;
+use recorder::Facts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

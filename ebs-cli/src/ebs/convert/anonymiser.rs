@@ -14,11 +14,11 @@ use super::content::Content;
 use anyhow::Result;
 use chains::{MappedCode, cleaned};
 pub(super) use features::Anonymous;
-use record::aggregate::AggregatePart;
-use record::bytes::{ByteWriter, Cursor, RecordWords};
-use record::side::{FileIdentity, Mapping};
-use record::stream::{FeatureId, StreamDecoder, StreamRecord, note, write};
-use record::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
+use perfdata::aggregate::AggregatePart;
+use perfdata::bytes::{ByteWriter, Cursor, RecordWords};
+use perfdata::side::{FileIdentity, Mapping};
+use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord, note, write};
+use perfdata::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
 use samples::Memory;
 use tokens::{Kind, Tokens};
 

@@ -4,9 +4,9 @@ use super::content::Content;
 use super::left_out::LeftOut;
 use super::sink::Sink;
 use anyhow::{Result, bail};
-use record::bytes::{ByteWriter, Cursor};
-use record::stream::{FeatureId, StreamDecoder, write};
-use record::{ByteOrder, Misc, RecordHeader, RecordType};
+use perfdata::bytes::{ByteWriter, Cursor};
+use perfdata::stream::{FeatureId, StreamDecoder, write};
+use perfdata::{ByteOrder, Misc, RecordHeader, RecordType};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 

@@ -3,8 +3,8 @@
 use super::content::Content;
 use super::left_out::LeftOut;
 use anyhow::Result;
-use record::stream::{FeatureId, StreamDecoder};
-use record::{ByteOrder, RecordType};
+use perfdata::stream::{FeatureId, StreamDecoder};
+use perfdata::{ByteOrder, RecordType};
 
 /// Takes a recording piece by piece.
 pub(super) trait Sink {

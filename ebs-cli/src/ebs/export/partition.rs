@@ -2,8 +2,8 @@
 
 use analysis::Report;
 use chrono::DateTime;
-use record::segment::SegmentHeader;
-use record::stream::{Detail, FeatureId, Features};
+use perfdata::segment::SegmentHeader;
+use perfdata::stream::{Detail, FeatureId, Features};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -5,7 +5,7 @@ use crate::ebs::report::CountedRecording;
 use analysis::{Pipeline, Report};
 use anyhow::Result;
 use export::{ExportFormat, ExportedRecording, SharedExport};
-use record::stream::Features;
+use perfdata::stream::Features;
 use std::fs::File;
 use std::io::BufWriter;
 

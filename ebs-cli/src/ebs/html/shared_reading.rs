@@ -3,8 +3,8 @@
 use crate::ebs::input::{End, Input};
 use analysis::{Error, Pipeline, Query};
 use anyhow::{Result, bail};
-use record::recording::RecordingDecoder;
-use record::stream::StreamDecoder;
+use perfdata::recording::RecordingDecoder;
+use perfdata::stream::StreamDecoder;
 use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Pipelines that the same records went through, in the order of their queries.

@@ -1,9 +1,9 @@
 //! Recordings whole, cut off, empty and foreign.
 
 use super::{End, Input};
-use record::ByteOrder;
-use record::recording::{RecordingDecoder, RecordingSource};
-use record::stream::{StreamRecord, write};
+use perfdata::ByteOrder;
+use perfdata::recording::{RecordingDecoder, RecordingSource};
+use perfdata::stream::{StreamRecord, write};
 use std::io::Read;
 use std::path::Path;
 
@@ -90,7 +90,7 @@ fn foreign_input_is_named() {
 /// The end of a file is read first, which a pipe cannot do.
 #[test]
 fn the_file_form_is_read_through_a_pipe() {
-    let path = "../record/tests/fixtures/group_desc-4.14.file.data";
+    let path = "../crates/perfdata/tests/fixtures/group_desc-4.14.file.data";
     let samples = |mut input: Input| {
         let (mut decoder, mut samples) = (input.decoder(), 0);
         let end = input.read(&mut decoder, |_, record| {

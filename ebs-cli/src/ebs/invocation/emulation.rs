@@ -4,8 +4,8 @@ use super::Misuse;
 use super::scaled::scaled;
 use crate::ebs::arguments::EmulationArguments;
 use emulator::{Burst, Geometry, ObjectLayout};
-use sampling::emulated::Model;
-use sampling::{HeapSettings, SourceChoice};
+use recorder::emulated::Model;
+use recorder::{HeapSettings, SourceChoice};
 use std::path::Path;
 
 /// The emulated PMU as asked for.

@@ -3,8 +3,8 @@
 use crate::ebs::arguments::EventArguments;
 use crate::ebs::invocation::Misuse;
 use crate::ebs::invocation::scaled::scaled;
-use sampling::EventSpec;
-use sampling::request::EventRequest;
+use recorder::EventSpec;
+use recorder::request::EventRequest;
 
 /// The events that were named, at least one, in their order.
 ///

@@ -4,7 +4,7 @@ mod keep;
 
 use crate::ebs::arguments::{InKernelArguments, InKernelMode};
 use keep::Kept;
-use sampling::in_kernel::{Duty, InKernel, SiteTables};
+use recorder::in_kernel::{Duty, InKernel, SiteTables};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::{EmulationChoice, Misuse, names_modes, request};
 use crate::ebs::arguments::PlanArguments;
-use sampling::{Modes, Request, Target};
+use recorder::{Modes, Request, Target};
 use std::path::PathBuf;
 
 /// A plan to print.

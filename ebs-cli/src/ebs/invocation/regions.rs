@@ -1,8 +1,8 @@
 //! Where regions that a program marks can be had.
 
 use super::{OutputChoice, Serving};
-use sampling::in_kernel::InKernel;
-use sampling::{Request, Target};
+use recorder::in_kernel::InKernel;
+use recorder::{Request, Target};
 
 /// Why `--regions` means nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,8 +2,8 @@
 
 use super::{Misuse, Serving};
 use crate::ebs::arguments::SelftestArguments;
-use sampling::SourceChoice;
-use sampling::catalogue::{CatalogueType, all, find};
+use recorder::SourceChoice;
+use recorder::catalogue::{CatalogueType, all, find};
 use std::time::Duration;
 
 /// A test of this machine.

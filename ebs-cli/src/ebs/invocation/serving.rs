@@ -1,7 +1,7 @@
 //! What the options of the daemon mean.
 
 use crate::ebs::arguments::ServingArguments;
-use sampling::remote::client::SOCKET;
+use recorder::remote::client::SOCKET;
 use std::path::PathBuf;
 
 /// Who opens the events.

@@ -5,11 +5,11 @@ use super::scaled::scaled;
 use super::target::{process, target};
 use super::{EmulationChoice, Misuse};
 use crate::ebs::arguments::StatArguments;
-use record::Cpu;
-use sampling::counting::{CountingRefusal, MetricChoice};
-use sampling::machine::facts::cpu_list;
-use sampling::metrics::MetricGroup;
-use sampling::{EventSpec, Modes, Target};
+use perfdata::Cpu;
+use recorder::counting::{CountingRefusal, MetricChoice};
+use recorder::machine::facts::cpu_list;
+use recorder::metrics::MetricGroup;
+use recorder::{EventSpec, Modes, Target};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!((system.target, system.cpus.as_deref()), (Target::System, Some(&cpus[..])));
         assert_eq!(system.per, [PerUnit { name: "byte".into(), number: 1000 }]);
         let terms = meant(&["-t", "cpu/event=0xd0,umask=0x81/,page_fault", "1"]).expect("is one");
-        assert_eq!((terms.events.len(), terms.target), (2, Target::Process(record::Pid(1))));
+        assert_eq!((terms.events.len(), terms.target), (2, Target::Process(perfdata::Pid(1))));
     }
 
     #[test]

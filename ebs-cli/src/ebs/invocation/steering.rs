@@ -1,7 +1,7 @@
 //! When sampling is on: what the words say of it.
 
 use crate::ebs::arguments::SteeringArguments;
-use sampling::Span;
+use recorder::Span;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Whose samples: a command, a process, or the system.
 
 use super::Misuse;
-use record::Pid;
-use sampling::Target;
+use perfdata::Pid;
+use recorder::Target;
 use std::ffi::{OsStr, OsString};
 
 /// The process that `-p` names, as other profilers take it.

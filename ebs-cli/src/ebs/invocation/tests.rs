@@ -4,8 +4,8 @@ use super::{Invocation, OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::arguments::CommandName;
 use crate::ebs::arguments::{self, TableArguments};
 use proptest::prelude::*;
-use record::Pid;
-use sampling::{Modes, Target};
+use perfdata::Pid;
+use recorder::{Modes, Target};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -327,7 +327,7 @@ proptest! {
 
 #[test]
 fn the_kernel_counts_where_that_is_asked_for() {
-    use sampling::in_kernel::Duty;
+    use recorder::in_kernel::Duty;
     let counted = job("ebs -u -t x --in-kernel ./a");
     assert_eq!(counted.command, words("./a"), "the program is no mode");
     assert_eq!(

@@ -6,7 +6,7 @@ use crate::ebs::report::{self, CountedRecording};
 use analysis::report::{SampledType, TypeReport};
 use analysis::{Glob, Pipeline, Query};
 use anyhow::{Context, Result, anyhow};
-use record::recording::RecordingForm;
+use perfdata::recording::RecordingForm;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;

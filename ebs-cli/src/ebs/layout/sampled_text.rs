@@ -6,7 +6,7 @@ use crate::ebs::arguments::LayoutArguments;
 use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
 use analysis::table::{self, Style};
 use anyhow::Result;
-use record::printable::printable;
+use perfdata::printable::printable;
 use std::collections::BTreeMap;
 use std::io::Write;
 

@@ -5,7 +5,7 @@ use analysis::report::{
     EventReport, NoOrder, OrderedMember, SampledType, SuggestedOrder, TypeReport,
 };
 use anyhow::Result;
-use record::printable::printable;
+use perfdata::printable::printable;
 use serde::Serialize;
 use std::io::Write;
 use types::{BitPlace, LayoutRow, MemberRow, TypeLanguage};

@@ -1,6 +1,6 @@
 //! What is listed, and how it is found again.
 
-use sampling::machine::facts::Pmu;
+use recorder::machine::facts::Pmu;
 
 use super::*;
 

@@ -1,11 +1,11 @@
 //! A plan as JSON.
 
-use record::{AttrFlags, Cpu, SampleType};
-use sampling::Refusal;
-use sampling::Request;
-use sampling::catalogue::promises::{AddressPromise, Promises};
-use sampling::machine::facts::{FactsError, listed};
-use sampling::plan::{Outline, OutlinedEvent};
+use perfdata::{AttrFlags, Cpu, SampleType};
+use recorder::Refusal;
+use recorder::Request;
+use recorder::catalogue::promises::{AddressPromise, Promises};
+use recorder::machine::facts::{FactsError, listed};
+use recorder::plan::{Outline, OutlinedEvent};
 use serde::Serialize;
 
 /// `ebs plan --json`.

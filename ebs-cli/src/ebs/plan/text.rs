@@ -1,9 +1,9 @@
 //! A plan for people.
 
 use super::json::{cpus, sample_type, uarch};
-use record::{Attr, AttrFlags, SampleType};
-use sampling::Request;
-use sampling::plan::{Outline, OutlinedEvent};
+use perfdata::{Attr, AttrFlags, SampleType};
+use recorder::Request;
+use recorder::plan::{Outline, OutlinedEvent};
 use std::fmt::Write;
 
 /// What would be opened, a paragraph an event, then the notes.

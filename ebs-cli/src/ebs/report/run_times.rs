@@ -4,7 +4,7 @@
 use crate::ebs::input::{End, Input};
 use analysis::RunTimes;
 use anyhow::{Result, bail};
-use record::stream::StreamRecord;
+use perfdata::stream::StreamRecord;
 use std::path::Path;
 
 /// The first and the last sample's, of all events.

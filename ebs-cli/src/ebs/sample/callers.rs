@@ -3,9 +3,9 @@
 
 use crate::ebs::invocation::SampleJob;
 use crate::terminal::said::say;
-use sampling::in_kernel::InKernel;
-use sampling::request::CallGraph;
-use sampling::{Command, Target};
+use recorder::in_kernel::InKernel;
+use recorder::request::CallGraph;
+use recorder::{Command, Target};
 use std::path::{Path, PathBuf};
 use symbolizer::FramePointers;
 

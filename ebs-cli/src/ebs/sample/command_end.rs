@@ -4,7 +4,7 @@ use crate::ebs::exit_status::FAILURE;
 use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};
 use rustix::process::{Signal, kill_process};
-use sampling::session::command::Command;
+use recorder::session::command::Command;
 use std::time::Duration;
 
 /// Signals are looked for at least so often.

@@ -1,8 +1,8 @@
 //! A count that ended sampling before its target ended: what part of the run
 //! was seen.
 
-use sampling::Target;
-use sampling::session::ledger::Ledger;
+use recorder::Target;
+use recorder::session::ledger::Ledger;
 use std::fmt;
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ impl fmt::Display for CutShort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sampling::session::ledger::Lost;
+    use recorder::session::ledger::Lost;
 
     fn told(target: Target, afterwards: Afterwards, beyond_count: u64) -> Option<String> {
         let ledger = Ledger {
@@ -170,7 +170,7 @@ mod tests {
                  it",
             ),
             (
-                Target::Process(record::Pid(7)),
+                Target::Process(perfdata::Pid(7)),
                 Afterwards::RunsOn,
                 0,
                 "the count of 2000 ended sampling after 0.080 seconds, the target runs on; -c all \

@@ -2,9 +2,9 @@
 //! served.
 
 use crate::ebs::sample::cut_short::CutShort;
-use sampling::catalogue::promises::SampleSource;
-use sampling::session::ledger::Ledger;
-use sampling::{Fallback, PlannedEvent};
+use recorder::catalogue::promises::SampleSource;
+use recorder::session::ledger::Ledger;
+use recorder::{Fallback, PlannedEvent};
 use std::fmt::Write;
 
 /// What was sampled, and how it was opened.
@@ -122,11 +122,11 @@ pub fn last_line(ledger: &Ledger, sampled: &SampleSummary<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Attr, SampleFilter};
-    use sampling::catalogue::promises::{
+    use perfdata::{Attr, SampleFilter};
+    use recorder::catalogue::promises::{
         AddressPromise, IpPromise, Promises, RegistersPromise, WeightPromise,
     };
-    use sampling::session::ledger::Lost;
+    use recorder::session::ledger::Lost;
     use std::time::Duration;
 
     fn event(name: &str, source: SampleSource, precise: u8) -> PlannedEvent {

@@ -1,8 +1,8 @@
 //! The library that tells of the program's heap.
 
 use anyhow::{Result, bail};
-use sampling::request::{CallGraph, StackBytes};
-use sampling::{HeapSettings, Request};
+use recorder::request::{CallGraph, StackBytes};
+use recorder::{HeapSettings, Request};
 use std::path::{Path, PathBuf};
 
 use crate::ebs::invocation::{SampleJob, Serving};

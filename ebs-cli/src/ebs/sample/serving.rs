@@ -2,10 +2,10 @@
 
 use crate::ebs::invocation::Serving;
 use anyhow::{Context, Error, Result};
-use sampling::remote::Remote;
-use sampling::remote::client::Client;
-use sampling::session::SessionError;
-use sampling::{AttachError, Job, OpenError, Refusal, Sampling};
+use recorder::remote::Remote;
+use recorder::remote::client::Client;
+use recorder::session::SessionError;
+use recorder::{AttachError, Job, OpenError, Refusal, Sampling};
 use std::ffi::OsString;
 use std::path::Path;
 

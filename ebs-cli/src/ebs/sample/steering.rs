@@ -5,9 +5,9 @@ use super::control_command::{ControlCommand, EventListForm};
 use crate::ebs::invocation::{Beginning, Steering};
 use crate::terminal::said::say;
 use anyhow::Result;
-use record::attr::SamplingRate;
-use sampling::session::TargetState;
-use sampling::{PlannedEvent, Sampling};
+use perfdata::attr::SamplingRate;
+use recorder::session::TargetState;
+use recorder::{PlannedEvent, Sampling};
 use std::time::{Duration, Instant};
 
 /// Turns sampling on and off; of [`Default`], never.

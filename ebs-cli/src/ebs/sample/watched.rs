@@ -7,10 +7,10 @@ use crate::ebs::invocation::{SampleJob, Serving};
 use crate::terminal::said::say;
 use anyhow::{Context, Result, bail};
 use hardmeter::{FoundBreakpoint, WatchError, WatchedObjects};
-use sampling::request::event_spec::{Breakpoint, NamedBreakpoint, RequestedEvent};
-use sampling::session::SessionError;
-use sampling::session::command::Command;
-use sampling::{EventSpec, Ledger, Request, SourceChoice, Target};
+use recorder::request::event_spec::{Breakpoint, NamedBreakpoint, RequestedEvent};
+use recorder::session::SessionError;
+use recorder::session::command::Command;
+use recorder::{EventSpec, Ledger, Request, SourceChoice, Target};
 use std::path::Path;
 
 /// Puts addresses in place of the names that a job watches. Gives the command, if it

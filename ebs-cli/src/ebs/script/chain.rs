@@ -1,10 +1,10 @@
 //! The frames of a sample's call chain, innermost first.
 
-use record::bytes::RecordWords;
-use record::callchain::{CallChainWord, has_user, is_cut, is_known, parts};
-use record::registers::RegsAbi;
-use record::sample::StackUser;
-use record::{ChainContext, CpuMode, Registers, Sample};
+use perfdata::bytes::RecordWords;
+use perfdata::callchain::{CallChainWord, has_user, is_cut, is_known, parts};
+use perfdata::registers::RegsAbi;
+use perfdata::sample::StackUser;
+use perfdata::{ChainContext, CpuMode, Registers, Sample};
 use symbolizer::{ChainEnd, StackFrame};
 
 /// An address on the stack.
@@ -126,10 +126,10 @@ fn believed<'a>(sample: &Sample<'a>) -> RecordWords<'a> {
 #[cfg(test)]
 mod tests {
     use super::{Besides, Frame, frames, is_full};
-    use record::bytes::RecordWords;
-    use record::registers::RegsAbi;
-    use record::sample::BranchStack;
-    use record::{ByteOrder, ChainContext, CpuMode, Misc, Registers, Sample};
+    use perfdata::bytes::RecordWords;
+    use perfdata::registers::RegsAbi;
+    use perfdata::sample::BranchStack;
+    use perfdata::{ByteOrder, ChainContext, CpuMode, Misc, Registers, Sample};
 
     const KERNEL: u64 = ChainContext::KERNEL.0;
     const USER: u64 = ChainContext::USER.0;

@@ -1,7 +1,7 @@
 //! Numbers in columns of text: a quarter of the time of a line was the
 //! formatting machinery's.
 
-use record::text::{decimal, hexadecimal};
+use perfdata::text::{decimal, hexadecimal};
 
 /// Appends a decimal number, right in its column.
 #[inline]

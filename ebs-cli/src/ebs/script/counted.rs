@@ -1,8 +1,8 @@
 //! What the kernel counted: sums of hits are no records that lines could
 //! stand for.
 
-use record::aggregate::AggregatePart;
-use record::stream::StreamDecoder;
+use perfdata::aggregate::AggregatePart;
+use perfdata::stream::StreamDecoder;
 use std::collections::BTreeMap;
 
 /// Hits and parts of aggregates, by event.

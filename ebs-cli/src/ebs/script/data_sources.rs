@@ -1,7 +1,7 @@
 //! Data source words on a line, each spelled once.
 
-use record::DataSrc;
-use record::data_src::PerfText;
+use perfdata::DataSrc;
+use perfdata::data_src::PerfText;
 use rustc_hash::FxHashMap;
 use std::io::Write;
 

@@ -1,7 +1,7 @@
 //! The line above records that no hardware made.
 
 use super::line::clean;
-use record::stream::{EventDescription, note};
+use perfdata::stream::{EventDescription, note};
 
 /// Appends what was modelled as a comment line, `# emulated: ...`, if the
 /// event is one of the emulated PMU.

@@ -1,6 +1,6 @@
 //! Fields of a line of `ebs script`, named as `perf script -F` names them.
 
-use record::{Attr, AttrFlags, EventType, SampleType, SoftwareEvent};
+use perfdata::{Attr, AttrFlags, EventType, SampleType, SoftwareEvent};
 use std::str::FromStr;
 
 /// One field.

@@ -1,8 +1,8 @@
 //! A sample's chain, and what its thread told of it later.
 
-use record::bytes::RecordWords;
-use record::callchain::{DeferredChains, DeferredKey};
-use record::{Attr, AttrFlags, ByteOrder, Sample, SampleId};
+use perfdata::bytes::RecordWords;
+use perfdata::callchain::{DeferredChains, DeferredKey};
+use perfdata::{Attr, AttrFlags, ByteOrder, Sample, SampleId};
 
 /// Joins chains that the kernel deferred to the samples that wait for them.
 #[derive(Debug, Default)]

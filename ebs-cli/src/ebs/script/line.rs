@@ -2,10 +2,10 @@
 
 use super::column::{blanks, hex, id, right};
 use super::field::{Field, LineFields};
-pub(super) use record::printable::push_printable as clean;
-use record::sample::{BranchStack, Weight};
-use record::text::decimal;
-use record::{Misc, MissClass, Sample};
+pub(super) use perfdata::printable::push_printable as clean;
+use perfdata::sample::{BranchStack, Weight};
+use perfdata::text::decimal;
+use perfdata::{Misc, MissClass, Sample};
 
 /// What stands at an address, as it is printed: ` SYMBOL+0xOFFSET (OBJECT)`,
 /// in one piece, since lines are printed in any order of addresses.

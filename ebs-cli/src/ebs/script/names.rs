@@ -2,7 +2,7 @@
 
 use super::line::{Named, clean};
 use analysis::{Previous, SampledAddress, without_parameters};
-use record::{CpuMode, Pid, Sample, Time};
+use perfdata::{CpuMode, Pid, Sample, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Frames, ObjectId, Place, Resolution, Symbolizer};
 

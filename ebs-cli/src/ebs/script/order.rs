@@ -3,9 +3,9 @@
 use super::joined_chain::ChainJoiner;
 use super::{About, Press, Printer};
 use analysis::Comms;
-use record::callchain::DeferredKey;
-use record::stream::{Rounds, StreamDecoder};
-use record::{AttrFlags, Misc, SampleId, SideRecord, Tid, Time};
+use perfdata::callchain::DeferredKey;
+use perfdata::stream::{Rounds, StreamDecoder};
+use perfdata::{AttrFlags, Misc, SampleId, SideRecord, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
 /// half of what was read of the recording.
@@ -200,10 +200,10 @@ impl Order {
 mod tests {
     use super::super::TextPrinter;
     use super::*;
-    use record::bytes::RecordWords;
-    use record::stream::StreamStep;
-    use record::stream::write::{attr, file_header};
-    use record::{Attr, ByteOrder, ChainContext, Sample, SampleType, Task};
+    use perfdata::bytes::RecordWords;
+    use perfdata::stream::StreamStep;
+    use perfdata::stream::write::{attr, file_header};
+    use perfdata::{Attr, ByteOrder, ChainContext, Sample, SampleType, Task};
     use symbolizer::SymbolizerOptions;
 
     #[test]

@@ -10,10 +10,10 @@ use super::registers::RegisterNames;
 use super::title_widths::TitleWidths;
 use super::{About, Printer, emulation};
 use analysis::{Growth, Members, SampleShare};
-use record::attr::BranchSampleType;
-use record::registers::instruction_pointer;
-use record::stream::{EventDescription, StreamDecoder};
-use record::{Arch, ClassifiedMiss, Sample, SampleType, SoftwareEvent};
+use perfdata::attr::BranchSampleType;
+use perfdata::registers::instruction_pointer;
+use perfdata::stream::{EventDescription, StreamDecoder};
+use perfdata::{Arch, ClassifiedMiss, Sample, SampleType, SoftwareEvent};
 use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 
 /// Prints as `perf script` does.

@@ -1,8 +1,8 @@
 //! Registers on a line.
 
 use super::column::hex;
-use record::registers::{RegsAbi, perf_name};
-use record::{Arch, Registers};
+use perfdata::registers::{RegsAbi, perf_name};
+use perfdata::{Arch, Registers};
 
 /// What stands before the value of each register of a machine.
 #[derive(Debug)]

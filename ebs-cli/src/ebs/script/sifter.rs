@@ -1,8 +1,8 @@
 //! Which records are printed: those that their event means.
 
 use analysis::{Doubt, Error, Sieve, SieveVerdict};
-use record::stream::StreamDecoder;
-use record::{InstructionClass, Sample};
+use perfdata::stream::StreamDecoder;
+use perfdata::{InstructionClass, Sample};
 use std::collections::BTreeMap;
 use symbolizer::Symbolizer;
 

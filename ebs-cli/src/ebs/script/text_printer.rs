@@ -1,9 +1,9 @@
 //! Records in hardmeter's own text form.
 
 use super::{About, Printer, emulation};
-use record::Sample;
-use record::stream::StreamDecoder;
-use record::text::Columns;
+use perfdata::Sample;
+use perfdata::stream::StreamDecoder;
+use perfdata::text::Columns;
 use symbolizer::Symbolizer;
 
 /// Prints a line a record, and a header line before the first and wherever

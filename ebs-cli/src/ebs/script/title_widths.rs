@@ -1,6 +1,6 @@
 //! How wide the events' titles are.
 
-use record::stream::StreamDecoder;
+use perfdata::stream::StreamDecoder;
 use std::collections::BTreeMap;
 
 /// The widest title of all events, kept up to date: a recording may describe
@@ -65,9 +65,9 @@ fn width_of(decoder: &StreamDecoder, event: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::stream::StreamStep;
-    use record::stream::write::{attr, event_name, file_header};
-    use record::{Attr, ByteOrder};
+    use perfdata::stream::StreamStep;
+    use perfdata::stream::write::{attr, event_name, file_header};
+    use perfdata::{Attr, ByteOrder};
 
     const ORDER: ByteOrder = ByteOrder::Little;
 

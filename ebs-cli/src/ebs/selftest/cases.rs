@@ -1,10 +1,10 @@
 //! Which programs excite which type, and what must be seen of them then.
 
 use super::program::Program;
-use record::DataSrc;
-use record::data_src::{Level, Operation, Snoop, TlbOutcome};
-use sampling::catalogue::{CatalogueType, EventKind};
-use sampling::{EventSpec, Modes};
+use perfdata::DataSrc;
+use perfdata::data_src::{Level, Operation, Snoop, TlbOutcome};
+use recorder::catalogue::{CatalogueType, EventKind};
+use recorder::{EventSpec, Modes};
 
 /// A type sampled on a program.
 #[derive(Clone, Copy, Debug)]
@@ -231,7 +231,7 @@ pub(super) fn masks(entry: &CatalogueType) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sampling::catalogue::all;
+    use recorder::catalogue::all;
 
     #[test]
     fn every_type_has_a_program_or_a_reason() {

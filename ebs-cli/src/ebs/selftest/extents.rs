@@ -5,9 +5,9 @@ use super::cases::{Case, Served};
 use super::program::{COLUMNS, Extent, Program, ROW, ROWS, STRIDE};
 use super::row::By;
 use emulator::Geometry;
-use record::data_src::Level;
-use sampling::Facts;
-use sampling::plan::Outline;
+use perfdata::data_src::Level;
+use recorder::Facts;
+use recorder::plan::Outline;
 use std::time::Duration;
 
 /// What the emulated PMU models: small, so that its caches are soon too
@@ -117,7 +117,7 @@ pub(super) fn interval(case: &Case, extent: Extent, outline: &Outline) -> Option
     let sampled = || outline.sampled().map(|event| &event.planned);
     let first = sampled().next()?;
     let by = By::of(first.promises.source);
-    if first.promises.source == sampling::catalogue::promises::SampleSource::KernelTimer {
+    if first.promises.source == recorder::catalogue::promises::SampleSource::KernelTimer {
         return Some(TICK);
     }
     let visits = extent.elements.saturating_mul(extent.passes);
@@ -152,7 +152,7 @@ const _: () = assert!(ROW == 64 * 64 && ROWS > 16, "columns miss any such cache 
 mod tests {
     use super::*;
     use crate::ebs::selftest::cases::cases;
-    use sampling::catalogue::find;
+    use recorder::catalogue::find;
 
     fn misses(name: &str) -> Case {
         let all = cases(find(name).expect("is a type")).expect("has programs");

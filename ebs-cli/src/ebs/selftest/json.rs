@@ -5,7 +5,7 @@ use super::Tested;
 use super::judge::{Measure, Shares};
 use super::observed::{Account, Opened};
 use super::row::{By, Judged, Outcome, Row, Verdict};
-use sampling::Facts;
+use recorder::Facts;
 use serde::Serialize;
 
 /// Raised when a field changes its meaning or goes away.

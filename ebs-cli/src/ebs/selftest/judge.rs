@@ -12,8 +12,8 @@ pub(super) use measure::{Measure, Shares};
 use super::cases::{Case, Cause, Served};
 use super::observed::{Observation, Observed};
 use super::truth::{Access, COOKIE, IP, R9, TrueSite, Truth};
-use sampling::Promises;
-use sampling::catalogue::promises::{
+use recorder::Promises;
+use recorder::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 

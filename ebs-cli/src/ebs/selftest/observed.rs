@@ -1,7 +1,7 @@
 //! What came of sampling a program.
 
-use record::DataSrc;
-use sampling::Promises;
+use perfdata::DataSrc;
+use recorder::Promises;
 
 /// Numbers of registers that are kept: those of asm/perf_regs.h up to r15.
 pub(super) const REGISTERS: usize = 24;

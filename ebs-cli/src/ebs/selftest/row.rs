@@ -3,9 +3,9 @@
 use super::judge::Judgement;
 use super::observed::{Account, Opened};
 use super::program::Program;
-use sampling::Modes;
-use sampling::catalogue::CatalogueType;
-use sampling::catalogue::promises::SampleSource;
+use recorder::Modes;
+use recorder::catalogue::CatalogueType;
+use recorder::catalogue::promises::SampleSource;
 use std::time::Duration;
 
 /// A type on a program, or a type that was not sampled.

@@ -4,10 +4,10 @@ use super::observed::{Account, Observation, Observed, Opened, REGISTERS};
 use super::recording::Recorded;
 use analysis::{Sieve, SieveVerdict};
 use anyhow::{Context, Result, ensure};
-use record::stream::{StreamDecoder, StreamRecord, StreamStep};
-use record::{CpuMode, Misc, Sample};
-use sampling::PlannedEvent;
-use sampling::session::ledger::Ledger;
+use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
+use perfdata::{CpuMode, Misc, Sample};
+use recorder::PlannedEvent;
+use recorder::session::ledger::Ledger;
 use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Reads a recording, and sieves it as reports do.
@@ -125,8 +125,8 @@ fn observation(event: usize, sample: &Sample<'_>) -> Observation {
         address: sample.addr,
         registers,
         weight: sample.weight.map(|weight| match weight {
-            record::sample::Weight::Full(word) => word,
-            record::sample::Weight::Struct { var1, .. } => var1.into(),
+            perfdata::sample::Weight::Full(word) => word,
+            perfdata::sample::Weight::Struct { var1, .. } => var1.into(),
         }),
         data_src: sample.data_src,
         period: sample.period,

@@ -14,9 +14,9 @@ use crate::terminal::causes;
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result};
 use emulator::Geometry;
-use sampling::catalogue::CatalogueType;
-use sampling::plan::Outline;
-use sampling::{Chosen, Facts, Request, Target, source};
+use recorder::catalogue::CatalogueType;
+use recorder::plan::Outline;
+use recorder::{Chosen, Facts, Request, Target, source};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -96,11 +96,11 @@ impl<'a> Tester<'a> {
     /// What would be opened. Types of the kernel are the kernel's, whoever
     /// is to count those of a CPU.
     fn outline(&self, asked: &mut Question) -> Result<Outline> {
-        use sampling::SourceChoice;
+        use recorder::SourceChoice;
         let is_of_cpu = matches!(
             asked.request.event.resolve()?,
-            sampling::request::event_spec::RequestedEvent::Type(CatalogueType {
-                kind: sampling::catalogue::EventKind::Hardware(_),
+            recorder::request::event_spec::RequestedEvent::Type(CatalogueType {
+                kind: recorder::catalogue::EventKind::Hardware(_),
                 ..
             })
         );
@@ -150,7 +150,7 @@ impl<'a> Tester<'a> {
         let mut request = asked.request;
         request.interval = interval(case, extent, &outline);
         let job = SampleJob {
-            asked: sampling::Job::new(request),
+            asked: recorder::Job::new(request),
             prefers_frame_pointers: false,
             emulation: asked.emulation,
             serving: self.job.serving.clone(),

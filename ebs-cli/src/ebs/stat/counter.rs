@@ -2,12 +2,12 @@
 
 use crate::ebs::invocation::StatJob;
 use anyhow::Result;
-use sampling::counting::{
+use recorder::counting::{
     CountingPlan, CountingRequest, CountingSession, CountingSettings, EmulatedCounting, TotalCounts,
 };
-use sampling::emulated::Model;
-use sampling::session::{SessionError, SessionSettings, TargetState};
-use sampling::{Command, Facts, Sampling};
+use recorder::emulated::Model;
+use recorder::session::{SessionError, SessionSettings, TargetState};
+use recorder::{Command, Facts, Sampling};
 use std::ffi::OsString;
 use std::time::Duration;
 

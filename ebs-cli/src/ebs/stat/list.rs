@@ -1,9 +1,9 @@
 //! `ebs stat --list`: the metrics of this machine.
 
 use anyhow::{Context, Result};
-use sampling::Facts;
-use sampling::catalogue::identify;
-use sampling::metrics::{MetricCore, on_core};
+use recorder::Facts;
+use recorder::catalogue::identify;
+use recorder::metrics::{MetricCore, on_core};
 use std::io::Write;
 
 /// A line of each metric, by who counts it.

@@ -1,8 +1,8 @@
 //! What is told of an event or a metric.
 
 use crate::ebs::invocation::PerUnit;
-use sampling::counting::{CountingPlan, TotalCounts};
-use sampling::metrics::{Estimate, Figure};
+use recorder::counting::{CountingPlan, TotalCounts};
+use recorder::metrics::{Estimate, Figure};
 use std::time::Duration;
 
 /// Everything that one table shows.
@@ -149,7 +149,7 @@ pub(super) fn over_runs(runs: &[Vec<StatRow>]) -> Vec<StatRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sampling::metrics::NotCounted;
+    use recorder::metrics::NotCounted;
 
     fn row(figure: Figure) -> StatRow {
         StatRow {

@@ -1,8 +1,8 @@
 //! The table for people.
 
 use super::row::{StatRow, StatTable};
-use record::printable::printable;
-use sampling::metrics::Estimate;
+use perfdata::printable::printable;
+use recorder::metrics::Estimate;
 use std::fmt::Write;
 
 /// The whole table.

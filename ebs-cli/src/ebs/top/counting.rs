@@ -4,7 +4,7 @@ use super::kept_stream::KeptStream;
 use super::news::{StreamPart, TopNews};
 use analysis::{Pipeline, Query};
 use anyhow::Result;
-use record::stream::{StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};

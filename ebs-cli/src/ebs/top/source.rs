@@ -16,7 +16,7 @@ use crate::terminal::signals::Catcher;
 use analysis::Query;
 use analysis::annotate::RoutineTarget;
 use anyhow::{Result, bail, ensure};
-use sampling::remote::client::SOCKET;
+use recorder::remote::client::SOCKET;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
 //! What a standing session of the daemon samples from now on.
 
 use super::news::StreamPart;
-use sampling::remote::client::{Client, ClientError, Recorded};
+use recorder::remote::client::{Client, ClientError, Recorded};
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;

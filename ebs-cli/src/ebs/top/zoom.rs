@@ -8,7 +8,7 @@ use analysis::annotate::{RoutineTarget, Syntax, View};
 use analysis::annotation::render;
 use analysis::{Pipeline, Query, table};
 use anyhow::{Context, Result};
-use record::stream::{StreamDecoder, StreamStep};
+use perfdata::stream::{StreamDecoder, StreamStep};
 use std::path::PathBuf;
 use std::sync::PoisonError;
 use symbolizer::Symbolizer;

@@ -2,9 +2,9 @@
 
 use super::{ebs, fixtures, is_sound, recordings, text};
 use ebs_cli::ebs::input::Input;
-use record::SideRecord;
-use record::side::FileIdentity;
-use record::stream::StreamRecord;
+use perfdata::SideRecord;
+use perfdata::side::FileIdentity;
+use perfdata::stream::StreamRecord;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tempfile::TempDir;
@@ -92,7 +92,7 @@ fn an_anonymous_recording_names_nobody_and_counts_the_same() {
 /// something else in that register, they are what lay on its stack.
 #[test]
 fn callers_that_are_pieces_of_memory_are_taken_out() {
-    const USER: [u8; 8] = record::ChainContext::USER.0.to_le_bytes();
+    const USER: [u8; 8] = perfdata::ChainContext::USER.0.to_le_bytes();
     let folder = TempDir::new().unwrap();
     let (from, out) = (folder.path().join("from.data"), folder.path().join("out.data"));
     let mut bytes = std::fs::read(fixtures().join("everything-6.1.file.data")).unwrap();

@@ -1,7 +1,7 @@
 //! docs/events-by-cpu.md is made from the tables: run with
 //! `UPDATE_DOCS=1` to make it anew.
 
-use sampling::catalogue::{self, CatalogueType, Encoding, Latency, Microarchitecture};
+use recorder::catalogue::{self, CatalogueType, Encoding, Latency, Microarchitecture};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const PAGE: &str = "../docs/events-by-cpu.md";
 const HEAD: &str = "\
 # Event types by CPU
 
-Made from `sampling/tables` by the test `by_cpu` (`UPDATE_DOCS=1 cargo test -p hardmeter-ebs-cli --test suite by_cpu`).
+Made from `crates/recorder/tables` by the test `by_cpu` (`UPDATE_DOCS=1 cargo test -p ebs-cli --test suite by_cpu`).
 [events.md](events.md) says what the columns mean. None of these encodings was run on hardware by us.
 
 Cores are named as Intel's event lists name them: `skylakex` is Skylake's server, `alderlake_gracemont` the

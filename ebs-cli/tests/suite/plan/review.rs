@@ -1,5 +1,5 @@
 //! Every plan of the original's types against the table that they were
-//! researched in: sampling/fixtures/events.
+//! researched in: crates/recorder/fixtures/events.
 
 use super::trees::{self, FIXTURES};
 use flate2::read::GzDecoder;

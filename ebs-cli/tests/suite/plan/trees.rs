@@ -1,4 +1,4 @@
-//! Machines as files: sampling/fixtures/sysfs (its README says whose).
+//! Machines as files: crates/recorder/fixtures/sysfs (its README says whose).
 
 use ebs_cli::ebs::arguments;
 use ebs_cli::ebs::invocation::Invocation;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// From the directory of this package, in which its tests run.
-pub(crate) const FIXTURES: &str = "../sampling/fixtures";
+pub(crate) const FIXTURES: &str = "../crates/recorder/fixtures";
 
 /// The trees, unpacked once a process.
 static UNPACKED: LazyLock<TempDir> = LazyLock::new(|| {
@@ -71,8 +71,8 @@ pub(crate) fn print_at(root: &Path, words: &[&str]) -> (String, u8) {
 
 /// All event types of a CPU's PMUs.
 pub(crate) fn hardware_types() -> Vec<&'static str> {
-    let all = sampling::catalogue::all();
+    let all = recorder::catalogue::all();
     let hardware =
-        all.filter(|entry| matches!(entry.kind, sampling::catalogue::EventKind::Hardware(_)));
+        all.filter(|entry| matches!(entry.kind, recorder::catalogue::EventKind::Hardware(_)));
     hardware.map(|entry| entry.name).collect()
 }

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::{SampledAddress, Symbolizer, SymbolizerOptions};
-use record::kernel_list::KernelSymbol;
-use record::side::{FileIdentity, Mapping};
-use record::stream::Features;
-use record::{CpuMode, KernelList, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
+use perfdata::kernel_list::KernelSymbol;
+use perfdata::side::{FileIdentity, Mapping};
+use perfdata::stream::Features;
+use perfdata::{CpuMode, KernelList, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
 
 const LINKED: u64 = 0xffff_ffff_8100_0000;
 const MOVED: u64 = 0x1e20_0000;

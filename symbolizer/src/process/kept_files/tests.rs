@@ -1,6 +1,6 @@
 use super::*;
-use record::side::FileIdentity;
-use record::{Task, Tid};
+use perfdata::side::FileIdentity;
+use perfdata::{Task, Tid};
 use std::io::Read;
 use std::os::unix::fs::symlink;
 

@@ -1,7 +1,7 @@
 //! What several processes had at one address over a stretch of time.
 
 use super::{Moment, ObjectMapping, Timelines};
-use record::{Pid, Time};
+use perfdata::{Pid, Time};
 use std::ops::RangeInclusive;
 
 /// Mappings of one process that are looked at for one address and stretch of

@@ -5,7 +5,7 @@
 use super::*;
 use crate::code::ProcessMemories;
 use crate::{KernelSource, Reason, SymbolizerOptions, parse_maps};
-use record::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Time};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 

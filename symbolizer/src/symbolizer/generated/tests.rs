@@ -1,8 +1,8 @@
 use super::*;
 use crate::jit::dump::tests::{self as dump, Written};
 use crate::{KernelSource, SymbolizerOptions};
-use record::side::Mapping;
-use record::{CpuMode, Misc, Task, Tid};
+use perfdata::side::Mapping;
+use perfdata::{CpuMode, Misc, Task, Tid};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! frames of.
 
 use super::PID;
-use record::{CpuMode, Time};
+use perfdata::{CpuMode, Time};
 use std::collections::BTreeSet;
 use std::fmt;
 use symbolizer::{Depth, FramePoint, StackFrame, Symbolizer};

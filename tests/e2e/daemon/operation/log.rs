@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::{Ebsd, Scene};
+use tests::{Ebsd, Scene};
 
 use super::super::raw::{Raw, wait_for};
 

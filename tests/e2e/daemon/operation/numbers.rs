@@ -6,7 +6,7 @@ use std::{
     os::unix::net::UnixStream,
 };
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 use rustix::process::Signal;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use hardmeter_tests::{Scene, built};
+use tests::{Scene, built};
 
 fn packaging() -> std::path::PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, thread};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::raw::{Raw, sums};

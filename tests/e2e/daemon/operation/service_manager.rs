@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hardmeter_tests::Scene;
+use tests::Scene;
 
 /// A service manager that only listens, but always does: whoever tells it
 /// something waits until there is room.

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use hardmeter_tests::{Ebsd, Running, Scene, User, rights};
+use tests::{Ebsd, Running, Scene, User, rights};
 use rustix::process::Signal;
 
 use super::super::lingering::{lingering, send};

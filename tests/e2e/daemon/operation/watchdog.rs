@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Workload, rights};
+use tests::{Ebsd, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::raw::Raw;

@@ -1,7 +1,7 @@
 //! Which system calls, as data.
 
 use libc::{c_int, c_long};
-use sampling::sys::procmap::PROCMAP_QUERY;
+use recorder::sys::procmap::PROCMAP_QUERY;
 
 use crate::sys::namespace::PID_FROM_NAMESPACE;
 

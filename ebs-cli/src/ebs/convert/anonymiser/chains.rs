@@ -7,10 +7,10 @@
 //! becomes 0. Mapped is what an earlier record of the file says: callers in
 //! what a record later in the round maps are taken out, too.
 
-use record::ChainContext;
-use record::bytes::{ByteWriter, RecordWords};
-use record::callchain::{CallChainWord, parts};
-use record::side::Mapping;
+use perfdata::ChainContext;
+use perfdata::bytes::{ByteWriter, RecordWords};
+use perfdata::callchain::{CallChainWord, parts};
+use perfdata::side::Mapping;
 use std::collections::BTreeMap;
 
 /// Stretches that are kept apart: beyond, the gaps between some are taken for
@@ -100,8 +100,8 @@ fn is_upper(word: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::side::FileIdentity;
-    use record::{ByteOrder, Task};
+    use perfdata::side::FileIdentity;
+    use perfdata::{ByteOrder, Task};
 
     fn mapped(stretches: &[(u64, u64)]) -> MappedCode {
         let mut mapped = MappedCode::default();

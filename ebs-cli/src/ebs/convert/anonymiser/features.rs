@@ -2,9 +2,9 @@
 
 use super::files;
 use super::tokens::Tokens;
-use record::ByteOrder;
-use record::recording::file_form;
-use record::stream::{Detail, Feature, FeatureId};
+use perfdata::ByteOrder;
+use perfdata::recording::file_form;
+use perfdata::stream::{Detail, Feature, FeatureId};
 
 /// Of these nothing names the machine or its user; EVENT_DESC has what was
 /// typed as events.

@@ -2,11 +2,11 @@
 
 use super::Keep;
 use super::chains::{MappedCode, clean};
-use record::bytes::RecordWords;
-use record::registers::Registers;
-use record::sample::{Sample, StackUser};
-use record::stream::{EventDescription, Features, note};
-use record::{EventType, SampleType};
+use perfdata::bytes::RecordWords;
+use perfdata::registers::Registers;
+use perfdata::sample::{Sample, StackUser};
+use perfdata::stream::{EventDescription, Features, note};
+use perfdata::{EventType, SampleType};
 
 /// In place of arguments: as long as the longest record.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

@@ -1,7 +1,7 @@
 //! What of a session's segments was exported.
 
 use super::segment_folder::ListedSegments;
-use record::segment::SegmentHeader;
+use perfdata::segment::SegmentHeader;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

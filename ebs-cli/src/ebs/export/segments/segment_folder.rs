@@ -1,7 +1,7 @@
 //! A standing session's directory, as who exports it sees it: docs/segments.md.
 
 use anyhow::{Context, Result, bail};
-use record::segment::{PackedSegment, SegmentHeader, SegmentStream};
+use perfdata::segment::{PackedSegment, SegmentHeader, SegmentStream};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};

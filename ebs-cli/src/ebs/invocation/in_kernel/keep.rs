@@ -1,8 +1,8 @@
 //! `--keep KEY=VALUE`: which samples are wanted.
 
 use super::InKernelMisuse;
-use record::{Pid, Tid};
-use sampling::in_kernel::Keep;
+use perfdata::{Pid, Tid};
+use recorder::in_kernel::Keep;
 use std::path::PathBuf;
 
 /// Every key.

@@ -5,8 +5,8 @@ use super::records::first;
 use crate::ebs::invocation::OutputPlace;
 use crate::outputs::{NamedOutput, PatientWriter};
 use anyhow::{Context, Result};
-use record::bytes::Cursor;
-use record::{RecordHeader, RecordType};
+use perfdata::bytes::Cursor;
+use perfdata::{RecordHeader, RecordType};
 use std::fs::File;
 use std::io::{self, IsTerminal, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -238,8 +238,8 @@ fn front(records: &[u8]) -> Option<(&[u8], u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Misc;
-    use record::bytes::ByteWriter;
+    use perfdata::Misc;
+    use perfdata::bytes::ByteWriter;
     use std::io::Read;
 
     #[test]

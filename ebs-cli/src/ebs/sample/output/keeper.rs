@@ -3,7 +3,7 @@
 
 use super::NATIVE_ORDER;
 use super::records::first;
-use record::{RecordHeader, RecordType, SideRecord};
+use perfdata::{RecordHeader, RecordType, SideRecord};
 use symbolizer::KeptFiles;
 
 /// Shows it the mappings among whole records of a stream. Others are passed
@@ -35,8 +35,8 @@ pub(super) fn notes(kept: &KeptFiles) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::side::{FileIdentity, Mapping};
-    use record::{Misc, Pid, Task, Tid};
+    use perfdata::side::{FileIdentity, Mapping};
+    use perfdata::{Misc, Pid, Task, Tid};
 
     #[test]
     fn only_whole_records_are_looked_at() {

@@ -1,8 +1,8 @@
 //! Whole records in a piece of a session's stream.
 
 use super::NATIVE_ORDER;
-use record::RecordHeader;
-use record::bytes::Cursor;
+use perfdata::RecordHeader;
+use perfdata::bytes::Cursor;
 
 /// The record that `records` begins with, its header included; None where
 /// none is whole.

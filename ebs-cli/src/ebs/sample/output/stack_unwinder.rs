@@ -7,12 +7,12 @@
 //! have files that were not here, and says why they end.
 
 use super::records::first;
-use record::bytes::RecordWords;
-use record::callchain::has_user;
-use record::sample::StackUser;
-use record::stream::{StreamDecoder, StreamRecord, StreamStep};
-use record::{ByteOrder, ChainContext, Misc, RecordHeader, Sample, SampleType};
-use sampling::session::ledger::{Ledger, SampleCount};
+use perfdata::bytes::RecordWords;
+use perfdata::callchain::has_user;
+use perfdata::sample::StackUser;
+use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
+use perfdata::{ByteOrder, ChainContext, Misc, RecordHeader, Sample, SampleType};
+use recorder::session::ledger::{Ledger, SampleCount};
 use std::io;
 use symbolizer::{
     ChainEnd, FramePoint, FrameWay, StackFrame, Symbolizer, SymbolizerOptions, UserStack,
@@ -240,7 +240,7 @@ impl StackUnwinder {
         let addresses =
             self.frames.iter().enumerate().map(|(number, frame)| address(number, frame));
         let user = ChainContext::USER.0;
-        // Says that there are more: `record::callchain::is_cut`.
+        // Says that there are more: `perfdata::callchain::is_cut`.
         let mark = is_cut.then_some(user);
         for word in kernel.iter().chain([user]).chain(addresses).chain(mark) {
             self.chain.extend_from_slice(&match order {

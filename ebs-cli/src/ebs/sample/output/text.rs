@@ -2,7 +2,7 @@
 
 use super::Destination;
 use crate::ebs::script::{ScriptLines, Sifter, TextPrinter};
-use record::stream::{StreamDecoder, StreamStep};
+use perfdata::stream::{StreamDecoder, StreamStep};
 use std::io;
 
 /// Bytes written at once: a line is far shorter.
@@ -124,8 +124,8 @@ fn records(piece: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::ebs::invocation::OutputPlace;
-    use record::stream::write;
-    use record::{Attr, ByteOrder, Sample, SampleLayout, SampleType, Time};
+    use perfdata::stream::write;
+    use perfdata::{Attr, ByteOrder, Sample, SampleLayout, SampleType, Time};
 
     const ORDER: ByteOrder = ByteOrder::Little;
 
@@ -233,7 +233,7 @@ mod tests {
         // that does not say.
         for (ip, misc) in [2, 1, 2, 0].into_iter().enumerate() {
             let sample = Sample {
-                misc: record::Misc(misc),
+                misc: perfdata::Misc(misc),
                 ip: Some(ip as u64),
                 time: Some(Time(0)),
                 ..Sample::default()

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::ebs::script::registers::RegisterNames;
-use record::bytes::RecordWords;
-use record::registers::RegsAbi;
-use record::{Arch, ByteOrder, Cpu, Pid, Registers, Task, Tid, Time};
+use perfdata::bytes::RecordWords;
+use perfdata::registers::RegsAbi;
+use perfdata::{Arch, ByteOrder, Cpu, Pid, Registers, Task, Tid, Time};
 
 fn line(fields: LineFields) -> String {
     let mut bytes = Vec::new();

@@ -4,7 +4,7 @@ use super::Shares;
 use crate::ebs::selftest::cases::{Case, Cause, Tolerance};
 use crate::ebs::selftest::observed::{Account, Observed, Opened};
 use crate::ebs::selftest::truth::Truth;
-use sampling::catalogue::promises::SampleSource;
+use recorder::catalogue::promises::SampleSource;
 
 /// So few show nothing.
 const FEWEST: u64 = 20;

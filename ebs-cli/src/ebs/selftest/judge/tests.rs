@@ -6,8 +6,8 @@ use crate::ebs::selftest::cases::{Case, cases};
 use crate::ebs::selftest::observed::{Account, Opened, REGISTERS};
 use crate::ebs::selftest::program::{Program, STRIDE};
 use crate::ebs::selftest::truth::DI;
-use record::DataSrc;
-use sampling::catalogue::find;
+use perfdata::DataSrc;
+use recorder::catalogue::find;
 
 const LOAD: u64 = 0x5555_0100;
 const NODES: u64 = 4096;

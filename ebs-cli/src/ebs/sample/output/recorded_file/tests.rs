@@ -1,8 +1,8 @@
 use super::*;
 use crate::ebs::invocation::OutputPlace;
-use record::recording::{self, RecordingForm, RecordingSource};
-use record::stream::{Feature, StreamRecord, write};
-use record::{Attr, Sample, SampleLayout, SampleType, Time};
+use perfdata::recording::{self, RecordingForm, RecordingSource};
+use perfdata::stream::{Feature, StreamRecord, write};
+use perfdata::{Attr, Sample, SampleLayout, SampleType, Time};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;

@@ -1,8 +1,8 @@
 use super::*;
-use record::registers::{Registers, RegsAbi};
-use record::stream::write;
-use record::{Arch, Attr, EventType, Pid, SampleLayout, Task, Tid, Time};
-use sampling::session::ledger::EventAccount;
+use perfdata::registers::{Registers, RegsAbi};
+use perfdata::stream::write;
+use perfdata::{Arch, Attr, EventType, Pid, SampleLayout, Task, Tid, Time};
+use recorder::session::ledger::EventAccount;
 
 use super::super::NATIVE_ORDER as ORDER;
 
@@ -16,7 +16,7 @@ fn attr() -> Attr {
             | SampleType::CALLCHAIN
             | SampleType::REGS_USER
             | SampleType::STACK_USER,
-        sample_regs_user: record::registers::general(Arch::X86_64),
+        sample_regs_user: perfdata::registers::general(Arch::X86_64),
         sample_stack_user: 64,
         ..Attr::default()
     }

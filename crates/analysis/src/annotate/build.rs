@@ -1,0 +1,154 @@
+//! What was counted becomes an annotation.
+
+use super::choice::choose;
+use super::details::{SpotSampling, access, details};
+use super::extent::shown;
+use super::lines::{Code, Listing};
+use super::meaning::{Cause, EventMeaning, Meaning};
+use super::operand_type::RoutineTypes;
+use super::{Annotation, Extent, Heat, HotInstruction, View};
+use crate::collect::row_count::Sum;
+use crate::collect::spots::{Candidate, InstructionSpot, Spots};
+use crate::error::Error;
+use crate::name::lookup::Lookup;
+use crate::query::Weighting;
+use crate::report::Report;
+use perfdata::{Arch, ByteOrder};
+use std::collections::BTreeMap;
+
+/// How a routine is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Showing {
+    pub(crate) view: View,
+    /// Of the recorded machine.
+    pub(crate) order: ByteOrder,
+}
+
+/// The routine that was asked for.
+pub(crate) fn annotation(
+    report: Report,
+    meanings: &[EventMeaning],
+    spots: Spots,
+    lookup: &mut Lookup,
+    showing: Showing,
+) -> Result<Annotation, Error> {
+    let Showing { view, order } = showing;
+    let counted = report.events.iter().map(|event| event.totals.counted);
+    let number = choose(&spots, counted.fold(0, u64::saturating_add), lookup)?;
+    let index = usize::try_from(number).unwrap_or(usize::MAX);
+    let Some(candidate) = spots.candidates.get(index).cloned() else {
+        return Err(Error::Untargeted);
+    };
+    let Candidate { name, object, at: (id, start, end), unnamed, witness, .. } = candidate;
+    let arch = spots.arch;
+    let not_kept: Vec<String> = spots.notes().collect();
+    let spots = spots.of_candidate(number);
+    let text = lookup.symbolizer.text(witness, &(start..end));
+    let sampled = spots.iter().map(|(at, _)| at.address);
+    let (code, incomplete) = Code::new(text, start..end, sampled);
+    let mut notes = Vec::new();
+    if let Some(reason) = &unnamed {
+        notes.push(format!(
+            "no symbol holds {start:#x} ({reason}): code from there on, as if an instruction began \
+             there"
+        ));
+    }
+    notes.extend(incomplete);
+    notes.extend(not_kept);
+    let mut by_event: BTreeMap<usize, Vec<(u64, InstructionSpot)>> = BTreeMap::new();
+    for (at, spot) in spots {
+        by_event.entry(at.event).or_default().push((at.address, spot));
+    }
+    let mut types = RoutineTypes::new(witness);
+    let mut events = Vec::new();
+    let mut hot_lines = Vec::new();
+    for (event, EventMeaning { leader, meaning }) in report.events.iter().zip(meanings) {
+        let spots = by_event.remove(leader).unwrap_or_default();
+        for (address, spot) in &spots {
+            // Before: what was sampled is another instruction's access.
+            if meaning.cause(spot.sum) != Cause::Before {
+                types.add(*address, &spot.types, lookup);
+            }
+        }
+        let whole = Whole {
+            weighting: event.weighting,
+            of_event: Sum::of(event.totals.counted, event.totals.period),
+            meaning,
+            interval: event.even_interval(),
+            arch,
+            view,
+        };
+        let heat = whole.heat(spots, &code, lookup);
+        hot_lines.extend(
+            heat.hot
+                .iter()
+                .filter(|(_, hot)| hot.share >= view.least_share)
+                .filter_map(|(address, _)| Some(code.holding(*address)?.0)),
+        );
+        events.push(heat);
+    }
+    hot_lines.sort_unstable();
+    let shown = shown(code.len(), &hot_lines, view.context);
+    let listing = Listing { object: id, order, syntax: view.syntax };
+    let (items, reasons) = listing.items(&code, &shown, &types, lookup);
+    notes.extend(reasons);
+    let routine = Extent { name, object, start, end };
+    Ok(Annotation { report, routine, items, notes, events })
+}
+
+/// What one event's samples are measured by.
+struct Whole<'w> {
+    weighting: Weighting,
+    of_event: Sum,
+    meaning: &'w Meaning,
+    /// The even one of the event; see [`Register::interval`](crate::Register).
+    interval: u64,
+    arch: Arch,
+    view: View,
+}
+
+impl Whole<'_> {
+    /// The samples of a routine by instruction.
+    fn heat(&self, spots: Vec<(u64, InstructionSpot)>, code: &Code, lookup: &Lookup) -> Heat {
+        let mut sum = Sum::default();
+        spots.iter().for_each(|(_, spot)| sum.join(spot.sum));
+        let mut ranks: Vec<u64> =
+            spots.iter().map(|(_, spot)| spot.sum.weight(self.weighting)).collect();
+        ranks.sort_unstable_by_key(|weight| std::cmp::Reverse(*weight));
+        let least = match self.view.detailed.checked_sub(1) {
+            Some(last) => ranks.get(last).or(ranks.last()).copied().unwrap_or(0),
+            None => u64::MAX,
+        };
+        let mut heat = Heat {
+            count: sum.count,
+            period: sum.period,
+            exact: sum.exact,
+            share: sum.share(self.of_event, self.weighting),
+            reading: self.meaning.sentence(sum),
+            hot: BTreeMap::new(),
+            misplaced: BTreeMap::new(),
+        };
+        let mut left = self.view.detailed;
+        for (address, spot) in spots {
+            let found = code.holding(address);
+            if !found.is_some_and(|(_, begins)| begins) {
+                heat.misplaced.insert(address, spot.sum.count);
+            }
+            let own = spot.sum;
+            let cause = self.meaning.cause(own);
+            let is_told = left > 0 && own.weight(self.weighting) >= least;
+            left -= usize::from(is_told);
+            let share = own.share(sum, self.weighting);
+            let details = is_told.then(|| {
+                let begins = found.filter(|(_, begins)| *begins);
+                let access = begins.and_then(|(index, _)| access(code, index, cause, self.meaning));
+                let sampling = SpotSampling { arch: self.arch, interval: self.interval };
+                details(spot, access, self.meaning, sampling, lookup)
+            });
+            let Sum { count, period, exact, .. } = own;
+            heat.hot
+                .insert(address, HotInstruction { count, period, exact, share, cause, details });
+        }
+        heat
+    }
+}

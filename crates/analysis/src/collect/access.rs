@@ -1,0 +1,127 @@
+//! Accesses to memory: what served them and how long they took.
+//!
+//! A row counts its accesses by their answers, those of the data source, which
+//! have a number. Each keeps the distribution of its latencies.
+
+use crate::collect::distribution::Distribution;
+use crate::collect::row_count::Sum;
+use crate::name::atom::{Atom, Lack};
+use crate::name::lookup::Lookup;
+use crate::query::Weighting;
+use perfdata::DataSrc;
+use perfdata::data_src::{Aspect, Distance, Level};
+use rustc_hash::FxHashMap;
+
+/// What a kind of access is told by, in the order of columns.
+pub(crate) const ASPECTS: [Aspect; 4] =
+    [Aspect::Level, Aspect::Operation, Aspect::Tlb, Aspect::Snoop];
+
+/// Data sources remembered: real recordings have dozens.
+const MOST_WORDS: usize = 1 << 16;
+
+/// Kinds told apart: real recordings have dozens; a made one could have one a
+/// record.
+const MOST_KINDS: usize = 1 << 12;
+
+/// Samples of one kind in one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct AccessCount {
+    pub(crate) sum: Sum,
+    /// Of those that have one.
+    pub(crate) latencies: Distribution,
+    /// Sum of their latencies times their periods; stops at 2^64.
+    estimate: u64,
+}
+
+impl AccessCount {
+    /// Adds a sample.
+    pub(crate) fn add(&mut self, latency: Option<u64>, sample: Sum) {
+        self.sum.join(sample);
+        if let Some(latency) = latency {
+            self.latencies.add(latency);
+            let estimate = latency.saturating_mul(sample.period);
+            self.estimate = self.estimate.saturating_add(estimate);
+        }
+    }
+
+    /// Adds another's samples.
+    pub(crate) fn join(&mut self, other: AccessCount) {
+        self.sum.join(other.sum);
+        self.latencies = Distribution::sum([&self.latencies, &other.latencies].into_iter());
+        self.estimate = self.estimate.saturating_add(other.estimate);
+    }
+
+    /// Cycles that the accesses took: the sampled ones, or all that these
+    /// stand for.
+    pub(crate) fn cycles(&self, weighting: Weighting) -> u64 {
+        match weighting {
+            Weighting::Count => self.latencies.cycles(),
+            Weighting::Period => self.estimate,
+        }
+    }
+}
+
+/// One kind of access: its answers, as [`ASPECTS`] lists them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessAnswers {
+    pub(crate) answers: [Atom; 4],
+    /// How far from the core it was served.
+    pub(crate) rank: (Level, Option<Distance>),
+}
+
+/// The answers of all accesses of all events, by number.
+#[derive(Debug, Default)]
+pub(crate) struct AccessKinds {
+    kinds: Vec<AccessAnswers>,
+    by_answers: FxHashMap<[Atom; 4], u32>,
+    by_word: FxHashMap<Option<DataSrc>, u32>,
+}
+
+impl AccessKinds {
+    /// The number of a data source's answers.
+    pub(crate) fn number(&mut self, source: Option<DataSrc>, lookup: &mut Lookup) -> u32 {
+        if let Some(kind) = self.by_word.get(&source) {
+            return *kind;
+        }
+        if self.by_word.len() >= MOST_WORDS {
+            self.by_word.clear();
+        }
+        if self.kinds.len() >= MOST_KINDS {
+            return self.other_kind();
+        }
+        let answers = ASPECTS.map(|aspect| match source {
+            Some(source) => lookup.access(aspect, source),
+            None => Atom::lack(Lack::DataSrc),
+        });
+        let next = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
+        let kind = *self.by_answers.entry(answers).or_insert(next);
+        if kind == next {
+            let source = source.unwrap_or_default();
+            self.kinds.push(AccessAnswers { answers, rank: (source.level(), source.distance()) });
+        }
+        self.by_word.insert(source, kind);
+        kind
+    }
+
+    /// The kind of all that come after there are too many.
+    fn other_kind(&mut self) -> u32 {
+        let number = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
+        let answers = ASPECTS.map(|_| Atom::NOT_KEPT);
+        let kind = *self.by_answers.entry(answers).or_insert(number);
+        if kind == number {
+            let source = DataSrc::default();
+            self.kinds.push(AccessAnswers { answers, rank: (source.level(), source.distance()) });
+        }
+        kind
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// The answers that have this number.
+    pub(crate) fn get(&self, number: u32) -> Option<&AccessAnswers> {
+        self.kinds.get(usize::try_from(number).ok()?)
+    }
+}

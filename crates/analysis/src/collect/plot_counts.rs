@@ -1,0 +1,142 @@
+//! Samples by cache set, and by latency, for plots.
+
+use crate::collect::row_count::Sum;
+use crate::collect::sampled::CountedSample;
+use perfdata::DataSrc;
+use rustc_hash::FxHashMap;
+
+/// Sets that are told apart: more than any first cache has.
+const MOST_SETS: u64 = 1 << 16;
+/// Data sources times powers of two that are kept: real recordings have
+/// hundreds.
+const MOST_KINDS: usize = 1 << 16;
+
+/// What is counted for the plots of all events, by the number that rows are
+/// counted under.
+#[derive(Debug, Default)]
+pub(crate) struct PlotCounts {
+    events: FxHashMap<usize, EventPlotCounts>,
+}
+
+/// Of one event.
+#[derive(Clone, Debug)]
+pub(crate) struct EventPlotCounts {
+    /// Bytes of a line.
+    pub(crate) line: u64,
+    /// Whose word the number of sets is.
+    pub(crate) origin: SetOrigin,
+    pub(crate) sets: Vec<Sum>,
+    /// By the power of two that a latency is not below, and what served it.
+    pub(crate) latencies: FxHashMap<LatencyKind, Sum>,
+}
+
+/// Accesses of about one latency that were served alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LatencyKind {
+    /// The latency is 2^power or more, and less than twice that.
+    pub(crate) power: u32,
+    /// None: not recorded, or there are too many to be told apart.
+    pub(crate) source: Option<DataSrc>,
+}
+
+/// Who says how many sets the first cache has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetOrigin {
+    /// The recording: its samples were made by a model of this cache.
+    Model,
+    /// The machine that reads the recording.
+    Machine,
+    /// Nobody.
+    Assumed,
+}
+
+/// The sets that addresses of an event fall into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlottedSets {
+    pub(crate) sets: u64,
+    pub(crate) line: u64,
+    pub(crate) origin: SetOrigin,
+}
+
+impl PlotCounts {
+    /// Samples of this event fall into these sets.
+    pub(crate) fn judge(&mut self, event: usize, by: PlottedSets) {
+        let sets = usize::try_from(by.sets.clamp(1, MOST_SETS)).unwrap_or(1);
+        self.events.entry(event).or_insert_with(|| EventPlotCounts {
+            line: by.line.max(1),
+            origin: by.origin,
+            sets: vec![Sum::default(); sets],
+            latencies: FxHashMap::default(),
+        });
+    }
+
+    /// Counts a sample of an event.
+    pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, one: Sum) {
+        let Some(counts) = self.events.get_mut(&event) else { return };
+        if let Ok(address) = sample.address() {
+            counts.add_address(address, one);
+        }
+        if let Some(cycles) = sample.latency {
+            counts.add_latency(cycles, sample.words.data_src, one);
+        }
+    }
+
+    /// What was counted of an event.
+    pub(crate) fn of(&self, event: usize) -> Option<&EventPlotCounts> {
+        self.events.get(&event)
+    }
+}
+
+impl EventPlotCounts {
+    fn add_address(&mut self, address: u64, one: Sum) {
+        let set = address / self.line % self.sets.len() as u64;
+        if let Some(set) = usize::try_from(set).ok().and_then(|set| self.sets.get_mut(set)) {
+            set.join(one);
+        }
+    }
+
+    fn add_latency(&mut self, cycles: u64, source: Option<DataSrc>, one: Sum) {
+        let kind = LatencyKind { power: cycles.checked_ilog2().unwrap_or(0), source };
+        let is_kept = self.latencies.len() < MOST_KINDS || self.latencies.contains_key(&kind);
+        let kind = if is_kept { kind } else { LatencyKind { source: None, ..kind } };
+        self.latencies.entry(kind).or_default().join(one);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_latencies_find_their_bars() {
+        let mut counts = PlotCounts::default();
+        counts.judge(3, PlottedSets { sets: 64, line: 64, origin: SetOrigin::Model });
+        let event = counts.events.get_mut(&3).unwrap();
+        let one = Sum::of(1, 10);
+        for address in [0, 63, 64, 4096, 4096 + 64 * 63] {
+            event.add_address(address, one);
+        }
+        for cycles in [1, 4, 7, 8, u64::MAX] {
+            event.add_latency(cycles, None, one);
+        }
+        let full = |set: usize| event.sets[set].count;
+        assert_eq!([full(0), full(1), full(2), full(63)], [3, 1, 0, 1]);
+        let of = |power| event.latencies[&LatencyKind { power, source: None }].period;
+        assert_eq!([of(0), of(2), of(3), of(63)], [10, 20, 10, 10]);
+        assert!(counts.of(0).is_none());
+    }
+
+    #[test]
+    fn made_up_sources_take_no_more_than_their_room() {
+        let mut counts = PlotCounts::default();
+        counts.judge(0, PlottedSets { sets: 0, line: 0, origin: SetOrigin::Assumed });
+        let event = counts.events.get_mut(&0).unwrap();
+        for word in 0..2 * MOST_KINDS as u64 {
+            event.add_latency(5, Some(DataSrc(word)), Sum::of(1, 1));
+        }
+        event.add_address(u64::MAX, Sum::of(1, 1));
+        assert_eq!(event.latencies.len(), MOST_KINDS + 1);
+        assert_eq!(event.latencies.values().map(|sum| sum.count).sum::<u64>(), 2 * 65_536);
+        assert_eq!(event.sets[0].count, 1);
+    }
+}

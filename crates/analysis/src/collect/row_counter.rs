@@ -1,0 +1,134 @@
+//! Samples find their rows.
+
+use crate::collect::access::AccessKinds;
+use crate::collect::event::Event;
+use crate::collect::room::Room;
+use crate::collect::row_count::Sum;
+use crate::collect::sampled::{CountedSample, KeyColumn, Rounding, Verdicts};
+use crate::collect::tally::RowTally;
+use crate::error::Error;
+use crate::name::atom::Atom;
+use crate::name::lookup::Lookup;
+use crate::query::Query;
+use crate::query::filter::Filter;
+use perfdata::Time;
+use perfdata::aggregate::{Chance, Site};
+
+/// The rows of all events, and what finding a sample's takes.
+#[derive(Debug)]
+pub(crate) struct RowCounter {
+    pub(crate) columns: Vec<KeyColumn>,
+    pub(crate) round: Rounding,
+    pub(crate) tally: RowTally,
+    /// What accesses were answered, if those are asked for.
+    pub(crate) accesses: Option<AccessKinds>,
+    pub(crate) room: Room,
+    pub(crate) chance: Chance,
+    /// Of the sample at hand, one a column.
+    atoms: Vec<Atom>,
+    verdicts: Verdicts,
+}
+
+impl RowCounter {
+    pub(crate) fn new(query: &Query) -> RowCounter {
+        let line = query.cache_line.unwrap_or(Query::CACHE_LINE);
+        RowCounter {
+            columns: Vec::new(),
+            round: Rounding {
+                line,
+                page: query.page_size,
+                begin: query.run.map_or(Time(0), |run| run.first),
+            },
+            tally: RowTally::new(query.keys.len()),
+            accesses: query.accesses.then(AccessKinds::default),
+            room: Room::new(query.most_rows),
+            chance: Chance::default(),
+            atoms: Vec::with_capacity(query.keys.len()),
+            verdicts: Verdicts::default(),
+        }
+    }
+
+    /// Whether all filters let a sample pass, and its call chain is one that is
+    /// asked for.
+    #[inline]
+    pub(crate) fn passes(
+        &mut self,
+        sample: &mut CountedSample<'_>,
+        filters: &[Filter],
+        lookup: &mut Lookup,
+    ) -> bool {
+        let verdicts = &mut self.verdicts;
+        let mut all = filters.iter().enumerate();
+        all.all(|(index, filter)| sample.passes(index, filter, lookup, verdicts))
+            && (lookup.chains.parts.cut.is_none() || sample.chain(lookup).is_meant)
+    }
+
+    /// Counts a sample of an event in its row; of an access with its latency.
+    #[inline]
+    pub(crate) fn count(
+        &mut self,
+        event: u32,
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+        one: Sum,
+    ) -> Result<(), Error> {
+        if self.columns.is_empty() && self.accesses.is_none() {
+            return Ok(());
+        }
+        self.find(sample, lookup);
+        let row = self.tally.row(event, &self.atoms)?;
+        row.sum.join(one);
+        if let Some(accesses) = &mut self.accesses {
+            let answers = accesses.number(sample.words.data_src, lookup);
+            let is_new = row.add_access(answers, sample.latency, one);
+            self.room.accesses += usize::from(is_new);
+        }
+        Ok(())
+    }
+
+    /// Counts the hits of a site in their row.
+    pub(crate) fn count_site(
+        &mut self,
+        event: u32,
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+        site: &Site,
+    ) -> Result<(), Error> {
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        self.find(sample, lookup);
+        let row = self.tally.row(event, &self.atoms)?;
+        row.sum.join(Sum::of(site.count, site.period));
+        self.room.sites += usize::from(row.add_site(site, &mut self.chance));
+        Ok(())
+    }
+
+    #[inline]
+    fn find(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
+        self.atoms.clear();
+        for column in &self.columns {
+            self.atoms.push(sample.atom(column, lookup, self.round));
+        }
+    }
+
+    /// Whether there are more rows than are kept.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        let kinds = self.accesses.as_ref().map_or(0, AccessKinds::len);
+        self.room.is_short(self.tally.len(), kinds)
+    }
+
+    /// Joins the least rows.
+    #[cold]
+    pub(crate) fn make_room(&mut self, events: &[Event]) -> Result<(), Error> {
+        while self.is_full() && self.tally.len() > 1 {
+            let before = self.tally.len();
+            self.room.make(&mut self.tally, events, &mut self.chance)?;
+            if self.tally.len() == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

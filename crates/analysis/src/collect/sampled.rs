@@ -1,0 +1,480 @@
+//! One sample while it is counted: its fields by key, looked up when needed.
+
+use crate::code::previous::{self, NoAccess};
+use crate::collect::event::HeapEvent;
+use crate::collect::fields::{FieldReader, SampleWords};
+use crate::collect::held::HeldSample;
+use crate::collect::memory_change::MemoryChange;
+use crate::name::access_types::TypedAtoms;
+use crate::name::atom::{Atom, Lack};
+use crate::name::call_chains::Callers;
+use crate::name::chain_parts::SampledChain;
+use crate::name::heap_blocks::{BlockAsker, HeapBlock, ToldChange};
+use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::name::mappings::{MappingMaker, OwnMapping, ToldMapping};
+use crate::name::regions::RegionPath;
+use crate::name::stacks::ThreadPoint;
+use crate::name::undecided_types::BlockAccess;
+use crate::query::filter::{Filter, FilterCondition};
+use crate::query::glob::Glob;
+use crate::query::key::Key;
+use crate::typed::block_votes::BlockPlace;
+use crate::typed::object_types::{SampledAccess, TypedAccess};
+use perfdata::{CpuMode, MappingCall, SampleType, Tid, Time};
+use rustc_hash::FxHashMap;
+use symbolizer::{Place, SampledAddress};
+
+/// What keys are rounded down to: addresses to sizes in bytes, powers of two; times to steps
+/// from the begin of the run on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounding {
+    pub(crate) line: u64,
+    pub(crate) page: u64,
+    pub(crate) begin: Time,
+}
+
+/// Answers of filters about names, by filter and name.
+pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
+
+/// A sample and what is known of its event.
+#[derive(Debug)]
+pub(crate) struct CountedSample<'s> {
+    pub(crate) held: &'s HeldSample,
+    pub(crate) words: SampleWords<'s>,
+    /// Cycles that its access took, where its weight says so.
+    pub(crate) latency: Option<u64>,
+    pub(crate) fields: &'s FieldReader,
+    pub(crate) place: Option<Result<Place, Lack>>,
+    /// Its call chain, once it was asked for.
+    pub(crate) chain: Option<SampledChain>,
+    /// Type and member of what it accesses, once they were asked for.
+    pub(crate) typed: Option<TypedAtoms>,
+    /// Where its thread is on its stack, or that nothing tells, once that was asked for.
+    pub(crate) point: Option<Option<ThreadPoint>>,
+}
+
+impl CountedSample<'_> {
+    /// Where the instruction lies.
+    #[inline]
+    pub(crate) fn place(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        if let Some(place) = self.place {
+            return place;
+        }
+        let place = if !self.fields.has(SampleType::IP) {
+            Err(Lack::Ip)
+        } else if self.held.mode() == CpuMode::User && !self.fields.has(SampleType::TID) {
+            Err(Lack::Tid)
+        } else {
+            Ok(lookup.place(self.held.at()))
+        };
+        self.place = Some(place);
+        place
+    }
+
+    /// Its call chain.
+    pub(crate) fn chain(&mut self, lookup: &mut Lookup) -> SampledChain {
+        let (words, fields, at) = (self.words.callers, self.fields, self.held.at());
+        let tid = self.held.tid();
+        *self.chain.get_or_insert_with(|| {
+            let words = words.filter(|_| fields.has(SampleType::TID)).unwrap_or_default();
+            let copies_stack = fields.has(SampleType::STACK_USER);
+            lookup.chain(Callers { at, tid, words, mask: fields.of_user(), copies_stack })
+        })
+    }
+
+    /// Where the instruction of a row lies: of the sample, or of the frame that
+    /// its chain is looked at from.
+    #[inline]
+    fn site(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        match lookup.chains.parts.cut.moves_sites() {
+            true => self.chain(lookup).place,
+            false => self.place(lookup),
+        }
+    }
+
+    fn field(&self, field: SampleType, lack: Lack, atom: Atom) -> Atom {
+        if self.fields.has(field) { atom } else { Atom::lack(lack) }
+    }
+
+    /// The data address.
+    pub(crate) fn address(&self) -> Result<u64, Lack> {
+        if !self.fields.has(SampleType::ADDR) {
+            return Err(Lack::Addr);
+        }
+        self.fields.address(self.held).ok_or(Lack::Address)
+    }
+
+    /// Where the data address lies.
+    pub(crate) fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        let address = self.address()?;
+        if !self.fields.has(SampleType::TID) {
+            return Err(Lack::Tid);
+        }
+        Ok(lookup.data_place(SampledAddress { address, ..self.held.at() }))
+    }
+
+    /// The block of the heap that holds the data address.
+    pub(crate) fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+        let address = self.address()?;
+        if !self.fields.has(SampleType::TID) {
+            return Err(Lack::Tid);
+        }
+        if !lookup.heap.is_told {
+            return Err(Lack::Heap);
+        }
+        let lack = if lookup.heap.is_of_some { Lack::NoSampledBlock } else { Lack::NoBlock };
+        lookup.heap.find(self.held.pid(), address).copied().ok_or(lack)
+    }
+
+    /// The mapping that holds the data address, whoever made it.
+    pub(crate) fn mapping(&self, lookup: &Lookup) -> Option<OwnMapping> {
+        let address = self.address().ok().filter(|_| self.fields.has(SampleType::TID))?;
+        lookup.heap.mappings.find(self.held.pid(), address)
+    }
+
+    /// The block that holds the data address, or the mapping that the program made there.
+    fn block_or_mapping(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+        let is_own = |it: &OwnMapping| matches!(it.maker, MappingMaker::Program(_));
+        self.block(lookup).or_else(|lack| {
+            self.mapping(lookup).filter(is_own).map(|mapping| mapping.block).ok_or(lack)
+        })
+    }
+
+    /// Takes in what it tells of the heap, or of mappings.
+    pub(crate) fn change_heap(&mut self, event: HeapEvent, lookup: &mut Lookup) {
+        let HeldSample { time, addr: address, .. } = *self.held;
+        let pid = self.held.pid();
+        match (event, self.words.heap) {
+            (HeapEvent::Allocation, Some(MemoryChange::Block(change))) => {
+                let chain = self.chain(lookup).whole;
+                let site = chain.and_then(|_| lookup.allocation_site());
+                let told = ToldChange { pid, time, address, change };
+                lookup.heap.allocated(told, BlockAsker { site, chain: chain.ok() });
+            }
+            (HeapEvent::Release, Some(MemoryChange::Block(change))) => {
+                lookup.heap.released(ToldChange { pid, time, address, change });
+            }
+            (HeapEvent::Mapping, Some(MemoryChange::Mapping(change))) => {
+                let maker = match change.call {
+                    // Nobody asks who ended it, and no stack was copied.
+                    MappingCall::Unmap => MappingMaker::System,
+                    _ => match self.chain(lookup).whole {
+                        Ok(_) => lookup.mapping_maker(),
+                        Err(lack) => MappingMaker::Program(Err(lack)),
+                    },
+                };
+                lookup.heap.remapped(ToldMapping { pid, time, address, change }, maker);
+            }
+            _ => {}
+        }
+    }
+
+    /// On whose data the instruction works, in words.
+    pub(crate) fn typed(&mut self, lookup: &mut Lookup) -> TypedAtoms {
+        if let Some(typed) = self.typed {
+            return typed;
+        }
+        let place = self.place_in_block(lookup);
+        let typed = match (self.typed_access(lookup), place) {
+            (found, Some(place)) => lookup.typed_in_block(found, place),
+            (Ok(typed), None) => lookup.typed_atoms(&typed),
+            (Err(lack), None) => lack,
+        };
+        self.typed = Some(typed);
+        typed
+    }
+
+    /// On whose data the instruction works, as far as its code tells; not to be asked twice of
+    /// a sample, nor beside the question in words.
+    pub(crate) fn block_access(&mut self, lookup: &mut Lookup) -> BlockAccess {
+        let place = self.place_in_block(lookup);
+        match (self.typed_access(lookup), place) {
+            (found, Some(place)) => lookup.access_in_block(found, place),
+            (Ok(typed), None) => BlockAccess::Known(typed),
+            (lack, None) => BlockAccess::Left(lack),
+        }
+    }
+
+    /// Where in a block of the heap it accesses.
+    fn place_in_block(&self, lookup: &Lookup) -> Option<BlockPlace> {
+        self.block(lookup).ok()?.place(self.address().ok()?)
+    }
+
+    /// Tells what a block of the heap holds, if it is on one and its code says.
+    pub(crate) fn vote(&mut self, lookup: &mut Lookup) {
+        if let Some(at) = self.place_in_block(lookup) {
+            // Without a place nothing is told.
+            let _ = self.ask(lookup, |lookup, access| lookup.vote(access, at));
+        }
+    }
+
+    /// On whose data the instruction works; not to be asked twice of a sample.
+    pub(crate) fn typed_access(&mut self, lookup: &mut Lookup) -> Result<TypedAccess, TypedAtoms> {
+        let found = self.ask(lookup, |lookup, access| lookup.typed_access(access));
+        found.map_err(|lack| TypedAtoms::from(Atom::lack(lack)))?
+    }
+
+    /// Asks something about the access.
+    fn ask<T>(
+        &mut self,
+        lookup: &mut Lookup,
+        question: impl FnOnce(&mut Lookup, SampledAccess<'_>) -> T,
+    ) -> Result<T, Lack> {
+        let place = self.place(lookup)?;
+        let has_registers = !self.fields.registers_of_user();
+        let register = |number: u32| self.register_of_kernel(number).filter(|_| has_registers);
+        let access = SampledAccess {
+            at: self.held.at(),
+            place,
+            address: self.address().ok(),
+            data: self.data(lookup).ok(),
+            register: &register,
+            is_before: self.fields.is_emulated(),
+        };
+        Ok(question(lookup, access))
+    }
+
+    /// The thread, where samples say.
+    pub(crate) fn thread(&self) -> Option<Tid> {
+        self.fields.has(SampleType::TID).then(|| self.held.tid())
+    }
+
+    fn rounded(&self, size: u64) -> Atom {
+        // A size is a power of two, at least 1: Query::check().
+        let mask = !(size - 1);
+        self.address().map_or_else(Atom::lack, |address| Atom::number(address & mask))
+    }
+
+    /// What the instruction before the sampled one accessed.
+    fn before(&mut self, lookup: &mut Lookup) -> Result<u64, NoAccess> {
+        if !self.fields.is_interrupted() || self.fields.registers_of_user() {
+            return Err(NoAccess::Event);
+        }
+        let place = self.place(lookup).map_err(|_| NoAccess::NoCode)?;
+        let instruction = lookup.before(self.held.at(), place)?;
+        previous::accessed(&instruction, |number| self.register_of_kernel(number))
+    }
+
+    /// The value of a register by the kernel's number, if it was sampled.
+    pub(crate) fn register_of_kernel(&self, number: u32) -> Option<u64> {
+        let index = self.fields.registers().iter().position(|bit| *bit == number)?;
+        self.words.registers.get(index).copied()
+    }
+
+    /// The value of register number `bit`.
+    fn register(&self, bit: Option<u32>) -> Atom {
+        let index = bit.and_then(|bit| self.fields.registers().iter().position(|b| *b == bit));
+        match index {
+            None => Atom::lack(Lack::Register),
+            Some(index) => match self.words.registers.get(index) {
+                Some(value) => Atom::number(*value),
+                None => Atom::lack(Lack::Registers),
+            },
+        }
+    }
+
+    /// The value of a column.
+    #[inline]
+    pub(crate) fn atom(
+        &mut self,
+        column: &KeyColumn,
+        lookup: &mut Lookup,
+        round: Rounding,
+    ) -> Atom {
+        let held = self.held;
+        match &column.key {
+            Key::Site => self.site(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Ip => self.field(SampleType::IP, Lack::Ip, Atom::number(held.ip)),
+            Key::Pid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.pid().0)),
+            Key::Tid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.tid().0)),
+            Key::Cpu => {
+                let cpu = Atom::number(u64::from(held.cpu.0));
+                self.field(SampleType::CPU, Lack::Cpu, cpu)
+            }
+            Key::Routine => match self.site(lookup) {
+                Ok(place) => lookup.routine(place),
+                Err(lack) => Atom::lack(lack),
+            },
+            // Until all places are known: with_late_names().
+            Key::Inlined | Key::Srcline | Key::RoutineLine => {
+                self.site(lookup).map_or_else(Atom::lack, Atom::place)
+            }
+            Key::Operands => match self.site(lookup) {
+                Ok(place) => {
+                    let is_sampled = self.place(lookup) == Ok(place);
+                    lookup.operands(place, is_sampled.then(|| held.at()))
+                }
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Caller => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.caller(it)),
+            Key::Callee => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.callee(it)),
+            Key::Stack => match self.chain(lookup).part {
+                Ok(chain) => Atom::number(u64::from(chain)),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Object => match self.site(lookup) {
+                Ok(place) => Atom::number(u64::from(lookup.object(place.object))),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Comm if self.fields.has(SampleType::TID) => {
+                Atom::comm(lookup.comms.at(held.tid(), held.time))
+            }
+            Key::Comm => Atom::lack(Lack::Tid),
+            Key::Region if self.fields.has(SampleType::TID) => {
+                match lookup.regions.at(held.tid(), held.time) {
+                    RegionPath::NONE => Atom::lack(Lack::Region),
+                    RegionPath::NOT_KEPT => Atom::lack(Lack::RegionNotKept),
+                    path => Atom::number(u64::from(path.0)),
+                }
+            }
+            Key::Region => Atom::lack(Lack::Tid),
+            Key::Addr => self.rounded(1),
+            Key::Line => self.rounded(round.line),
+            Key::Page => self.rounded(round.page),
+            Key::AddrBefore => match self.before(lookup) {
+                Ok(address) => Atom::number(address),
+                Err(why) => Atom::lack(Lack::Before(why)),
+            },
+            Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Variable => match self.data(lookup) {
+                Ok(place) => lookup.variable(place),
+                Err(lack) => Atom::lack(lack),
+            },
+            // The line is not known until all places are: with_late_names().
+            Key::Alloc | Key::AllocLine => match self.block_or_mapping(lookup) {
+                Ok(block) => block.asker.site.map_or_else(Atom::lack, Atom::place),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Block => match self.block_or_mapping(lookup) {
+                // Until its end is known: with_late_names().
+                Ok(block) => {
+                    let life = lookup.heap.lives.asked(self.held.pid(), &block);
+                    Atom::number(u64::from(life))
+                }
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Holder => {
+                let holder = self.holder(lookup);
+                holder.atom(lookup)
+            }
+            Key::Type => self.typed(lookup).of,
+            Key::Member => self.typed(lookup).member,
+            Key::Access(aspect) => match self.words.data_src {
+                Some(source) => lookup.access(*aspect, source),
+                None => Atom::lack(Lack::DataSrc),
+            },
+            Key::Miss => match self.words.class {
+                Some(class) => Atom::number(u64::from(class as u8)),
+                None => Atom::lack(Lack::Class),
+            },
+            Key::Time(step) => {
+                let begin = step.begin_of(held.time, round.begin);
+                self.field(SampleType::TIME, Lack::Time, Atom::number(begin))
+            }
+            Key::Register(_) => self.register(column.register),
+        }
+    }
+
+    /// Whether a filter lets the sample pass. A sample that lacks the field
+    /// does not pass, whichever way the filter is meant.
+    pub(crate) fn passes(
+        &mut self,
+        index: usize,
+        filter: &Filter,
+        lookup: &mut Lookup,
+        verdicts: &mut Verdicts,
+    ) -> bool {
+        let (has_task, held) = (self.fields.has(SampleType::TID), self.held);
+        if verdicts.len() >= MOST_PLACES {
+            verdicts.clear();
+        }
+        let holds = match &filter.condition {
+            FilterCondition::Pid(pid) => has_task.then_some(held.pid().0 == *pid),
+            FilterCondition::Tid(tid) => has_task.then_some(held.tid().0 == *tid),
+            FilterCondition::Cpu(cpu) => {
+                self.fields.has(SampleType::CPU).then_some(held.cpu.0 == *cpu)
+            }
+            FilterCondition::Ip(range) => {
+                self.fields.has(SampleType::IP).then(|| range.contains(held.ip))
+            }
+            FilterCondition::Addr(range) => {
+                self.address().ok().map(|address| range.contains(address))
+            }
+            FilterCondition::Access(aspect, glob) => {
+                let answer = self.words.data_src.map(|source| lookup.access(*aspect, source));
+                let name = answer.and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| is_called(glob, &lookup.name(number)))
+                })
+            }
+            FilterCondition::Weight(range) => {
+                self.words.weight.map(|word| range.contains(self.fields.whole_weight(word)))
+            }
+            FilterCondition::Miss(class) => self.words.class.map(|of| of == *class),
+            FilterCondition::Mode(mode) => Some(held.mode() == *mode),
+            FilterCondition::Time(range) => {
+                self.fields.has(SampleType::TIME).then(|| range.contains(held.time))
+            }
+            FilterCondition::Comm(glob) => {
+                let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
+                comm.map(|comm| {
+                    let verdict = verdicts.entry((index, Atom::comm(comm)));
+                    *verdict.or_insert_with(|| glob.matches(&lookup.comms.text(comm)))
+                })
+            }
+            FilterCondition::Region(glob) => {
+                let path = has_task.then(|| lookup.regions.at(held.tid(), held.time));
+                let path = path.filter(|path| *path != RegionPath::NOT_KEPT);
+                path.map(|path| {
+                    let verdict = verdicts.entry((index, Atom::number(u64::from(path.0))));
+                    *verdict.or_insert_with(|| lookup.is_in_region(path, glob))
+                })
+            }
+            FilterCondition::Routine(glob) => {
+                let routine = self.place(lookup).map(|place| lookup.routine(place));
+                let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                })
+            }
+            FilterCondition::Variable(glob) => {
+                let variable = self.data(lookup).map(|place| lookup.variable(place));
+                let name = variable.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                })
+            }
+            FilterCondition::Object(glob) => self.place(lookup).ok().map(|place| {
+                let number = lookup.object(place.object);
+                let verdict = verdicts.entry((index, Atom::number(u64::from(number))));
+                *verdict.or_insert_with(|| glob.matches_object(&lookup.name(number)))
+            }),
+            FilterCondition::Frame(glob) => self.chain(lookup).whole.ok().map(|chain| {
+                let verdict = verdicts.entry((index, Atom::number(u64::from(chain))));
+                *verdict.or_insert_with(|| lookup.has_frame(chain, index, glob))
+            }),
+        };
+        holds.is_some_and(|holds| holds != filter.negated)
+    }
+}
+
+/// Whether an answer of the data source fits: as a whole, in one of its
+/// parts, or without the word that says whether it was a hit.
+fn is_called(glob: &Glob, answer: &str) -> bool {
+    let bare = |part: &str| {
+        let tail = [" hit", " miss"].iter().find_map(|tail| part.strip_suffix(tail));
+        tail.is_some_and(|bare| glob.matches(bare))
+    };
+    let mut parts = answer.split(", ").flat_map(|part| part.split('+'));
+    glob.matches(answer) || parts.any(|part| glob.matches(part) || bare(part))
+}
+
+/// A key, and the register's number when it is one that the machine has.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyColumn {
+    pub(crate) key: Key,
+    pub(crate) register: Option<u32>,
+}

@@ -1,0 +1,208 @@
+//! Sites that the kernel counted become rows.
+
+use crate::collect::aggregates::EventAggregate;
+use crate::collect::counters::Counters;
+use crate::collect::event::Event;
+use crate::collect::fields::SampleWords;
+use crate::collect::held::HeldSample;
+use crate::collect::row_count::{Sum, join_sites};
+use crate::collect::sampled::CountedSample;
+use crate::collect::spots::{SpotAddress, is_of_code};
+use crate::error::Error;
+use crate::name::atom::Lack;
+use crate::name::chain_words::ChainWords;
+use crate::name::lookup::Lookup;
+use crate::query::Query;
+use perfdata::aggregate::{Range, Site};
+use perfdata::callchain::{CallChainWord, parts};
+use perfdata::{ChainContext, CpuMode, Misc, Pid, Task, Tid};
+use symbolizer::{Place, SampledAddress};
+
+/// A site of an event, and where it lies, or why that is not known.
+#[derive(Clone, Copy, Debug)]
+struct PlacedSite<'s> {
+    event: usize,
+    site: &'s Site,
+    place: Result<Place, Lack>,
+}
+
+impl Counters {
+    /// Counts an aggregate whose time has come.
+    pub(crate) fn count_aggregate(
+        &mut self,
+        of: &EventAggregate,
+        lookup: &mut Lookup,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let EventAggregate { event: index, aggregate } = of;
+        let Some(event) = self.events.get_mut(*index) else { return Ok(()) };
+        event.in_kernel.get_or_insert_default().interval(aggregate);
+        let is_anyones = |site: &Site| site.process.is_none() && site.mode == CpuMode::User;
+        let span = aggregate.from..=aggregate.to;
+        let alive = match aggregate.sites.iter().any(is_anyones) {
+            true => lookup.symbolizer.alive(&span),
+            false => Vec::new(),
+        };
+        for site in &aggregate.sites {
+            let place = place(site, &alive, lookup);
+            self.count_site(PlacedSite { event: *index, site, place }, lookup, query)?;
+            self.make_room(lookup)?;
+        }
+        Ok(())
+    }
+
+    fn count_site(
+        &mut self,
+        placed: PlacedSite<'_>,
+        lookup: &mut Lookup,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let PlacedSite { event: index, site, place } = placed;
+        let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        event.samples = event.samples.saturating_add(site.count);
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        let pid = site.process.unwrap_or_default();
+        let held = HeldSample {
+            ip: site.ip,
+            time: site.last,
+            task: Task { pid, tid: Tid(pid.0) },
+            event: number,
+            misc: Misc(site.mode.bits()),
+            ..HeldSample::default()
+        };
+        let fields = event.fields.of_sites();
+        let callers = match query.needs_callers() {
+            true => Some(callers(site, place, lookup)),
+            false => None,
+        };
+        let mut sample = CountedSample {
+            held: &held,
+            words: SampleWords { callers, ..SampleWords::default() },
+            latency: None,
+            fields: &fields,
+            place: Some(place),
+            chain: None,
+            typed: None,
+            point: None,
+        };
+        if !self.rows.passes(&mut sample, &query.filters, lookup) {
+            event.filtered = event.filtered.saturating_add(site.count);
+            return Ok(());
+        }
+        let sum = Sum::of(site.count, site.period);
+        self.rows.count_site(number, &mut sample, lookup, site)?;
+        if sample.chain.is_some_and(|chain| matches!(chain.part, Err(Lack::NotKept))) {
+            // One was booked when it was looked up.
+            lookup.chains.left_out = lookup.chains.left_out.saturating_add(site.count - 1);
+        }
+        let event_of_row = event.leader;
+        count(event, site, sum);
+        if let Some(singles) = &mut self.singles {
+            singles.count(event_of_row, &mut sample, sum, lookup);
+        }
+        for spots in &mut self.spots {
+            let Ok(place) = place else { break };
+            let found = spots.of(place, &witness(site, &held), site.count, lookup);
+            let Some(candidate) = found else { continue };
+            let at = SpotAddress { event: event_of_row, candidate, address: place.address };
+            if let Some((spot, _)) = spots.add(at, sum, fields.registers()) {
+                let of_code =
+                    |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
+                spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
+                join_sites(&mut spot.facts, site, &mut self.rows.chance);
+            }
+        }
+        let Some(registers) = &query.registers else { return Ok(()) };
+        let is_there = match &registers.site {
+            None => true,
+            Some(wanted) => place.is_ok_and(|place| lookup.is_at(wanted, place, site.ip)),
+        };
+        if is_there {
+            event.at_site = event.at_site.saturating_add(site.count);
+            let known = &mut event.in_kernel.get_or_insert_default().at_site;
+            join_sites(known, site, &mut self.rows.chance);
+        }
+        Ok(())
+    }
+}
+
+/// The callers of a site, none where its process was of another program
+/// before or after: a chain of one may mean something in the other. What is
+/// outermost lies in the program's own file or in what runs its threads.
+fn callers<'s>(site: &'s Site, place: Result<Place, Lack>, lookup: &mut Lookup) -> ChainWords<'s> {
+    let recorded = site.chain.as_deref().unwrap_or_default();
+    let is_one = place.is_ok() && {
+        let outermost = parts(recorded.iter().copied()).fold(None, |known, part| match part {
+            CallChainWord::Context(ChainContext::USER) => Some(None),
+            CallChainWord::Address(address) => known.map(|_| Some(address)),
+            _ => known,
+        });
+        let outermost = outermost.flatten().zip(site.process);
+        outermost.is_none_or(|(address, pid)| {
+            let places = lookup.places(&[pid], address, &(site.first..=site.last));
+            places.is_some_and(|places| places.len() < 2)
+        })
+    };
+    ChainWords::of(if is_one { recorded } else { &[] })
+}
+
+/// A hit whose process is known, where some is: its memory holds the code.
+fn witness(site: &Site, held: &HeldSample) -> HeldSample {
+    let hit = site.taken.first().map(|hit| (hit.pid, hit.time));
+    let own = site.process.or(only(site)).map(|pid| (pid, site.last));
+    let (pid, time) = own.or(hit).unwrap_or((held.pid(), held.time));
+    HeldSample { time, task: Task { pid, tid: Tid(pid.0) }, ..*held }
+}
+
+fn count(event: &mut Event, site: &Site, sum: Sum) {
+    event.sum.join(sum);
+    let in_kernel = event.in_kernel.get_or_insert_default();
+    in_kernel.counted = in_kernel.counted.saturating_add(site.count);
+    if event.left_out >> site.mode.bits() & 1 == 1 {
+        event.outside = event.outside.saturating_add(site.count);
+    }
+}
+
+/// Where a site lies. An address may be in several programs, one after the
+/// other or side by side: then nothing tells whose the hits are. `alive` are
+/// the processes that a site of none may be of.
+fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack> {
+    let of = |pid| SampledAddress { mode: site.mode, pid, address: site.ip, time: site.last };
+    if site.mode != CpuMode::User {
+        return Ok(lookup.place(of(site.process.unwrap_or_default())));
+    }
+    let own = site.process.or(only(site));
+    // Asked of all processes, each site would take as long as there are many.
+    let pids: Vec<Pid> = match own {
+        Some(own) => vec![own],
+        None => alive.iter().copied().filter(|pid| site.pids.may_be_of(number(*pid))).collect(),
+    };
+    match lookup.places(&pids, site.ip, &(site.first..=site.last)).as_deref() {
+        Some([place]) => Ok(*place),
+        Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
+            // The reason why not.
+            Some(pid) => Ok(lookup.place(of(pid))),
+            None => Err(lack(NO_PROCESS, "[unknown-process]", lookup)),
+        },
+        Some(_) | None => Err(lack(SEVERAL, "[several-programs]", lookup)),
+    }
+}
+
+/// The process of all hits of a site, if it was one.
+fn only(site: &Site) -> Option<Pid> {
+    let number = u32::try_from(site.pids.all).ok()?;
+    (site.pids.all == site.pids.any).then(|| Pid(number.cast_signed()))
+}
+
+/// As the kernel's programs see it.
+fn number(pid: Pid) -> u64 {
+    u64::from(pid.0.cast_unsigned())
+}
+
+/// Why hits have no place, with its mark.
+fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Lack {
+    Lack::Name(lookup.reason(why, mark, None))
+}
+
+const NO_PROCESS: &str = "no process is known of these hits";
+const SEVERAL: &str = "several programs were at this address: record with --by-process";

@@ -1,0 +1,100 @@
+//! Samples -> tables: sites, registers, addresses. Plain data in, plain data
+//! and text out; never prints.
+//!
+//! ```
+//! use analysis::{Pipeline, Query, table};
+//! use perfdata::stream::{StreamDecoder, StreamStep};
+//! use symbolizer::{Symbolizer, SymbolizerOptions};
+//!
+//! fn table_of(stream: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
+//!     let query = Query { keys: analysis::Key::parse_list("routine,object")?, ..Query::default() };
+//!     let mut pipeline = Pipeline::new(query, Symbolizer::new(SymbolizerOptions::default()))?;
+//!     let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
+//!     while let StreamStep::Record { consumed, record } = decoder.step(rest)? {
+//!         pipeline.record(&decoder, &record)?;
+//!         rest = &rest[consumed..];
+//!     }
+//!     decoder.finish(rest.len())?;
+//!     Ok(table::render(&pipeline.finish(&decoder)?, table::Style::default()))
+//! }
+//! # assert!(table_of(b"no stream at all").is_err());
+//! ```
+//!
+//! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`SiteName`]: what is
+//!   asked.
+//! - [`Pipeline`]: records in, [`Report`] out.
+//! - [`SampleSink`]: takes each counted sample, a [`SingleSample`].
+//! - [`annotate`]: the instructions of a routine with their samples.
+//! - [`report::TypeReport`]: types, and what was sampled of each member.
+//! - [`diff`]: two recordings, or two sets, side by side.
+//! - [`Sieve`]: which samples of an event its type means.
+//! - [`Comms`]: names of threads, over time.
+//! - [`emulation()`]: what made samples that no hardware made.
+//! - [`without_parameters`]: C++ names as filters and sites may give them.
+//! - [`report::EventPlots`]: histograms of what a report counts; [`plot`] draws them.
+//! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
+//!   says what each column and field means. [`folded`]: its call chains.
+//!
+//! The rooms, each of which uses those before it:
+//! - `query`: what is asked, in words that can be typed.
+//! - `code`: what an instruction is, and what it accesses.
+//! - `typed`: the type of what it accesses.
+//! - `name`: places, threads and objects become words.
+//! - `sieve`: which samples are meant.
+//! - `collect`: samples become rows of numbers, and are counted.
+//! - `reorder`: other orders of members, and the lines that they touch.
+//! - `report`: rows become words; [`annotate`]: the instructions of a routine;
+//!   [`diff`]: two reports side by side.
+//! - `print`: both as text.
+//!
+//! A sample passes through in these shapes, each named after what it holds:
+//! `HeldSample` while the side records of its time may come (`TwoRounds`),
+//! `CountedSample` while it finds its row, an `Atom` a key as that row's path;
+//! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
+//! them at the end, and [`report::Row`] is one in words.
+
+pub mod annotate;
+pub mod diff;
+pub mod report;
+
+pub mod causes;
+mod code;
+mod collect;
+mod error;
+mod name;
+mod pipeline;
+mod print;
+mod query;
+mod ratio;
+mod reorder;
+mod sieve;
+mod typed;
+
+pub use code::instruction_class::classes;
+pub use code::previous::Previous;
+pub use collect::late_samples::SampleRoom;
+pub use collect::members::{Growth, Members, SampleShare};
+pub use collect::registers;
+pub use collect::single_sample::{NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent};
+pub use error::Error;
+pub use name::comms::{Comm, Comms};
+pub use name::regions::{RegionPath, Regions};
+pub use name::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
+pub use pipeline::Pipeline;
+pub use print::{
+    annotation, causes as cause_cards, csv, curves, diff_csv, folded, json, plot, sharing, table,
+};
+pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
+pub use query::filter::{self, Filter, QueryFilterError};
+pub use query::frame_cut::FrameCut;
+pub use query::glob::Glob;
+pub use query::key::{Key, KeyError};
+pub use query::parameters::without_parameters;
+pub use query::site::{SiteError, SiteName};
+pub use query::sort::{Sort, SortError};
+pub use query::time::{RunPart, RunTimes, TimeError, TimeRange, TimeStep};
+pub use query::{CauseQuery, QueriedCache, Query, QueryError, RegisterQuery, Weighting};
+pub use report::Report;
+pub use report::emulation::emulation;
+pub use sieve::{Doubt, Sieve, SieveVerdict};
+pub use symbolizer::SampledAddress;

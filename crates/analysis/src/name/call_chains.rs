@@ -1,0 +1,280 @@
+//! The call chain of a sample: unwound, named, and kept by its number.
+
+use crate::name::atom::{Atom, Lack};
+use crate::name::chain_parts::ChainParts;
+use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
+use crate::name::chain_words::ChainWords;
+use crate::name::lookup::{Lookup, MOST_PLACES};
+use perfdata::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, is_cut, parts};
+use perfdata::{ChainContext, CpuMode, SampleType, Tid};
+use rustc_hash::FxHashMap;
+use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserStack};
+
+/// Frames of user space at most.
+const MOST_FRAMES: usize = 512;
+
+/// Chains that samples had.
+#[derive(Debug, Default)]
+pub(crate) struct CallChains {
+    pub(crate) tree: ChainTree,
+    pub(crate) parts: ChainParts,
+    /// Frames by where their code lies.
+    frames: FxHashMap<Place, u32>,
+    /// By the number of a chain.
+    callers: FxHashMap<u32, Atom>,
+    callees: FxHashMap<u32, Atom>,
+    ends: ChainEnds,
+    /// Samples whose chains there was no room for.
+    pub(crate) left_out: u64,
+    /// Of the sample at hand: what was unwound, bytes of its registers, and all frames with
+    /// their places, innermost first.
+    unwound: Vec<StackFrame>,
+    registers: Vec<u8>,
+    own: Vec<u32>,
+    pub(crate) places: Vec<Place>,
+    /// Of these, addresses at run time.
+    addresses: Vec<u64>,
+    /// What the kernel told of callers later.
+    pub(crate) sent: DeferredChains,
+    words: Vec<u64>,
+    /// Why a sample has none, once one had none.
+    no_chain: Option<u32>,
+}
+
+/// Where a sample was taken, and what it has of its callers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callers<'w> {
+    pub(crate) at: SampledAddress,
+    pub(crate) tid: Tid,
+    pub(crate) words: ChainWords<'w>,
+    /// Of the registers.
+    pub(crate) mask: u64,
+    /// Whether stacks are copied for such samples: frames of user space in a chain
+    /// stand for one that was unwound while it was recorded.
+    pub(crate) copies_stack: bool,
+}
+
+impl Lookup {
+    /// The number of a sample's chain; or that it has none.
+    pub(crate) fn whole_chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
+        self.chains.forget();
+        if of.words.is_empty() {
+            return Err(self.no_chain());
+        }
+        let mut words = std::mem::take(&mut self.chains.words);
+        words.clear();
+        let recorded = of.words.recorded.iter().copied();
+        let is_whole = self.chains.sent.join(of.tid, recorded, &mut words);
+        self.recorded(of.at, &words);
+        // Of the joined chain: what was sent needs no stack, and a stack nothing
+        // that was not sent.
+        let has_user = has_user(words.iter().copied());
+        self.chains.words = words;
+        let mut end = if has_user { self.unwound_before(of) } else { self.unwound(of) };
+        if end.is_none() && !is_whole {
+            self.chains.ends.add(ChainEnd::NotSent, 1);
+            end = Some(ChainEnd::NotSent);
+        }
+        if of.words.is_full {
+            self.chains.ends.add(ChainEnd::CallsLimit, 1);
+            end = Some(ChainEnd::CallsLimit);
+        }
+        let top = end.map_or(ChainTop::Recorded, ChainTop::Unwound);
+        let chains = &mut self.chains;
+        if chains.own.is_empty() {
+            return Err(self.no_chain());
+        }
+        chains.tree.chain(&chains.own, top).ok_or(Lack::NotKept)
+    }
+
+    fn no_chain(&mut self) -> Lack {
+        let known = self.chains.no_chain;
+        let reason = known.unwrap_or_else(|| self.reason("no call chain", "[no-chain]", None));
+        self.chains.no_chain = Some(reason);
+        Lack::Name(reason)
+    }
+
+    /// Frames as the kernel recorded them: the first of all is the sampled
+    /// instruction, the others return.
+    fn recorded(&mut self, at: SampledAddress, words: &[u64]) {
+        let mut mode = CpuMode::User;
+        let mut returns = 0;
+        for part in parts(words.iter().copied()) {
+            match part {
+                CallChainWord::Address(address) => {
+                    let address = address.wrapping_sub(std::mem::replace(&mut returns, 1));
+                    self.add_frame(SampledAddress { mode, address, ..at });
+                }
+                CallChainWord::Context(context) => {
+                    mode = context.cpu_mode().unwrap_or(mode);
+                    // Where user space entered the kernel nothing was called.
+                    returns = if context == ChainContext::USER { 0 } else { returns };
+                }
+                // What it stands for was not sent.
+                CallChainWord::Cookie(_) => return,
+            }
+        }
+    }
+
+    fn unwound_before(
+        &mut self,
+        Callers { words, copies_stack, .. }: Callers<'_>,
+    ) -> Option<ChainEnd> {
+        let recorded = words.recorded.iter().copied();
+        if !copies_stack || !has_user(recorded.clone()) {
+            return None;
+        }
+        let end = if is_cut(recorded) { ChainEnd::CopyTooShort } else { ChainEnd::Root };
+        self.chains.ends.add(end, 1);
+        Some(end)
+    }
+
+    fn unwound(&mut self, Callers { at, words, mask, .. }: Callers<'_>) -> Option<ChainEnd> {
+        if !words.has_stack() {
+            return None;
+        }
+        let mut frames = std::mem::take(&mut self.chains.unwound);
+        let mut bytes = std::mem::take(&mut self.chains.registers);
+        frames.clear();
+        let (registers, stack) = words.lend(mask, &mut bytes);
+        let (pid, time) = (at.pid, at.time);
+        let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
+        let end = self.symbolizer.unwind(&of, &mut frames);
+        self.chains.ends.add(end, 1);
+        for frame in &frames {
+            let at = SampledAddress { mode: CpuMode::User, address: frame.code(), ..at };
+            self.add_frame(at);
+        }
+        self.chains.unwound = frames;
+        self.chains.registers = bytes;
+        Some(end)
+    }
+
+    /// Adds a frame to those of the sample at hand.
+    fn add_frame(&mut self, at: SampledAddress) {
+        let place = self.place(at);
+        let frame = match self.chains.frames.get(&place) {
+            Some(known) => *known,
+            None => self.new_frame(place),
+        };
+        self.chains.own.push(frame);
+        self.chains.places.push(place);
+        self.chains.addresses.push(at.address);
+    }
+
+    #[cold]
+    fn new_frame(&mut self, place: Place) -> u32 {
+        let (name, object) = (self.routine_or_mark(place), self.object(place.object));
+        let frame = self.chains.tree.frame(ChainFrame { name, object });
+        if self.chains.frames.len() >= MOST_PLACES {
+            self.chains.frames.clear();
+        }
+        self.chains.frames.insert(place, frame);
+        frame
+    }
+
+    /// The routine of a frame, or why it has no name, by its number.
+    pub(crate) fn routine_or_mark(&mut self, place: Place) -> u32 {
+        match self.routine(place).as_name() {
+            Ok(name) => name,
+            Err(Lack::Name(reason)) => {
+                let tag = self.unresolved(reason).tag;
+                let object = self.object(place.object);
+                let path = self.name(object);
+                let is_file = path.starts_with('/') && !path.starts_with("//");
+                let file = if is_file { symbolizer::file_name(&path) } else { &path };
+                let text = format!("{tag} {file}");
+                self.names.number(&text)
+            }
+            Err(_) => self.names.number("[unknown]"),
+        }
+    }
+
+    /// The first routine of a chain that is not its innermost; or why there is
+    /// none.
+    pub(crate) fn caller(&mut self, chain: u32) -> Atom {
+        if let Some(known) = self.chains.callers.get(&chain) {
+            return *known;
+        }
+        let tree = &self.chains.tree;
+        let mut names = tree.names(chain);
+        let own = names.next();
+        let atom = match names.find(|name| Some(*name) != own) {
+            Some(caller) => Atom::number(u64::from(caller)),
+            None => {
+                drop(names);
+                let (why, tag) = match tree.top(chain) {
+                    ChainTop::Unwound(end) => (end.why(), end.tag()),
+                    ChainTop::Recorded => ("the recorded chain has no more frames", "[no-caller]"),
+                    ChainTop::Asked => ("its callers were not asked for", "[no-caller]"),
+                };
+                Atom::lack(Lack::Name(self.reason(why, tag, None)))
+            }
+        };
+        self.chains.callers.insert(chain, atom);
+        atom
+    }
+
+    /// The first routine of a chain, from the outermost on, that is not the
+    /// outermost; or that it called none.
+    pub(crate) fn callee(&mut self, chain: u32) -> Atom {
+        if let Some(known) = self.chains.callees.get(&chain) {
+            return *known;
+        }
+        let names: Vec<u32> = self.chains.tree.names(chain).collect();
+        let own = names.last();
+        let atom = match names.iter().rev().find(|name| Some(*name) != own) {
+            Some(callee) => Atom::number(u64::from(*callee)),
+            None => {
+                let why = "in the routine itself";
+                Atom::lack(Lack::Name(self.reason(why, "[self]", None)))
+            }
+        };
+        self.chains.callees.insert(chain, atom);
+        atom
+    }
+}
+
+impl CallChains {
+    /// The sample at hand has no chain.
+    pub(crate) fn forget(&mut self) {
+        self.own.clear();
+        self.places.clear();
+        self.addresses.clear();
+    }
+
+    /// A caller in the chain that was asked for last: where it waits in a call, at run time
+    /// and in its object. `at`: the sampled instruction.
+    pub(crate) fn caller_at(
+        &self,
+        at: SampledAddress,
+        level: usize,
+    ) -> Option<(SampledAddress, Place)> {
+        let (address, place) = (*self.addresses.get(level)?, *self.places.get(level)?);
+        Some((SampledAddress { address, ..at }, place))
+    }
+
+    /// Whether the rest of a chain may still be sent.
+    pub(crate) fn waits(&self, tid: Tid, words: &ChainWords<'_>) -> bool {
+        let key = DeferredKey::of(tid, words.recorded.iter().copied());
+        key.is_some_and(|key| self.sent.get(key).is_none())
+    }
+
+    /// What a reader must know of chains: why they end, and of how many there
+    /// was no room for.
+    pub(crate) fn notes(&self) -> [Option<String>; 2] {
+        let left_out = (self.left_out > 0).then(|| {
+            format!(
+                "the chains of {} samples are not kept: there are too many that differ",
+                self.left_out
+            )
+        });
+        [self.ends.note(), left_out]
+    }
+}
+
+/// Whether samples of such a type tell of their callers.
+pub(crate) fn tells_callers(of: SampleType) -> bool {
+    let stack = SampleType::REGS_USER | SampleType::STACK_USER;
+    of.contains(SampleType::CALLCHAIN) || of.contains(stack)
+}

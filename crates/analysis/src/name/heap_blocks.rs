@@ -1,0 +1,235 @@
+//! Blocks of the heap as they live, in the order of samples.
+
+use crate::name::atom::Lack;
+use crate::name::block_lives::BlockLives;
+use crate::name::mappings::{MappingMaker, Mappings, ToldMapping};
+use crate::typed::block_votes::{BlockOrigin, BlockPlace};
+use perfdata::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+use symbolizer::Place;
+
+/// Blocks of all processes that are remembered at once.
+const MOST_BLOCKS: usize = 8 << 20;
+
+/// What the heap of each process holds while its samples are counted.
+#[derive(Debug, Default)]
+pub(crate) struct HeapBlocks {
+    /// Whether the stream has events of the heap.
+    pub(crate) is_told: bool,
+    /// Whether these tell of some blocks alone.
+    pub(crate) is_of_some: bool,
+    /// Whether they have their place among samples by time alone.
+    pub(crate) is_apart: bool,
+    processes: FxHashMap<Pid, BTreeMap<u64, HeapBlock>>,
+    /// Blocks of all of them.
+    live: usize,
+    /// Numbers given out.
+    made: u64,
+    /// Blocks that there was no room for.
+    left_out: u64,
+    /// What happened to processes and is not taken in yet, in order of time.
+    waiting: VecDeque<ProcessChange>,
+    /// The block that the sample at hand gives back.
+    leaving: Option<LeavingBlock>,
+    /// What they mapped themselves.
+    pub(crate) mappings: Mappings,
+    /// Of blocks that were asked about.
+    pub(crate) lives: BlockLives,
+    /// When the first sample was taken.
+    pub(crate) begin: Option<Time>,
+}
+
+/// A block that is given back.
+#[derive(Clone, Copy, Debug)]
+struct LeavingBlock {
+    pid: Pid,
+    address: u64,
+    time: Time,
+}
+
+/// A block that lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeapBlock {
+    /// Its first byte.
+    pub(crate) start: u64,
+    /// Bytes that were asked for.
+    pub(crate) size: u64,
+    /// Its number among all blocks, or all mappings, from 1 on.
+    pub(crate) number: u64,
+    /// It is a mapping of the program's own.
+    pub(crate) is_mapping: bool,
+    /// Who asked for it.
+    pub(crate) asker: BlockAsker,
+    /// When it was allocated.
+    pub(crate) born: Time,
+}
+
+/// Who asked for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockAsker {
+    /// Where the program asked for it.
+    pub(crate) site: Result<Place, Lack>,
+    /// The calls that led there, by number.
+    pub(crate) chain: Option<u32>,
+}
+
+/// What happens to the heap of a process as a whole.
+#[derive(Clone, Copy, Debug)]
+struct ProcessChange {
+    time: Time,
+    pid: Pid,
+    what: ProcessStep,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ProcessStep {
+    /// It begins with what its parent has.
+    Forked(Pid),
+    /// It has nothing any more: it runs another program, or has ended.
+    Emptied,
+}
+
+/// A change of the heap, and whose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldChange {
+    pub(crate) pid: Pid,
+    pub(crate) time: Time,
+    pub(crate) address: u64,
+    pub(crate) change: HeapChange,
+}
+
+impl HeapBlocks {
+    /// Takes in what begins and ends processes; other records tell nothing of the heap.
+    pub(crate) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        let change = match *record {
+            SideRecord::Fork { task, parent, time } if task.pid != parent.pid => {
+                ProcessChange { time, pid: task.pid, what: ProcessStep::Forked(parent.pid) }
+            }
+            SideRecord::Exit { task, time, .. } if task.pid.0 == task.tid.0 => {
+                ProcessChange { time, pid: task.pid, what: ProcessStep::Emptied }
+            }
+            SideRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
+                let time = id.time.unwrap_or_default();
+                ProcessChange { time, pid: task.pid, what: ProcessStep::Emptied }
+            }
+            _ => return,
+        };
+        // Threads write at nearly the same time.
+        let behind = self.waiting.iter().rev().take_while(|other| other.time > change.time).count();
+        self.waiting.insert(self.waiting.len() - behind, change);
+    }
+
+    /// Goes on to the time of a sample.
+    pub(crate) fn go_on(&mut self, time: Time) {
+        self.begin.get_or_insert(time);
+        if let Some(leaving) = self.leaving.take() {
+            self.remove(leaving);
+        }
+        self.mappings.go_on(&mut self.lives);
+        while self.waiting.front().is_some_and(|change| change.time <= time)
+            && let Some(change) = self.waiting.pop_front()
+        {
+            let gone = self.processes.remove(&change.pid).unwrap_or_default();
+            self.live -= gone.len();
+            gone.values().for_each(|block| self.lives.ended(change.pid, block, change.time));
+            self.mappings.emptied(change.pid, change.time, &mut self.lives);
+            let ProcessStep::Forked(parent) = change.what else { continue };
+            self.mappings.forked(change.pid, parent);
+            if let Some(blocks) = self.processes.get(&parent)
+                && self.live + blocks.len() <= MOST_BLOCKS
+            {
+                self.live += blocks.len();
+                let blocks = blocks.clone();
+                self.processes.insert(change.pid, blocks);
+            }
+        }
+    }
+
+    /// A block is allocated.
+    pub(crate) fn allocated(&mut self, told: ToldChange, asker: BlockAsker) {
+        let ToldChange { pid, time, address, change } = told;
+        let HeapChange { size, old, began, .. } = change;
+        if old != 0 && old != address {
+            let is_old = |block: &HeapBlock| block.born <= Time(began);
+            if self.processes.get(&pid).and_then(|it| it.get(&old)).is_some_and(is_old) {
+                self.remove(LeavingBlock { pid, address: old, time });
+            }
+        }
+        self.made += 1;
+        let blocks = self.processes.entry(pid).or_default();
+        let (number, is_mapping) = (self.made, false);
+        let block = HeapBlock { start: address, size, number, is_mapping, asker, born: time };
+        // What the new block lies over was given back unseen.
+        let end = address.saturating_add(size.max(1));
+        let before = blocks.range(..address).next_back();
+        let overlapped = before.filter(|(_, it)| it.end() > address).map(|(start, _)| *start);
+        let within: Vec<u64> = blocks.range(address..end).map(|(start, _)| *start).collect();
+        for start in overlapped.into_iter().chain(within) {
+            if let Some(block) = blocks.remove(&start) {
+                self.lives.ended(pid, &block, time);
+            }
+            self.live -= 1;
+        }
+        if self.live >= MOST_BLOCKS {
+            self.left_out += 1;
+            return;
+        }
+        self.live += 1;
+        blocks.insert(address, block);
+    }
+
+    /// A block is given back: it is there for the sample that tells of it.
+    pub(crate) fn released(&mut self, told: ToldChange) {
+        let ToldChange { pid, address, time, .. } = told;
+        self.leaving = Some(LeavingBlock { pid, address, time });
+    }
+
+    /// A call changed what is mapped; `maker` made it.
+    pub(crate) fn remapped(&mut self, told: ToldMapping, maker: MappingMaker) {
+        self.mappings.changed(told, maker, &mut self.lives);
+    }
+
+    fn remove(&mut self, LeavingBlock { pid, address, time }: LeavingBlock) {
+        let blocks = self.processes.get_mut(&pid);
+        if let Some(block) = blocks.and_then(|blocks| blocks.remove(&address)) {
+            self.lives.ended(pid, &block, time);
+            self.live -= 1;
+        }
+    }
+
+    /// The block that holds an address now.
+    pub(crate) fn find(&self, pid: Pid, address: u64) -> Option<&HeapBlock> {
+        let (_, block) = self.processes.get(&pid)?.range(..=address).next_back()?;
+        (address < block.end()).then_some(block)
+    }
+
+    /// What users should know.
+    pub(crate) fn note(&self) -> Option<String> {
+        let of_blocks = (self.left_out > 0).then(|| {
+            format!(
+                "{} blocks of the heap are not known: {MOST_BLOCKS} at once are remembered",
+                self.left_out
+            )
+        });
+        match (of_blocks, self.mappings.note()) {
+            (Some(blocks), Some(mappings)) => Some(format!("{blocks}; {mappings}")),
+            (blocks, mappings) => blocks.or(mappings),
+        }
+    }
+}
+
+impl HeapBlock {
+    /// Where in blocks like this one an address is; None: it is not known who asked for it.
+    pub(crate) fn place(&self, address: u64) -> Option<BlockPlace> {
+        let origin = BlockOrigin { chain: self.asker.chain?, size: self.size };
+        Some(BlockPlace { origin, offset: address.checked_sub(self.start)? })
+    }
+
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.size.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! On whose behalf a program maps memory: by the calls that led to mmap(2).
+
+use crate::name::allocation_site::asks_for_others;
+use crate::name::atom::Lack;
+use crate::name::lookup::Lookup;
+use crate::name::mappings::MappingMaker;
+use perfdata::AllocatorCall;
+
+/// Functions of C that do nothing but the call, and the preloaded library's before them.
+const WRAPPERS: [&str; 8] =
+    ["mmap", "mmap64", "__mmap", "__mmap64", "mremap", "__mremap", "syscall", "__syscall_mmap"];
+/// Who makes stacks: what is there is told by whose they are.
+const STACK_MAKERS: [&str; 4] =
+    ["pthread_create", "__pthread_create", "__pthread_create_2_1", "allocate_stack"];
+/// What loaders' files are called.
+const LOADERS: [&str; 4] = ["ld-linux", "ld-musl", "ld.so", "ld-2."];
+
+/// A routine's name without its version.
+fn bare(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
+
+fn is_loader(object: &str) -> bool {
+    let file = symbolizer::file_name(object);
+    LOADERS.iter().any(|loader| file.starts_with(loader))
+}
+
+impl Lookup {
+    /// Who mapped what the sample at hand tells of, whose chain was just asked for: the first of
+    /// the calls, from the innermost on, that is neither a wrapper of the system call nor a
+    /// container of the language's library; an allocator, where one is among its callers.
+    pub(crate) fn mapping_maker(&mut self) -> MappingMaker {
+        let places = self.chains.places.clone();
+        if places.first().is_some_and(|it| is_loader(self.symbolizer.object_name(it.object))) {
+            return MappingMaker::System;
+        }
+        let mut site = None;
+        for place in places {
+            let Ok(number) = self.routine(place).as_name() else {
+                site = site.or(Some(place));
+                continue;
+            };
+            let name = self.name(number);
+            if AllocatorCall::of_routine(&name).is_some() {
+                return MappingMaker::Allocator;
+            }
+            if STACK_MAKERS.contains(&bare(&name)) {
+                return MappingMaker::System;
+            }
+            if !WRAPPERS.contains(&bare(&name)) && !asks_for_others(&name) {
+                site = site.or(Some(place));
+            }
+        }
+        let why = "no caller of the mapping is known";
+        let site = site.ok_or_else(|| Lack::Name(self.reason(why, "[no-caller]", None)));
+        MappingMaker::Program(site)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loaders_are_known_by_their_files() {
+        for file in ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1", "ld-2.31.so"] {
+            assert!(is_loader(file), "{file}");
+        }
+        for file in ["/usr/lib/libld-linux.so", "/ld-linux/program", "[vdso]", ""] {
+            assert!(!is_loader(file), "{file}");
+        }
+        assert!(STACK_MAKERS.contains(&bare("pthread_create@@GLIBC_2.34")));
+    }
+}

@@ -1,0 +1,132 @@
+//! Whose stack an address lies in.
+
+use super::data_holder::{DataHolder, MappingHolder};
+use super::lookup::Lookup;
+use super::thread_pointers::ThreadPointers;
+use perfdata::{Arch, Pid, Tid};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use symbolizer::{Place, SampledAddress};
+
+/// Stacks that are remembered, of all processes.
+const MOST_STACKS: usize = 1 << 16;
+/// Bytes below the stack pointer that are in use (psABI x86-64, 3.2.2).
+const RED_ZONE: u64 = 128;
+/// Bits of addresses among which nothing is looked for where one is of no mapping.
+const UNTOLD: u64 = (1 << 20) - 1;
+/// From a stack pointer on frames are looked for so far, in bytes.
+const MOST_STACK: u64 = 64 << 20;
+
+/// Stacks by where samples have their stack pointers.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    /// Whether somebody asks for stacks.
+    pub(crate) is_wanted: bool,
+    /// Of the recorded machine.
+    pub(crate) arch: Arch,
+    /// By process and last address; the latest thread of each.
+    known: FxHashMap<Pid, BTreeMap<u64, ThreadStack>>,
+    /// What each thread's samples were last on.
+    last: FxHashMap<Tid, ThreadStack>,
+    kept: usize,
+    pub(crate) pointers: ThreadPointers,
+    /// Names of frames, by where their routine is.
+    pub(crate) frames: FxHashMap<Place, FrameNames>,
+    /// Names of holders.
+    pub(crate) holders: FxHashMap<DataHolder, u32>,
+    /// Those of mappings, by their name without sizes: what has one name is one row.
+    pub(crate) mappings: FxHashMap<u32, Vec<MappingHolder>>,
+}
+
+/// What a frame is called while its routine is at one place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FrameNames {
+    /// Where no variable is.
+    pub(crate) otherwise: Option<u32>,
+    pub(crate) variables: Vec<NamedVariable>,
+}
+
+/// A variable of a frame that was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedVariable {
+    /// Bytes from the canonical frame address.
+    pub(crate) slots: Range<i64>,
+    pub(crate) name: u32,
+}
+
+/// A stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ThreadStack {
+    pid: Pid,
+    tid: Tid,
+    first: u64,
+    last: u64,
+    /// The kernel made it for the program's first thread.
+    is_main: bool,
+}
+
+/// A thread that is at an instruction, and where its stack is then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadPoint {
+    pub(crate) at: SampledAddress,
+    pub(crate) tid: Tid,
+    /// Where the instruction lies.
+    pub(crate) place: Place,
+    /// The stack pointer.
+    pub(crate) stack: u64,
+    /// The register that may be a frame pointer.
+    pub(crate) base: Option<u64>,
+}
+
+impl ThreadPoint {
+    /// Whether an address can be in one of its frames, as far as is known.
+    pub(crate) fn may_reach(&self, address: u64) -> bool {
+        let first = self.stack.saturating_sub(RED_ZONE);
+        (first..self.stack.saturating_add(MOST_STACK)).contains(&address)
+    }
+}
+
+impl Lookup {
+    /// The thread whose stack an address lies in, where that is certain. Not all memory that
+    /// stack pointers are seen in is a stack: coroutines have theirs in the heap.
+    pub(crate) fn stack_owner(&self, pid: Pid, address: u64) -> Option<Tid> {
+        let known = self.stacks.known.get(&pid)?;
+        let (_, stack) = known.range(address..).next()?;
+        if address < stack.first {
+            return None;
+        }
+        // A thread's library puts what is at the thread pointer on top of its stack.
+        let mut pointers = self.stacks.pointers.of_thread(pid, stack.tid);
+        let is_below = |pointer: u64| address < pointer && pointer <= stack.last;
+        (stack.is_main || pointers.any(is_below)).then_some(stack.tid)
+    }
+
+    /// Learns where a thread's stack is.
+    pub(crate) fn learn_stack(&mut self, of: &ThreadPoint) {
+        let ThreadPoint { at: SampledAddress { mode, pid, time, .. }, tid, stack, .. } = *of;
+        let holds = |it: &ThreadStack| it.pid == pid && (it.first..=it.last).contains(&stack);
+        if self.stacks.last.get(&tid).is_some_and(holds) {
+            return;
+        }
+        if self.stacks.kept.max(self.stacks.last.len()) >= MOST_STACKS {
+            self.stacks.known.clear();
+            self.stacks.last.clear();
+            self.stacks.kept = 0;
+        }
+        let Some(extent) = self.symbolizer.data_extent(pid, stack, time) else {
+            // Nearby neither: asking is not for each sample.
+            let (first, last) = (stack & !UNTOLD, stack | UNTOLD);
+            let none = ThreadStack { pid, tid, first, last, is_main: false };
+            self.stacks.last.insert(tid, none);
+            return;
+        };
+        let (first, last) = (*extent.start(), *extent.end());
+        let object = self.symbolizer.data_place(mode, pid, last, time).object;
+        let is_main = self.symbolizer.object_name(object) == "[stack]";
+        let new = ThreadStack { pid, tid, first: first.saturating_sub(RED_ZONE), last, is_main };
+        self.stacks.last.insert(tid, new);
+        self.stacks.known.entry(pid).or_default().insert(new.last, new);
+        self.stacks.kept += 1;
+    }
+}

@@ -1,0 +1,376 @@
+//! What is asked of a stream.
+
+pub(crate) mod chain_view;
+pub mod filter;
+pub(crate) mod frame_cut;
+pub(crate) mod glob;
+pub(crate) mod key;
+pub(crate) mod nearest;
+pub(crate) mod parameters;
+pub(crate) mod site;
+pub(crate) mod sort;
+pub(crate) mod target;
+pub(crate) mod time;
+
+use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::query::chain_view::ChainView;
+use crate::query::filter::{Filter, FilterCondition};
+use crate::query::frame_cut::FrameCut;
+use crate::query::glob::Glob;
+use crate::query::key::Key;
+use crate::query::site::SiteName;
+use crate::query::sort::Sort;
+use crate::query::target::RoutineTarget;
+use crate::query::time::RunTimes;
+use perfdata::InstructionClass;
+
+/// A question: which samples, counted by what, shown how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// What makes a row; the columns in this order. Without keys no rows
+    /// are made, only totals and registers.
+    pub keys: Vec<Key>,
+    /// Order of the rows.
+    pub sort: Sort,
+    /// Only samples that meet all of these are counted.
+    pub filters: Vec<Filter>,
+    /// What of each sample's call chain is looked at.
+    pub frames: FrameCut,
+    /// What becomes of counted call chains; of another view than rows the key is
+    /// [`Key::Stack`] alone.
+    pub view: ChainView,
+    /// Only samples of instructions of this class are counted, besides what
+    /// the stream says of its events.
+    pub class: Option<InstructionClass>,
+    /// At most so many rows a table; all without.
+    pub top: Option<usize>,
+    /// Bytes of a cache line, a power of two; without it what the stream
+    /// says of its machine, else [`Query::CACHE_LINE`] with a note.
+    pub cache_line: Option<u64>,
+    /// Bytes of a page, a power of two.
+    pub page_size: u64,
+    /// Only events whose names fit.
+    pub event: Option<Glob>,
+    /// What a row's share is of; without it events in frequency mode go by
+    /// period and others by count.
+    pub weighting: Option<Weighting>,
+    /// Tell what served the accesses and how long they took: for all of an
+    /// event, and for each row.
+    pub accesses: bool,
+    /// Register histograms to make as well.
+    pub registers: Option<RegisterQuery>,
+    /// The routines whose instructions are asked for, by
+    /// [`crate::Pipeline::annotate`] and [`crate::Pipeline::annotate_all`].
+    pub targets: Vec<RoutineTarget>,
+    /// Causes of misses are asked for, by [`crate::Pipeline::causes`].
+    pub causes: Option<CauseQuery>,
+    /// Lines that threads share are asked for, by
+    /// [`crate::Pipeline::shared_lines`]: bytes of a line, a power of two up to 128.
+    pub shared_lines: Option<u64>,
+    /// Types that samples are on are asked for, by [`crate::Pipeline::types`].
+    pub types: bool,
+    /// Samples are asked for one by one, with all that is known of each: for
+    /// [`crate::Pipeline::hand_to`].
+    pub samples: bool,
+    /// Accesses over time are asked for, by [`crate::Pipeline::maps`]: by object, and by set of
+    /// these caches.
+    pub maps: Option<CauseQuery>,
+    /// Histograms are asked for, by [`crate::Pipeline::plots`]: the first cache that sets are of.
+    pub plots: Option<CauseQuery>,
+    /// What caches of other sizes would miss is asked for, by [`crate::Pipeline::curves`].
+    pub curves: bool,
+    /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
+    /// clock's 0.
+    pub run: Option<RunTimes>,
+    /// Rows that are kept of all events together; see [`Query::MOST_ROWS`].
+    pub most_rows: usize,
+    /// Bytes that samples may take while they wait for late side records.
+    pub held_bytes: usize,
+}
+
+impl Query {
+    /// Bytes of a cache line where the stream does not say.
+    pub const CACHE_LINE: u64 = 64;
+    /// Default of [`Query::held_bytes`]: 48 MiB, about a million samples.
+    pub const HELD_BYTES: usize = 48 << 20;
+
+    /// Default of [`Query::most_rows`]: what a hash table of 2^20 slots holds,
+    /// some 50 MB a key. Of more rows those with the least samples are joined
+    /// into one.
+    pub const MOST_ROWS: usize = (1 << 20) / 8 * 7;
+
+    /// Whether samples must be read up to their data source or weight.
+    pub(crate) fn needs_access(&self) -> bool {
+        let of_key = |key: &Key| matches!(key, Key::Access(_));
+        let of_filter = |filter: &Filter| {
+            matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
+        };
+        let all = self.accesses || !self.targets.is_empty() || self.is_about_data() || self.samples;
+        let all = all || self.plots.is_some() || self.curves;
+        all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
+    }
+
+    /// Whether accesses are looked at one by one.
+    fn is_about_data(&self) -> bool {
+        self.causes.is_some() || self.shared_lines.is_some() || self.types
+    }
+
+    /// Whether it asks why misses are some.
+    pub(crate) fn needs_class(&self) -> bool {
+        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
+        let all = self.keys.contains(&Key::Miss) || self.causes.is_some() || self.samples;
+        let all = all || self.curves;
+        all || self.filters.iter().any(of_filter)
+    }
+
+    /// Whether samples must be read with their callers.
+    pub(crate) fn needs_callers(&self) -> bool {
+        self.needs_stacks() || self.looks_at_callers()
+    }
+
+    /// Whether frames of stacks are told apart.
+    pub(crate) fn needs_stacks(&self) -> bool {
+        let of_objects = self.causes.is_some() || self.shared_lines.is_some();
+        of_objects || self.keys.contains(&Key::Holder)
+    }
+
+    fn looks_at_callers(&self) -> bool {
+        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Frame(_));
+        self.samples
+            || !self.frames.is_none()
+            || self.keys.iter().any(Key::is_of_callers)
+            || self.filters.iter().any(of_filter)
+    }
+
+    /// Whether it asks for blocks of the heap, or for what they tell of: types, and what misses,
+    /// shared lines and accesses over time are on.
+    pub(crate) fn needs_heap(&self) -> bool {
+        let of_key = |key: &Key| key.is_of_heap() || key.is_of_types();
+        let of_objects =
+            self.causes.is_some() || self.shared_lines.is_some() || self.maps.is_some();
+        let of_types = self.types || !self.targets.is_empty();
+        self.samples || of_objects || of_types || self.keys.iter().any(of_key)
+    }
+
+    /// Whether it asks for regions.
+    pub(crate) fn needs_regions(&self) -> bool {
+        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Region(_));
+        self.keys.contains(&Key::Region) || self.filters.iter().any(of_filter)
+    }
+
+    /// Sizes must be powers of two, registers need names.
+    pub fn check(&self) -> Result<(), QueryError> {
+        let line = self.cache_line.unwrap_or(Query::CACHE_LINE);
+        for (what, size) in [("cache line", line), ("page", self.page_size)] {
+            if !size.is_power_of_two() {
+                return Err(QueryError::Size { what, size });
+            }
+        }
+        if self.view != ChainView::Rows && self.keys != [Key::Stack] {
+            return Err(QueryError::View { keys: list(&self.keys) });
+        }
+        if self.keys.contains(&Key::Callee) && self.frames.callees.is_none() {
+            return Err(QueryError::Callee);
+        }
+        match &self.sort {
+            Sort::Key(key) if !self.row_keys().contains(key) => {
+                Err(QueryError::SortKey { key: key.clone(), keys: list(self.row_keys()) })
+            }
+            Sort::Cycles | Sort::Latency if !self.accesses => {
+                Err(QueryError::SortAccesses { sort: self.sort.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CauseQuery {
+    /// The cache that misses of an event are judged by: the one that was typed,
+    /// that of the model which made them, the one that is likely. None: nobody
+    /// knows one.
+    pub(crate) fn shape(&self, level: MissedLevel, model: Option<&str>) -> Option<CacheShape> {
+        // PMUs count as misses of the TLB what no level of it has; models tell both.
+        let wanted = match (level, model) {
+            (MissedLevel::Dtlb, None) => MissedLevel::Stlb,
+            _ => level,
+        };
+        let of =
+            |is_typed| self.shapes.iter().find(|it| it.level == wanted && it.is_typed == is_typed);
+        let modelled = || model.and_then(|model| CacheShape::in_model(model, level));
+        of(true).map(|it| it.shape).or_else(modelled).or_else(|| of(false).map(|it| it.shape))
+    }
+}
+
+impl Query {
+    /// The keys that rows have in the end: inclusive counts go by routine,
+    /// whatever chains they are made of.
+    pub(crate) fn row_keys(&self) -> &[Key] {
+        match self.view {
+            ChainView::Inclusive => &[Key::Routine],
+            ChainView::Rows | ChainView::Tree(_) => &self.keys,
+        }
+    }
+}
+
+fn list(keys: &[Key]) -> String {
+    keys.iter().map(Key::to_string).collect::<Vec<_>>().join(",")
+}
+
+impl Default for Query {
+    fn default() -> Query {
+        Query {
+            keys: vec![Key::Site],
+            sort: Sort::Share,
+            filters: Vec::new(),
+            frames: FrameCut::default(),
+            view: ChainView::default(),
+            class: None,
+            top: None,
+            cache_line: None,
+            page_size: 4096,
+            event: None,
+            weighting: None,
+            accesses: false,
+            registers: None,
+            targets: Vec::new(),
+            causes: None,
+            shared_lines: None,
+            types: false,
+            samples: false,
+            maps: None,
+            plots: None,
+            curves: false,
+            run: None,
+            most_rows: Query::MOST_ROWS,
+            held_bytes: Query::HELD_BYTES,
+        }
+    }
+}
+
+/// Why a query cannot be answered on any stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// Lines and pages are powers of two.
+    #[error("a {what} of {size} bytes is not possible: the size must be a power of two")]
+    Size {
+        /// Cache line or page.
+        what: &'static str,
+        /// As given.
+        size: u64,
+    },
+    /// Only columns of the table can order it.
+    #[error("cannot sort by {key}, which is not among the columns ({keys}); add it to --by")]
+    SortKey {
+        /// The key to sort by.
+        key: Key,
+        /// The columns.
+        keys: String,
+    },
+    /// Trees and inclusive counts are made of chains.
+    #[error("inclusive counts and trees are of the key stack alone, not of {keys}")]
+    View {
+        /// The columns.
+        keys: String,
+    },
+    /// Of what routine, is not said.
+    #[error("callee is the routine that the one of --callees called; add --callees ROUTINE")]
+    Callee,
+    /// Latencies are told where accesses are asked for.
+    #[error("cannot sort by {sort} where latencies are not told; add --mem")]
+    SortAccesses {
+        /// The order.
+        sort: Sort,
+    },
+}
+
+/// What a share is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weighting {
+    /// Samples: right when each stands for as many events as the others.
+    Count,
+    /// Sum of periods: events that the samples stand for. In frequency mode
+    /// the kernel varies the period, so counts of samples mislead.
+    Period,
+}
+
+/// The caches that misses are judged by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CauseQuery {
+    /// In spite of what the recording says, and where it says nothing.
+    pub shapes: Vec<QueriedCache>,
+}
+
+/// A cache and whose word it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueriedCache {
+    /// Which.
+    pub level: MissedLevel,
+    /// What it is like.
+    pub shape: CacheShape,
+    /// Counts against what the recording says.
+    pub is_typed: bool,
+}
+
+/// Register histograms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterQuery {
+    /// Samples at this site; all counted samples without.
+    pub site: Option<SiteName>,
+    /// How many of the most frequent values to give.
+    pub top_values: usize,
+    /// Distinct values counted one by one per register, memory's bound.
+    pub distinct_limit: usize,
+}
+
+impl Default for RegisterQuery {
+    fn default() -> RegisterQuery {
+        RegisterQuery { site: None, top_values: 8, distinct_limit: 1 << 16 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_sizes_and_sort_keys() {
+        let text = |query: Query| query.check().unwrap_err().to_string();
+        assert_eq!(Query::default().check(), Ok(()));
+        assert_eq!(
+            text(Query { cache_line: Some(48), ..Query::default() }),
+            "a cache line of 48 bytes is not possible: the size must be a power of two"
+        );
+        assert_eq!(
+            text(Query { page_size: 0, ..Query::default() }),
+            "a page of 0 bytes is not possible: the size must be a power of two"
+        );
+        assert_eq!(
+            text(Query { sort: Sort::Key(Key::Pid), ..Query::default() }),
+            "cannot sort by pid, which is not among the columns (site); add it to --by"
+        );
+        let inclusive = |sort| Query {
+            keys: vec![Key::Stack],
+            view: ChainView::Inclusive,
+            sort: Sort::Key(sort),
+            ..Query::default()
+        };
+        assert_eq!(inclusive(Key::Routine).check(), Ok(()));
+        assert_eq!(
+            text(inclusive(Key::Stack)),
+            "cannot sort by stack, which is not among the columns (routine); add it to --by"
+        );
+        assert_eq!(
+            text(Query { sort: Sort::Cycles, ..Query::default() }),
+            "cannot sort by cycles where latencies are not told; add --mem"
+        );
+    }
+
+    #[test]
+    fn reads_orders() {
+        for word in ["count", "share", "cycles", "latency", "address", "name", "pid", "reg:cx"] {
+            assert_eq!(word.parse::<Sort>().unwrap().to_string(), word);
+        }
+        assert!("sise".parse::<Sort>().is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! Why an emulation does not start, or breaks off.
+
+use std::io;
+
+use perfdata::Pid;
+
+/// Why an emulation does not start. Nothing was changed in the target.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The machine's instruction set is not the translator's.
+    #[error(
+        "the emulated PMU runs x86-64 programs on Linux only, and this is {arch}; record on an \
+         x86-64 machine"
+    )]
+    Machine {
+        /// The architecture.
+        arch: &'static str,
+    },
+    /// The program has another instruction set.
+    #[error(
+        "process {pid} runs a {what} program; the emulated PMU runs 64-bit x86-64 programs only"
+    )]
+    Foreign {
+        /// The process.
+        pid: Pid,
+        /// What its executable is.
+        what: String,
+    },
+    /// Another process traces the target.
+    #[error(
+        "process {pid} is already traced by process {tracer} (a debugger, or strace?); end that \
+         first"
+    )]
+    Traced {
+        /// The target.
+        pid: Pid,
+        /// Who traces it.
+        tracer: Pid,
+    },
+    /// The kernel lets us not trace it.
+    #[error(
+        "process {pid} may not be traced: {error}; be its user, or root, and see \
+         /proc/sys/kernel/yama/ptrace_scope"
+    )]
+    Rights {
+        /// The target.
+        pid: Pid,
+        /// What ptrace(2) said.
+        error: io::Error,
+    },
+    /// The target has a seccomp filter that our own calls would meet.
+    #[error(
+        "process {pid} has a seccomp filter, and setting it aside for the emulator's own system \
+         calls needs CAP_SYS_ADMIN; record as root"
+    )]
+    Seccomp {
+        /// The target.
+        pid: Pid,
+    },
+    /// The target uses a shadow stack, which translated calls do not fill.
+    #[error(
+        "process {pid} runs with a shadow stack, which the emulated PMU does not support; start \
+         it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+    )]
+    ShadowStack {
+        /// The target.
+        pid: Pid,
+    },
+    /// No such process, or it has ended.
+    #[error("there is no process {pid}; give the number of one that runs (ps -e)")]
+    Gone {
+        /// What was asked for.
+        pid: Pid,
+    },
+    /// Settings that contradict themselves.
+    #[error("{0}")]
+    Settings(String),
+    /// A call failed that should not.
+    #[error("the emulated PMU could not start: {doing}: {error}")]
+    System {
+        /// What was done.
+        doing: &'static str,
+        /// What the call said.
+        error: io::Error,
+    },
+}
+
+/// Why an emulation broke off. The target was left to run natively where
+/// that was possible; else it was killed, and the text says so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Fault(pub String);

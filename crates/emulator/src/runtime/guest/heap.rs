@@ -1,0 +1,182 @@
+//! Calls of allocators: what was asked for is noted where a function is entered,
+//! what came of it told where it returns. Of functions that call each other the
+//! innermost counts, whose return is awaited last.
+
+use core::sync::atomic::Ordering;
+
+use super::count::{next_periods, seen};
+use super::local::Local;
+use super::ring::{Ring, TIME};
+use super::stack::StackMemory;
+use super::thread::Pending;
+use crate::block::{AccessKind, AccessSite};
+use crate::model::Events;
+
+/// Words of RAW behind the first.
+pub const WORDS: u64 = 3;
+/// Bytes of RAW, `3H` behind them.
+pub const HEAD: u64 = 28 | 0x4833 << 32;
+
+/// A call, by its number as `perfdata::AllocatorCall` has it.
+pub const ALLOCATE: u64 = 1;
+/// See [`ALLOCATE`].
+pub const ALLOCATE_SECOND: u64 = 2;
+/// See [`ALLOCATE`].
+pub const ALLOCATE_ITEMS: u64 = 3;
+/// See [`ALLOCATE`].
+pub const REALLOCATE: u64 = 4;
+/// See [`ALLOCATE`].
+pub const REALLOCATE_ITEMS: u64 = 5;
+/// See [`ALLOCATE`].
+pub const ALLOCATE_INTO: u64 = 6;
+/// See [`ALLOCATE`].
+pub const RELEASE: u64 = 7;
+/// See [`ALLOCATE`].
+pub const REALLOCATE_FOURTH: u64 = 8;
+
+/// Set between the arrival at a site and what it means.
+const FRESH: u64 = 1 << 63;
+
+/// Numbers of registers in REGISTERS.
+const RAX: usize = 0;
+const RCX: usize = 1;
+const RDX: usize = 2;
+const RSP: usize = 4;
+const RSI: usize = 6;
+const RDI: usize = 7;
+
+/// The call of an allocator's function that a thread made last.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeapCall {
+    /// Which, as `perfdata::AllocatorCall` has it; and whether it is fresh.
+    call: u64,
+    /// Bytes that are asked for.
+    size: u64,
+    /// The block that was there before, or that is given back; where the
+    /// address is to be written; 0: none.
+    old: u64,
+    /// The session's clock at the entry, or before.
+    began: u64,
+}
+
+impl HeapCall {
+    /// The thread has come to a site, which [`settle`] is to see once.
+    pub(super) fn arrive(&mut self) {
+        self.call |= FRESH;
+    }
+
+    /// The first word of RAW.
+    pub(super) fn head(&self) -> u64 {
+        HEAD | (self.call & 0xff) << 48
+    }
+
+    /// Those behind it.
+    pub(super) fn words(&self) -> [u64; 3] {
+        [self.size, self.old, self.began]
+    }
+}
+
+/// Whether a site is where an allocator's function begins or returns.
+#[inline(always)]
+pub(super) fn is_call(site: &AccessSite) -> bool {
+    site.kind >= AccessKind::AllocatorEntry as u8
+}
+
+/// Takes in that a thread has come to such a site; its records are due then, as
+/// those of an access are. Asked again it does nothing.
+pub(super) fn settle(
+    local: &mut Local<'_>,
+    site: &AccessSite,
+    ring: &Ring<'_>,
+    memory: &impl StackMemory,
+) {
+    if local.thread.heap.call & FRESH == 0 {
+        return;
+    }
+    local.thread.heap.call ^= FRESH;
+    if site.kind == AccessKind::AllocatorEntry as u8 {
+        enter(local, u64::from(site.elements), ring);
+    } else {
+        leave(local, memory);
+    }
+}
+
+fn register(local: &Local<'_>, number: usize) -> u64 {
+    local.thread.registers.get(number).copied().unwrap_or(0)
+}
+
+fn enter(local: &mut Local<'_>, call: u64, ring: &Ring<'_>) {
+    let of = |number| register(local, number);
+    let [first, second, third] = [of(RDI), of(RSI), of(RDX)];
+    let began = ring.word(TIME).map_or(0, |time| time.load(Ordering::Relaxed));
+    let size = match call {
+        ALLOCATE => first,
+        ALLOCATE_SECOND | REALLOCATE => second,
+        ALLOCATE_ITEMS => first.wrapping_mul(second),
+        REALLOCATE_ITEMS => second.wrapping_mul(third),
+        ALLOCATE_INTO => third,
+        REALLOCATE_FOURTH => of(RCX),
+        _ => 0,
+    };
+    let old = match call {
+        ALLOCATE | ALLOCATE_SECOND | ALLOCATE_ITEMS => 0,
+        _ => first,
+    };
+    let top = of(RSP);
+    // Functions that give a block back call each other with it.
+    let before = local.thread.heap;
+    let again = before.call == RELEASE && before.old == first && local.thread.awaited != 0;
+    local.thread.awaited = top.wrapping_neg();
+    local.thread.heap = HeapCall { call, size, old, began };
+    if call == RELEASE && first != 0 && !again {
+        happened(local, Events::RELEASE, first);
+    }
+}
+
+fn leave(local: &mut Local<'_>, memory: &impl StackMemory) {
+    local.thread.awaited = 0;
+    let HeapCall { call, size, old, .. } = local.thread.heap;
+    let given = register(local, RAX);
+    match call {
+        RELEASE => {}
+        ALLOCATE_INTO => {
+            local.thread.heap.old = 0;
+            // It returns an int, of which 0 is success.
+            let address = if given & 0xffff_ffff == 0 { written(local, old, memory) } else { 0 };
+            allocated(local, address);
+        }
+        _ if given == 0 && old != 0 && size == 0 => happened(local, Events::RELEASE, old),
+        _ => allocated(local, given),
+    }
+}
+
+/// A block is there; at 0 there is none.
+fn allocated(local: &mut Local<'_>, address: u64) {
+    if address != 0 {
+        happened(local, Events::ALLOCATION, address);
+    }
+}
+
+/// The address that a function wrote into the program's memory; 0: it cannot be
+/// read, as a filter may end who makes a call that it does not know.
+fn written(local: &mut Local<'_>, into: u64, memory: &impl StackMemory) -> u64 {
+    let index = usize::try_from(local.thread.own.index).unwrap_or(usize::MAX);
+    if local.header.baton().seat(index).is_filtered() {
+        return 0;
+    }
+    // No instruction is under way that has vectors there.
+    let at = core::ptr::from_mut(&mut local.thread.vectors).expose_provenance();
+    let copied = memory.copy(into, [[u64::try_from(at).unwrap_or(0), 8], [0, 0]]);
+    let word = local.thread.vectors.as_flattened().first().copied().unwrap_or(0);
+    if copied == 8 { word } else { 0 }
+}
+
+/// Counts it, and readies the records that are due.
+fn happened(local: &mut Local<'_>, event: Events, address: u64) {
+    let due = seen(local, event);
+    next_periods(local, due);
+    if due != 0 {
+        local.thread.own.pending = Pending { due, address, ..Pending::default() };
+    }
+}

@@ -1,0 +1,176 @@
+//! Ends of tasks. A wait for one task may bring the end of another, and no
+//! wait brings it twice: it is kept until its turn. How the first process
+//! ended is published at once, as others wait for just that, and its turn
+//! may not come.
+
+use super::engine::{Engine, TaskMode};
+use crate::account::Ended;
+use crate::sys::ptrace::TraceeStop;
+
+impl Engine {
+    /// Keeps a report for later.
+    pub(crate) fn report_later(&mut self, tid: i32, stop: TraceeStop) {
+        if let Some(how) = stop.end() {
+            self.publish_end(tid, how);
+        }
+        self.reports.push_back((tid, stop));
+    }
+
+    /// A task has ended.
+    pub(crate) fn gone(&mut self, tid: i32, how: Ended) {
+        self.early.remove(&tid);
+        self.publish_end(tid, how);
+        // One whose end was noticed before its report has no books any more.
+        let Some(task) = self.tasks.get(&tid) else { return };
+        let pid = task.pid;
+        if task.mode == TaskMode::Emulated {
+            self.side.exit(&self.plan.ring, pid, tid);
+        }
+        self.forget(tid);
+        if tid == pid {
+            self.trap_actions.remove(&pid);
+        }
+    }
+
+    /// Says how the first process ended, if it is that one.
+    pub(crate) fn publish_end(&self, tid: i32, how: Ended) {
+        if tid == self.first {
+            self.progress.end(how);
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
+mod tests {
+    use std::io::Write;
+    use std::process::{Child, Command, Stdio};
+    use std::sync::Arc;
+
+    use perfdata::{Attr, AttrFlags, Pid};
+    use rustix::event::{EventfdFlags, eventfd};
+
+    use super::*;
+    use crate::account::TargetStanding;
+    use crate::event::EmulatedEvent;
+    use crate::geometry::Geometry;
+    use crate::runtime::guest::ring::PAGE;
+    use crate::settings::{EmulationSettings, EmulationTarget, EventSettings};
+    use crate::sys::mapping::Memory;
+    use crate::tracer::attach;
+    use crate::tracer::progress::TracerProgress;
+    use crate::tracer::trouble::Trouble;
+
+    const RING_PAGES: u32 = 16;
+    const KILLED: Option<Ended> = Some(Ended::Killed(libc::SIGKILL));
+
+    /// A command that this thread traces.
+    struct Traced {
+        engine: Engine,
+        progress: Arc<TracerProgress>,
+        command: Child,
+        pid: i32,
+    }
+
+    impl Traced {
+        /// It waits for a line, and becomes another program then.
+        #[allow(clippy::zombie_processes, reason = "the engine reaps it")]
+        fn held() -> Traced {
+            let command = Command::new("sh")
+                .args(["-c", "read line; exec sleep 1000"])
+                .stdin(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let pid = i32::try_from(command.id()).unwrap();
+            let bytes = usize::try_from(RING_PAGES + 1).unwrap() * PAGE;
+            let ring = Arc::new(Memory::new("ring", bytes).unwrap());
+            let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
+            let progress = Arc::new(TracerProgress::new(bell));
+            let target = EmulationTarget::Held(Pid(pid));
+            let (engine, _alarm) =
+                attach::begin(target, settings(), ring, Arc::clone(&progress)).unwrap();
+            Traced { engine, progress, command, pid }
+        }
+
+        /// The other program, in translated code.
+        fn emulated() -> Traced {
+            let mut traced = Traced::held();
+            traced.command.stdin.take().unwrap().write_all(b"\n").unwrap();
+            while traced.engine.tasks[&traced.pid].mode == TaskMode::Held {
+                let (tid, stop) = traced.engine.next().unwrap().unwrap();
+                traced.engine.handle(tid, stop).unwrap();
+            }
+            traced
+        }
+
+        /// Kills the command. Who works on it, and waits for its next stop,
+        /// reaps it: it is left to others to say so.
+        fn reap(&mut self) {
+            self.command.kill().unwrap();
+            let stop = self.engine.stop_of(self.pid);
+            assert!(matches!(stop, Err(Trouble::Gone)), "{stop:?}");
+            let waited = self.command.try_wait().map_err(|error| error.raw_os_error());
+            assert_eq!(waited, Err(Some(libc::ECHILD)), "it is reaped");
+        }
+    }
+
+    fn settings() -> EmulationSettings {
+        let attr = Attr { flags: AttrFlags::SAMPLE_ID_ALL, ..Attr::default() };
+        let event = EventSettings {
+            event: EmulatedEvent::L1DataMiss,
+            interval: 1000,
+            seed: None,
+            classifier: None,
+            attr: attr.clone(),
+            id: 1,
+        };
+        EmulationSettings {
+            geometry: Geometry::default(),
+            prefetch: false,
+            events: vec![event],
+            side_attr: attr,
+            side_id: 2,
+            burst: None,
+            count: None,
+            ring_pages: RING_PAGES,
+            layouts: Vec::new(),
+            data_mappings: false,
+            allocators: None,
+        }
+    }
+
+    /// As when SIGINT ends the command and its sampling at once.
+    #[test]
+    fn the_end_of_a_command_that_was_reaped_while_it_was_left_is_known() {
+        for mut traced in [Traced::emulated(), Traced::held()] {
+            traced.reap();
+            traced.engine.leave_all();
+            assert_eq!(traced.progress.ended(), KILLED);
+            assert!(traced.engine.tasks.is_empty() && !traced.progress.left());
+        }
+    }
+
+    /// Whatever takes it out of the books.
+    #[test]
+    fn the_end_of_a_command_that_was_forgotten_first_is_known() {
+        let mut traced = Traced::emulated();
+        traced.reap();
+        let pid = traced.pid;
+        assert!(traced.engine.leave_one(pid).is_ok());
+        assert!(traced.engine.tasks.is_empty());
+        let Traced { engine, progress, .. } = traced;
+        engine.run().unwrap();
+        assert_eq!(progress.ended(), KILLED);
+        assert_eq!(progress.standing(), TargetStanding::Gone);
+    }
+
+    /// One that is killed as the last resort may have been reaped before.
+    #[test]
+    fn the_end_of_a_command_that_was_reaped_and_then_given_up_is_known() {
+        let mut traced = Traced::emulated();
+        traced.reap();
+        let pid = traced.pid;
+        traced.engine.kill_memory(&[pid], "a fault");
+        assert_eq!(traced.progress.ended(), KILLED);
+    }
+}

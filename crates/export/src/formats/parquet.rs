@@ -1,0 +1,158 @@
+//! Parquet: docs/parquet.md is what others may count on.
+
+mod column_values;
+mod exposure;
+
+use crate::columns::{COLUMNS, ColumnKind, FlatRow, push_stack};
+use crate::export::{Export, ExportedRecording};
+use analysis::{SampleNames, SampleSink, SingleSample};
+use column_values::ColumnValues;
+use exposure::exposure;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use perfdata::Time;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Version of the columns and of the metadata; counts up when one changes its
+/// meaning or goes.
+const VERSION: u32 = 1;
+/// Rows of a group: what is in memory at once.
+const GROUP: usize = 1 << 16;
+
+type FileWriter = SerializedFileWriter<Box<dyn Write + Send>>;
+
+/// Writes a group of rows when it is full.
+pub(crate) struct ParquetExport {
+    /// None: it could not be begun, and why not is told at the first sample.
+    writer: Result<FileWriter, Option<ParquetError>>,
+    columns: Vec<ColumnValues>,
+    rows: usize,
+    /// Times of the first and last sample.
+    span: Option<(Time, Time)>,
+    stack: String,
+}
+
+impl ParquetExport {
+    pub(crate) fn new(out: Box<dyn Write + Send>) -> ParquetExport {
+        ParquetExport {
+            writer: writer(out).map_err(Some),
+            columns: COLUMNS.iter().map(|column| ColumnValues::new(column.kind)).collect(),
+            rows: 0,
+            span: None,
+            stack: String::new(),
+        }
+    }
+
+    fn writer(&mut self) -> io::Result<&mut FileWriter> {
+        match &mut self.writer {
+            Ok(writer) => Ok(writer),
+            Err(why) => Err(why.take().map_or_else(|| io::Error::other("not begun"), as_io)),
+        }
+    }
+
+    fn write_group(&mut self) -> io::Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.rows = 0;
+        let mut columns = std::mem::take(&mut self.columns);
+        let written = write_columns(self.writer()?, &mut columns);
+        self.columns = columns;
+        written.map_err(as_io)
+    }
+}
+
+fn write_columns(
+    writer: &mut FileWriter,
+    columns: &mut [ColumnValues],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for values in columns {
+        let Some(mut column) = group.next_column()? else { break };
+        values.write(&mut column)?;
+        column.close()?;
+    }
+    group.close().map(|_| ())
+}
+
+fn writer(out: Box<dyn Write + Send>) -> Result<FileWriter, ParquetError> {
+    let fields: Result<Vec<_>, ParquetError> = COLUMNS
+        .iter()
+        .map(|column| {
+            let (physical, logical) = match column.kind {
+                ColumnKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+                ColumnKind::Unsigned => (PhysicalType::INT64, None),
+                ColumnKind::Address => (PhysicalType::INT64, Some(LogicalType::integer(64, false))),
+                ColumnKind::Signed => (PhysicalType::INT32, None),
+                ColumnKind::Flag => (PhysicalType::BOOLEAN, None),
+            };
+            let of_type = Type::primitive_type_builder(column.name, physical);
+            let of_type = of_type.with_repetition(Repetition::OPTIONAL);
+            of_type.with_logical_type(logical).build().map(Arc::new)
+        })
+        .collect();
+    let schema = Type::group_type_builder("samples").with_fields(fields?).build()?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_created_by(concat!("hardmeter ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
+}
+
+/// The error of `out` as it was: a closed pipe is one.
+fn as_io(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+impl fmt::Debug for ParquetExport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetExport").field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl SampleSink for ParquetExport {
+    fn take(&mut self, sample: &SingleSample, names: &SampleNames<'_>) -> io::Result<()> {
+        if let Some(time) = sample.time {
+            let (first, last) = self.span.unwrap_or((time, time));
+            self.span = Some((first.min(time), last.max(time)));
+        }
+        self.stack.clear();
+        push_stack(sample, names, &mut self.stack);
+        let row = FlatRow { sample, names, stack: &self.stack };
+        for (column, values) in COLUMNS.iter().zip(&mut self.columns) {
+            values.push((column.value)(&row));
+        }
+        self.rows += 1;
+        if self.rows >= GROUP { self.write_group() } else { Ok(()) }
+    }
+
+    fn end(&mut self, _names: &SampleNames<'_>) -> io::Result<()> {
+        self.write_group()
+    }
+}
+
+impl Export for ParquetExport {
+    fn finish(&mut self, recording: &ExportedRecording<'_>) -> io::Result<()> {
+        let told = exposure(recording, self.span).to_string();
+        let writer = self.writer()?;
+        for (key, value) in
+            [("hardmeter.schema", VERSION.to_string()), ("hardmeter.exposure", told)]
+        {
+            writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        writer.finish().map_err(as_io)?;
+        writer.inner_mut().flush()
+    }
+}

@@ -1,0 +1,279 @@
+//! A loaded program with the maps that are its own.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use perfdata::Cpu;
+
+use super::layout::{Sizes, control, cpu};
+use super::loader::{self, Compiled, Kind, Loaded, Made, Wanted};
+use super::settings::{self, PidNamespace};
+use super::tracepoint::Hooks;
+use super::{
+    AggregateReader, CountedTracepoint, Duty, HitSource, InKernel, SiteTables, Unloadable, Whose,
+};
+use crate::sys::bpf;
+use crate::sys::event::PerfEvent;
+use crate::sys::shared_words::SharedWords;
+
+/// `PROC_PID_INIT_INO`: the inode of the initial pid namespace.
+const INITIAL: u64 = 0xefff_fffc;
+
+/// A program and its maps. Gone when the last descriptor of each is closed
+/// and no event has it.
+#[derive(Debug)]
+pub struct KernelProgram {
+    loaded: Loaded,
+    in_kernel: InKernel,
+    source: HitSource,
+    /// Of a tracepoint's programs.
+    hooks: Option<Hooks>,
+}
+
+impl KernelProgram {
+    /// Loads the program that does `in_kernel` for hits from `source`, with
+    /// tables for `cpus`: a hit elsewhere is lost for want of room.
+    pub fn load(
+        in_kernel: &InKernel,
+        source: HitSource,
+        cpus: &[Cpu],
+    ) -> Result<KernelProgram, Unloadable> {
+        KernelProgram::load_at(Path::new("/"), in_kernel, source, cpus)
+    }
+
+    /// With /proc and /sys of that root.
+    pub(super) fn load_at(
+        root: &Path,
+        in_kernel: &InKernel,
+        source: HitSource,
+        cpus: &[Cpu],
+    ) -> Result<KernelProgram, Unloadable> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err(Unloadable::Machine);
+        }
+        if let Some(release) = too_old(root) {
+            return Err(Unloadable::OldKernel { release });
+        }
+        in_kernel.keep.check()?;
+        if let Duty::Aggregate(SiteTables { sites, .. }) = in_kernel.duty {
+            let possible = SiteTables::FEWEST..=SiteTables::MOST;
+            if !sites.is_power_of_two() || !possible.contains(&sites) {
+                return Err(Unloadable::Sites { sites });
+            }
+        }
+        let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
+        let rows = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
+        let sizes = Sizes::of(in_kernel, rows, highest.saturating_add(1));
+        let mut made = make(root, in_kernel, source, sizes)?;
+        let loaded = Loaded {
+            program: made.programs.remove(0),
+            control: made.map("control")?,
+            cpus: made.map("cpus")?,
+            slots: made.map("slots")?,
+            strides: made.map("strides")?,
+            chains: made.map("chains")?,
+        };
+        let halted =
+            matches!(source, HitSource::Tracepoint(point) if point.whose.waits_for_start());
+        prepare(&loaded, sizes, cpus, halted).map_err(|error| Unloadable::Failed {
+            call: "mapping the tables",
+            error: error.to_string(),
+        })?;
+        let hooks = match source {
+            HitSource::Overflow(_) => None,
+            HitSource::Tracepoint(point) => {
+                let processes = made.map("processes")?;
+                let hit = loaded.program.as_fd();
+                Some(Hooks::attach(point, hit, &made.programs, processes.as_fd())?)
+            }
+        };
+        Ok(KernelProgram { loaded, in_kernel: in_kernel.clone(), source, hooks })
+    }
+
+    /// Its descriptors, to be handed to another process: at most
+    /// [`KernelProgram::MOST_DESCRIPTORS`], the program first.
+    pub fn into_descriptors(self) -> Vec<OwnedFd> {
+        let Loaded { program, control, cpus, slots, strides, chains } = self.loaded;
+        let mut all = vec![program, control, cpus, slots, strides, chains];
+        if let Some(Hooks { carrier, followers }) = self.hooks {
+            all.push(carrier);
+            all.extend(followers.into_iter().flatten());
+        }
+        all
+    }
+
+    /// What [`KernelProgram::into_descriptors`] gives at most.
+    pub const MOST_DESCRIPTORS: usize = 9;
+
+    /// The program that another process has loaded for the same ends.
+    pub fn from_descriptors(
+        in_kernel: &InKernel,
+        source: HitSource,
+        descriptors: Vec<OwnedFd>,
+    ) -> io::Result<KernelProgram> {
+        let count = descriptors.len();
+        let mut all = descriptors.into_iter();
+        let mut next = || {
+            let missing = || io::Error::other(format!("{count} descriptors are no program"));
+            all.next().ok_or_else(missing)
+        };
+        let loaded = Loaded {
+            program: next()?,
+            control: next()?,
+            cpus: next()?,
+            slots: next()?,
+            strides: next()?,
+            chains: next()?,
+        };
+        let hooks = match source {
+            HitSource::Overflow(_) => None,
+            HitSource::Tracepoint(CountedTracepoint { whose: Whose::Everyone, .. }) => {
+                Some(Hooks { carrier: next()?, followers: None })
+            }
+            HitSource::Tracepoint(_) => {
+                Some(Hooks { carrier: next()?, followers: Some([next()?, next()?]) })
+            }
+        };
+        if all.next().is_some() {
+            return Err(io::Error::other(format!("{count} descriptors are more than a program")));
+        }
+        Ok(KernelProgram { loaded, in_kernel: in_kernel.clone(), source, hooks })
+    }
+
+    /// Has it see each overflow of `event`, and of what children inherit of
+    /// it from now on. An event has one program at most. A program of a
+    /// tracepoint sees its hits already, and needs no event of the session.
+    ///
+    /// # Errors
+    /// EEXIST: the event has one; EINVAL: it is no event that overflows.
+    pub(crate) fn attach(&self, event: &PerfEvent) -> io::Result<()> {
+        match self.source {
+            HitSource::Overflow(_) => bpf::attach(event, self.loaded.program.as_fd()),
+            HitSource::Tracepoint(_) => Ok(()),
+        }
+    }
+
+    /// Lets hits of a tracepoint count from now on, where they do not from an
+    /// exec on. Overflows count while their event is enabled.
+    pub(crate) fn start(&self) -> io::Result<()> {
+        self.halt(false)
+    }
+
+    /// Ends what [`KernelProgram::start`] began.
+    pub(crate) fn stop(&self) -> io::Result<()> {
+        self.halt(true)
+    }
+
+    fn halt(&self, halted: bool) -> io::Result<()> {
+        let control = SharedWords::map(self.loaded.control.as_fd(), control::WORDS)?;
+        control.words()[control::HALTED].store(halted.into(), Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Whoever takes what it counts. One at a time: each would take what the
+    /// other waits for.
+    pub(crate) fn reader(&self) -> io::Result<AggregateReader> {
+        AggregateReader::new(&self.loaded, &self.in_kernel, self.source)
+    }
+}
+
+/// The kernel's release, where it is known and below 5.12.
+fn too_old(root: &Path) -> Option<String> {
+    let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
+    let release = release.trim();
+    let mut numbers = release.split(['.', '-']).map(str::parse);
+    let version: (u32, u32) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    (version < (5, 12)).then(|| release.to_owned())
+}
+
+/// The verified programs: the one that counts first.
+fn make(
+    root: &Path,
+    in_kernel: &InKernel,
+    source: HitSource,
+    sizes: Sizes,
+) -> Result<Made, Unloadable> {
+    let namespace = namespace(root);
+    let seed = random()
+        .map_err(|error| Unloadable::Failed { call: "getrandom", error: error.to_string() })?;
+    let settings = ("settings", settings::bytes(in_kernel, source.shows(), namespace, seed));
+    match source {
+        HitSource::Overflow(shows) => loader::load(Wanted {
+            object: Compiled::Overflow,
+            programs: match in_kernel.duty {
+                Duty::Filter => &[("filter", Kind::PerfEvent)],
+                Duty::Aggregate(_) => &[("aggregate", Kind::PerfEvent)],
+            },
+            sizes,
+            constants: &[settings],
+            needs_btf: shows.needs_btf(),
+            root,
+        }),
+        HitSource::Tracepoint(_) if in_kernel.duty == Duty::Filter => {
+            Err(Unloadable::FilteredTracepoint)
+        }
+        HitSource::Tracepoint(CountedTracepoint {
+            whose: Whose::Process(_) | Whose::Held(_),
+            ..
+        }) if namespace != PidNamespace::default() => Err(Unloadable::PidNamespace),
+        HitSource::Tracepoint(tracepoint) => loader::load(Wanted {
+            object: Compiled::Tracepoint,
+            programs: match tracepoint.whose {
+                Whose::Everyone => &[("hit", Kind::Tracepoint)],
+                Whose::Process(_) | Whose::Held(_) => &[
+                    ("hit", Kind::Tracepoint),
+                    ("forked", Kind::RawTracepoint),
+                    ("execed", Kind::RawTracepoint),
+                ],
+            },
+            sizes,
+            constants: &[settings, ("whose", tracepoint.constants())],
+            needs_btf: true,
+            root,
+        }),
+    }
+}
+
+fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// First epoch 1, as slots of zeros are of epoch 0; a row and a seed for each
+/// CPU; the sizes, for readers.
+fn prepare(loaded: &Loaded, sizes: Sizes, cpus: &[Cpu], halted: bool) -> io::Result<()> {
+    let count = usize::try_from(sizes.cpus).map_err(io::Error::other)?;
+    let shared = SharedWords::map(loaded.cpus.as_fd(), count * cpu::WORDS)?;
+    for each in shared.words().chunks_exact(cpu::WORDS) {
+        each[cpu::ROW].store(cpu::NO_ROW, Ordering::Relaxed);
+    }
+    for (row, number) in (0u64..).zip(cpus) {
+        let at = usize::try_from(number.0).map_err(io::Error::other)? * cpu::WORDS;
+        let word = |offset: usize| &shared.words()[at + offset];
+        word(cpu::ROW).store(row, Ordering::Relaxed);
+        word(cpu::RANDOM).store(random()? | 1, Ordering::Relaxed);
+    }
+    let shared = SharedWords::map(loaded.control.as_fd(), control::WORDS)?;
+    let set = |word: usize, value: u64| shared.words()[word].store(value, Ordering::Relaxed);
+    set(control::HALTED, halted.into());
+    set(control::EPOCH, 1);
+    set(control::SLOTS, sizes.slots.into());
+    set(control::ROWS, sizes.rows.into());
+    set(control::CPUS, sizes.cpus.into());
+    Ok(())
+}
+
+/// The namespace that this process counts pids in.
+fn namespace(root: &Path) -> PidNamespace {
+    let Ok(stat) = rustix::fs::stat(root.join("proc/self/ns/pid")) else {
+        return PidNamespace::default();
+    };
+    if stat.st_ino == INITIAL {
+        return PidNamespace::default();
+    }
+    let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+    PidNamespace { device: u64::from(major) << 20 | u64::from(minor), inode: stat.st_ino }
+}

@@ -1,0 +1,80 @@
+//! What is asked for is compiled in, so each combination is a program of its
+//! own that the verifier has to accept.
+
+use perfdata::{Pid, Tid};
+
+use super::hits::cpus;
+use crate::in_kernel::{Duty, HitSource, InKernel, Keep, KernelProgram, Shows, SiteTables};
+
+/// Something to ask for.
+type Ask = fn(&mut InKernel, &mut Shows);
+
+/// Places of what takes the kernel's types.
+const WEIGHT: usize = 11;
+const DATA_SRC: usize = 12;
+
+const ASKS: [Ask; 16] = [
+    |to, _| to.keep.pids = vec![Pid(1)],
+    |to, _| to.keep.tids = (1..=8).map(Tid).collect(),
+    |to, _| to.keep.cgroup = Some(1),
+    |to, _| to.keep.comm = Some("name".to_owned()),
+    |to, _| to.keep.ip = Some((1, 2)),
+    |to, _| to.keep.address = Some((1, 2)),
+    |to, _| to.keep.one_in = 7,
+    |to, _| to.keep.least_weight = 9,
+    |to, _| to.keep.data_src = Some((6, 2)),
+    |to, _| to.keep.user_only = true,
+    |_, shows| shows.address = true,
+    |_, shows| shows.weight = true,
+    |_, shows| shows.data_src = true,
+    |to, _| tables(to, |tables| tables.by_process = true),
+    |to, _| tables(to, |tables| tables.callers = true),
+    |to, _| tables(to, |tables| tables.strides = true),
+];
+
+fn tables(of: &mut InKernel, change: impl FnOnce(&mut SiteTables)) {
+    if let Duty::Aggregate(tables) = &mut of.duty {
+        change(tables);
+    }
+}
+
+fn accepted(duty: Duty, asked: impl Fn(usize) -> bool) {
+    let (mut in_kernel, mut shows) = (InKernel { duty, keep: Keep::default() }, Shows::default());
+    let has_types = std::path::Path::new("/sys/kernel/btf/vmlinux").exists();
+    for (_, ask) in ASKS.iter().enumerate().filter(|(index, _)| asked(*index)) {
+        ask(&mut in_kernel, &mut shows);
+    }
+    if !has_types {
+        (shows.weight, shows.data_src) = (false, false);
+    }
+    let program = KernelProgram::load(&in_kernel, HitSource::Overflow(shows), &cpus());
+    assert!(program.is_ok(), "{in_kernel:?} {shows:?}: {}", program.unwrap_err());
+}
+
+#[test]
+fn each_alone_all_but_each_and_all() {
+    if super::hits::refused() {
+        return;
+    }
+    let few = SiteTables { sites: 16, ..SiteTables::default() };
+    for duty in [Duty::Filter, Duty::Aggregate(few)] {
+        accepted(duty, |_| false);
+        accepted(duty, |_| true);
+        for one in 0..ASKS.len() {
+            accepted(duty, |index| index == one);
+            // Parsing the kernel's types takes a while.
+            accepted(duty, |index| index != one && ![WEIGHT, DATA_SRC].contains(&index));
+        }
+    }
+}
+
+#[test]
+fn tables_of_any_size() {
+    if super::hits::refused() {
+        return;
+    }
+    for sites in [SiteTables::FEWEST, 1024, SiteTables::SITES, 1 << 14] {
+        let tables = SiteTables { sites, by_process: true, strides: true, callers: true };
+        accepted(Duty::Aggregate(tables), |index| index == 10);
+    }
+}

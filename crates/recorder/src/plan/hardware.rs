@@ -1,0 +1,355 @@
+//! Types that a CPU counts, on each kind of core of the machine.
+
+use perfdata::{EventType, SampleType};
+
+use super::opening::Opening;
+use super::{ibs, large_pebs, load_latency, precision};
+use crate::catalogue::promises::{
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
+};
+use crate::catalogue::{
+    self, Availability, CatalogueType, Composed, Encoding, Latency, MaskError, Microarchitecture,
+    OnCore, OnMachine,
+};
+use crate::machine::facts::{Facts, Pmu};
+use crate::machine::pmu_format::ConfigWords;
+use crate::{Promises, Refusal, Request};
+
+/// The device of AMD's instruction-based sampling of ops.
+pub(super) const IBS: &str = "ibs_op";
+/// The term of load latency's threshold.
+const LDLAT: &str = "ldlat";
+/// PERF_PMU_TYPE_SHIFT: where a generic event names its PMU (trap 11).
+const PMU_SHIFT: u32 = 32;
+
+/// A PMU that counts what a kind of core does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MachineCore<'f> {
+    pub(crate) pmu: &'f Pmu,
+    pub(crate) uarch: Option<Microarchitecture>,
+}
+
+/// The kinds of cores of the machine.
+pub(crate) fn cores(facts: &Facts) -> Vec<MachineCore<'_>> {
+    let cores = facts.pmus.iter().flatten().filter(|pmu| pmu.counts_events());
+    let core = |pmu| MachineCore { pmu, uarch: catalogue::identify(&facts.cpus, pmu).core() };
+    let mut cores: Vec<_> = cores.map(core).collect();
+    // The large cores' PMU has the lowest number: users know it best.
+    cores.sort_by_key(|core| core.pmu.kind.map(|kind| kind.0));
+    cores
+}
+
+/// Refuses a type that this machine does not have; gives what its cores
+/// have for one of a CPU's.
+pub(super) fn look_up(
+    entry: &CatalogueType,
+    request: &Request,
+    facts: &Facts,
+) -> Result<Option<OnMachine>, Refusal> {
+    if let Ok(found) = catalogue::on_machine(entry, facts) {
+        // With skid more is to be had than is called available.
+        if request.allow_skid {
+            return Ok(Some(found));
+        }
+        // What is wrong on any machine is said first.
+        let composed = found.cores.iter().map(|core| masks(entry, core, request));
+        composed.reduce(Result::or).transpose()?;
+    }
+    match catalogue::availability(entry, facts) {
+        Availability::Available { hardware, .. } => Ok(hardware),
+        Availability::Unavailable { why, nearest, advice } => {
+            let nearest = nearest.into_iter().map(str::to_owned).collect();
+            Err(Refusal::Unavailable { event: request.event.0.clone(), why, nearest, advice })
+        }
+    }
+}
+
+/// The type's events on every kind of core that has any.
+pub(super) fn open(
+    entry: &'static CatalogueType,
+    found: &OnMachine,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Opening>, Refusal> {
+    let hybrid = found.cores.len() + found.lacking.len() > 1;
+    let mut openings = Vec::new();
+    let mut refused = None;
+    let order = cores(facts);
+    let place = |core: &&OnCore| order.iter().position(|other| other.pmu.name == core.pmu);
+    let mut on_cores: Vec<_> = found.cores.iter().collect();
+    on_cores.sort_by_key(place);
+    for core in on_cores {
+        match on_core(entry, core, request, facts, notes) {
+            Ok((pmu, found)) => {
+                let first = openings.len();
+                for mut opening in found {
+                    if hybrid {
+                        opening.name = format!("{}/{}/", pmu.name, opening.name);
+                    }
+                    // Also where it is the only kind: the other one's CPUs
+                    // may be there without a PMU, and refuse the event.
+                    if pmu.name != "cpu" {
+                        opening.cpus.clone_from(&pmu.cpus);
+                    }
+                    opening.leader = opening.leader.map(|leader| first + leader);
+                    openings.push(opening);
+                }
+            }
+            Err(refusal) if hybrid => {
+                notes.push(format!("{} is not sampled: {refusal}", core.pmu));
+                refused.get_or_insert(refusal);
+            }
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    for (pmu, why) in &found.lacking {
+        notes.push(format!("{pmu} is not sampled: {why}"));
+    }
+    match refused {
+        Some(refusal) if openings.is_empty() => Err(refusal),
+        _ => Ok(openings),
+    }
+}
+
+fn on_core<'f>(
+    entry: &'static CatalogueType,
+    found: &OnCore,
+    request: &Request,
+    facts: &'f Facts,
+    notes: &mut Vec<String>,
+) -> Result<(&'f Pmu, Vec<Opening>), Refusal> {
+    let missing = || Refusal::NoDevice { event: request.event.0.clone(), pmu: found.pmu.clone() };
+    let pmu = facts.pmu(&found.pmu).ok_or_else(missing)?;
+    let core = MachineCore { pmu, uarch: found.core };
+    let masks = masks(entry, found, request)?;
+    if core.uarch.is_none() {
+        notes.push(unknown_cpu(entry, &found.encodings));
+    }
+    let mut openings = Vec::new();
+    for encoding in &found.encodings {
+        let asked = Asked { entry, request, facts, core, masks };
+        let mut opening = asked.opening(encoding, notes)?;
+        if let Some(leader) = load_latency::leader(&opening, pmu)? {
+            opening.leader = Some(openings.len());
+            openings.push(leader);
+        }
+        openings.push(opening);
+    }
+    Ok((pmu, openings))
+}
+
+/// What the request's masks come to on a kind of core.
+fn masks(entry: &CatalogueType, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
+    match core.core {
+        Some(uarch) => catalogue::compose(uarch, entry, &request.masks),
+        None if request.masks.is_empty() => Ok(Composed::default()),
+        None => Err(MaskError::None { name: entry.name }),
+    }
+}
+
+fn unknown_cpu(entry: &CatalogueType, encodings: &[Encoding]) -> String {
+    let name = entry.name;
+    match encodings.first() {
+        Some(encoding) if encoding.pmu == IBS => format!(
+            "{name}: this CPU is in no table of hardmeter's: IBS is taken to work as on AMD's CPUs \
+             before it"
+        ),
+        Some(encoding) => format!(
+            "{name}: this CPU is in no table of hardmeter's: the kernel's own event {} is used, whose \
+             IP has skid",
+            encoding.event
+        ),
+        None => format!("{name}: this CPU is in no table of hardmeter's"),
+    }
+}
+
+/// A type asked for on a kind of core.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    entry: &'static CatalogueType,
+    request: &'a Request,
+    facts: &'a Facts,
+    core: MachineCore<'a>,
+    masks: Composed,
+}
+
+impl Asked<'_> {
+    fn opening(&self, encoding: &Encoding, notes: &mut Vec<String>) -> Result<Opening, Refusal> {
+        let Asked { entry, request, facts, core, masks } = *self;
+        let (pmu, kind) = self.device(encoding, notes)?;
+        let mut opening = Opening::new(&pmu.name, kind, request, promises(encoding));
+        entry.name.clone_into(&mut opening.name);
+        encoding.event.clone_into(&mut opening.event);
+        opening.words[0] = encoding.config | masks.bits;
+        opening.words[1] = encoding.config1;
+        opening.interval = request.interval.unwrap_or(encoding.default_interval);
+        opening.registers = perfdata::registers::general(facts.kernel.arch());
+        opening.fields = fields(encoding);
+        opening.filter = encoding.filter;
+        opening.uarch = core.uarch;
+        opening.equivalence = encoding.equivalence;
+        if encoding.pmu == IBS {
+            ibs::fill(
+                &mut opening,
+                &ibs::Asked {
+                    entry,
+                    request,
+                    pmu,
+                    ldlat: masks.ldlat,
+                    version: facts.kernel.version,
+                },
+                notes,
+            )?;
+        } else {
+            if let Some(ldlat) = masks.ldlat {
+                opening.words[1] = ldlat.into();
+            }
+            opening.excludes.guest = is_intel(core.uarch, facts);
+            precision::fill(&mut opening, encoding.precise, request, core.pmu, notes)?;
+        }
+        self.tell(encoding, &opening, notes);
+        if matches!(kind, EventType::HARDWARE | EventType::HW_CACHE) {
+            name_core(&mut opening, core.pmu);
+        } else {
+            check_format(&opening, encoding, pmu)?;
+        }
+        Ok(opening)
+    }
+
+    /// What the table has to say of the event, and whether the CPU may write
+    /// several records before it interrupts.
+    fn tell(&self, encoding: &Encoding, opening: &Opening, notes: &mut Vec<String>) {
+        let event = encoding.event;
+        if !encoding.note.is_empty() {
+            notes.push(format!("{event}: {}", encoding.note));
+        }
+        if !encoding.errata.is_empty() {
+            notes.push(format!("{event}: see the maker's errata {}", encoding.errata));
+        }
+        large_pebs::tell(opening, self.request.target, notes);
+    }
+
+    /// The device that an encoding is an event of, and its number.
+    fn device(
+        &self,
+        encoding: &Encoding,
+        notes: &mut Vec<String>,
+    ) -> Result<(&Pmu, EventType), Refusal> {
+        let core = self.core.pmu;
+        match encoding.pmu {
+            "hardware" => return Ok((core, EventType::HARDWARE)),
+            "hw_cache" => return Ok((core, EventType::HW_CACHE)),
+            _ => {}
+        }
+        let event = || self.request.event.0.clone();
+        let found = self.facts.pmu(encoding.pmu);
+        let pmu = found
+            .ok_or_else(|| Refusal::NoDevice { event: event(), pmu: encoding.pmu.to_owned() })?;
+        let kind = pmu_type(pmu, notes)
+            .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: pmu.name.clone() })?;
+        Ok((pmu, kind))
+    }
+}
+
+/// A generic event of a hybrid's core names its PMU (trap 11). Of Arm's
+/// kinds of cores the CPU decides, on older kernels alone.
+pub(super) fn name_core(opening: &mut Opening, pmu: &Pmu) {
+    if let Some(kind) = pmu.kind
+        && pmu.name.starts_with("cpu_")
+    {
+        opening.words[0] |= u64::from(kind.0) << PMU_SHIFT;
+    }
+}
+
+/// A PMU's number for `perf_event_attr.type`. `cpu` and `cpu_core` have had
+/// the same one in every kernel.
+pub(super) fn pmu_type(pmu: &Pmu, notes: &mut Vec<String>) -> Option<EventType> {
+    if pmu.kind.is_none() && matches!(pmu.name.as_str(), "cpu" | "cpu_core") {
+        notes.push(format!(
+            "{} has no file `type`: {} is assumed, PERF_TYPE_RAW",
+            pmu.name,
+            EventType::RAW.0
+        ));
+        return Some(EventType::RAW);
+    }
+    pmu.kind
+}
+
+/// Refuses an encoding that the PMU's `format` does not describe.
+fn check_format(opening: &Opening, encoding: &Encoding, pmu: &Pmu) -> Result<(), Refusal> {
+    let Some(description) = &pmu.description else { return Ok(()) };
+    if description.formats.is_empty() {
+        return Ok(());
+    }
+    // Other fields lie over the threshold's bits, so that the bits alone do
+    // not tell.
+    if encoding.latency == Some(Latency::UseLatency)
+        && pmu.name != IBS
+        && description.formats.bits(LDLAT).is_none()
+    {
+        return Err(Refusal::NoTerm {
+            event: encoding.event.to_owned(),
+            pmu: pmu.name.clone(),
+            term: LDLAT,
+        });
+    }
+    check_bits(opening, pmu)
+}
+
+/// Bits that the PMU's `format` has no field for are bits that this kernel
+/// or CPU does not take: some PMUs leave them out without a word.
+pub(super) fn check_bits(opening: &Opening, pmu: &Pmu) -> Result<(), Refusal> {
+    let Some(description) = &pmu.description else { return Ok(()) };
+    if !description.formats.are_known() {
+        return Ok(());
+    }
+    let uncovered = description.formats.uncovered(&ConfigWords { words: opening.words });
+    match uncovered.words.iter().position(|&word| word != 0) {
+        None => Ok(()),
+        Some(word) => Err(Refusal::FormatLacks {
+            event: opening.event.clone(),
+            pmu: pmu.name.clone(),
+            word: if word == 0 { "config".to_owned() } else { format!("config{word}") },
+            bits: uncovered.words[word],
+        }),
+    }
+}
+
+/// Fields beside those of every record.
+fn fields(encoding: &Encoding) -> SampleType {
+    let mut fields = SampleType::empty();
+    if encoding.data_address && encoding.is_exact_ip() {
+        fields |= SampleType::DATA_SRC;
+    }
+    if encoding.latency.is_some() {
+        fields |= SampleType::WEIGHT_STRUCT;
+    }
+    fields
+}
+
+fn promises(encoding: &Encoding) -> Promises {
+    let (source, ip, registers) = if encoding.pmu == IBS {
+        (SampleSource::Ibs, IpPromise::Exact, RegistersPromise::AtInterrupt)
+    } else if encoding.precise > 0 {
+        (SampleSource::Pebs, IpPromise::Exact, RegistersPromise::AfterRetirement)
+    } else {
+        (SampleSource::Counter, IpPromise::Skid, RegistersPromise::AtInterrupt)
+    };
+    let has_address = encoding.data_address && source != SampleSource::Counter;
+    let address = if has_address { AddressPromise::Data } else { AddressPromise::None };
+    let weight = match encoding.latency {
+        None => WeightPromise::None,
+        Some(Latency::UseLatency) => WeightPromise::LoadLatency,
+        Some(Latency::StoreLatency) => WeightPromise::StoreLatency,
+        Some(Latency::DataCacheMiss) => WeightPromise::MissLatency,
+    };
+    Promises { source, ip, address, registers, weight }
+}
+
+/// Guests keep their IPs to themselves on Intel (trap 8); IBS refuses the
+/// bit (trap 7), and AMD's counters are the host's.
+pub(super) fn is_intel(uarch: Option<Microarchitecture>, facts: &Facts) -> bool {
+    let vendor = facts.cpus.vendor.as_deref();
+    uarch.map_or(vendor == Some("GenuineIntel"), |uarch| !uarch.is_amd())
+}

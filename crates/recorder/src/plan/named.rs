@@ -1,0 +1,415 @@
+//! Events named by terms, codes, perf's generic names and their makers'.
+
+mod precise;
+
+use std::cmp::Reverse;
+
+use perfdata::{EventType, SampleType};
+
+use super::hardware::{self, MachineCore};
+use super::opening::Opening;
+use super::{ibs, large_pebs, load_latency};
+use crate::catalogue::promises::{
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
+};
+use crate::catalogue::{self, CatalogueType, Microarchitecture, NamedEvent};
+use crate::machine::facts::{Facts, NamedTerm, Pmu, PmuDescription};
+use crate::machine::pmu_format::{ConfigWords, Term, TermValue, Terms};
+use crate::request::event_spec::{
+    EventSpecError, Generic, Modifiers, RequestedEvent, generic, generic_names,
+};
+use crate::spelling::{best_three, likeness, suggestion};
+use crate::{Modes, Promises, Refusal, Request};
+
+/// Umask and event code: what the tables know an event by.
+const CODE: u64 = 0xff00_0000_ffff;
+
+pub(super) fn open(
+    event: &RequestedEvent,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Opening>, Refusal> {
+    let mut asked = Asked { request, facts, notes };
+    match event {
+        RequestedEvent::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
+        RequestedEvent::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
+        RequestedEvent::Generic { kind, config, name, modifiers } => {
+            asked.generic(NumberedEvent { kind: *kind, config: *config, name }, modifiers)
+        }
+        RequestedEvent::Named { name, modifiers } => asked.named(name, modifiers),
+        RequestedEvent::Type(_)
+        | RequestedEvent::Breakpoint(_)
+        | RequestedEvent::NamedBreakpoint(_)
+        | RequestedEvent::Tracepoint(_) => Ok(Vec::new()),
+    }
+}
+
+/// A request for an event by its name, code or terms.
+struct Asked<'a> {
+    request: &'a Request,
+    facts: &'a Facts,
+    notes: &'a mut Vec<String>,
+}
+
+/// An event of the kernel's own numbering.
+#[derive(Clone, Copy)]
+struct NumberedEvent<'n> {
+    kind: EventType,
+    config: u64,
+    name: &'n str,
+}
+
+/// An event on one PMU.
+struct Found {
+    config: ConfigWords,
+    /// As its maker, the kernel or the user calls it.
+    event: String,
+    known: Option<NamedEvent>,
+    interval: Option<u64>,
+    /// `name=TEXT`.
+    label: Option<String>,
+}
+
+impl<'a> Asked<'a> {
+    fn terms(
+        &mut self,
+        name: &str,
+        terms: &Terms,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let facts = self.facts;
+        let pmus = || facts.pmus.iter().flatten();
+        let core = hardware::cores(facts).into_iter().find(|core| core.pmu.name == name);
+        let Some(pmu) = facts.pmu(name) else {
+            if name.starts_with("cpu") {
+                // Without any core's PMU the reason is the machine's.
+                self.cores()?;
+            }
+            let scored = pmus().map(|pmu| (likeness(name, &pmu.name), pmu.name.as_str()));
+            let nearest: Vec<_> = best_three(scored).into_iter().map(str::to_owned).collect();
+            return Err(Refusal::NoPmu {
+                event: self.request.event.0.clone(),
+                pmu: name.to_owned(),
+                suggestion: suggestion(&nearest),
+            });
+        };
+        let uarch = catalogue::identify(&facts.cpus, pmu).core();
+        let core = core.unwrap_or(MachineCore { pmu, uarch });
+        let description = self.describe(pmu)?;
+        if let Some(why) = unsampled(pmu) {
+            let (event, pmu) = (self.request.event.0.clone(), name.to_owned());
+            return Err(Refusal::Unsampled { event, pmu, why });
+        }
+        if !is_ibs(pmu)
+            && pmu.is_core()
+            && let [Term { name: event, value: TermValue::Bare }] = terms.0.as_slice()
+            && description.formats.get(event).is_none()
+            && description.alias(event).is_none()
+            && let Some(Generic { kind, config, name }) = generic(event)
+        {
+            let event = NumberedEvent { kind, config, name: &name };
+            return self.generic_on(&[core], event, modifiers);
+        }
+        let look_up = |event: &str| {
+            let named = catalogue::named(core.uarch?, &pmu.name, event)?;
+            Some(ConfigWords { words: [named.config, named.config1, 0, 0, 0] })
+        };
+        let packed = description.pack(terms, look_up).map_err(|error| Refusal::Terms {
+            event: self.request.event.0.clone(),
+            pmu: name.to_owned(),
+            error: error.to_string(),
+        })?;
+        let event = match packed.event {
+            Some(NamedTerm::Alias(alias)) => alias,
+            Some(NamedTerm::Event(event)) => event,
+            None => format!("{name}/{terms}/"),
+        };
+        let found = Found {
+            config: packed.config,
+            event,
+            known: known(core, &packed.config),
+            interval: packed.period,
+            label: packed.label,
+        };
+        self.on(core, found, modifiers)
+    }
+
+    fn raw(&mut self, config: u64, modifiers: &Modifiers) -> Result<Vec<Opening>, Refusal> {
+        let cores = self.cores()?;
+        let [core] = cores.as_slice() else {
+            return Err(Refusal::CodeOfManyCores {
+                event: self.request.event.0.clone(),
+                config,
+                pmus: cores
+                    .iter()
+                    .map(|core| core.pmu.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            });
+        };
+        let config = ConfigWords { words: [config, 0, 0, 0, 0] };
+        let known = known(*core, &config);
+        let event = self.request.event.0.clone();
+        let same = known.as_ref().filter(|known| known.config1 == 0);
+        let named = same.map(|known| format!("{event} is {}", known.name));
+        let found = Found { config, event, known, interval: None, label: None };
+        let core = *core;
+        self.notes.extend(named);
+        self.on(core, found, modifiers)
+    }
+
+    fn generic(
+        &mut self,
+        event: NumberedEvent<'_>,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let cores = self.cores()?;
+        self.generic_on(&cores, event, modifiers)
+    }
+
+    /// An event of the kernel's own numbering, on some kinds of cores.
+    fn generic_on(
+        &mut self,
+        cores: &[MachineCore<'_>],
+        event: NumberedEvent<'_>,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let NumberedEvent { kind, config, name } = event;
+        let openings = cores.iter().map(|core| {
+            let mut opening = Opening::new(&core.pmu.name, kind, self.request, counter());
+            opening.words[0] = config;
+            name.clone_into(&mut opening.name);
+            name.clone_into(&mut opening.event);
+            opening.uarch = core.uarch;
+            opening.excludes.guest = hardware::is_intel(core.uarch, self.facts);
+            hardware::name_core(&mut opening, core.pmu);
+            if core.pmu.name != "cpu" {
+                opening.name = format!("{}/{name}/", core.pmu.name);
+                opening.cpus.clone_from(&core.pmu.cpus);
+            }
+            self.finish(&mut opening, None, modifiers, core.pmu)?;
+            large_pebs::tell(&opening, self.request.target, self.notes);
+            Ok(opening)
+        });
+        openings.collect()
+    }
+
+    fn named(&mut self, name: &str, modifiers: &Modifiers) -> Result<Vec<Opening>, Refusal> {
+        if hardware::cores(self.facts).is_empty() && !is_of_some_core(name) {
+            let nearest = self.nearest(name, &[]);
+            return Err(EventSpecError::Unknown { typed: name.to_owned(), nearest }.into());
+        }
+        let cores = self.cores()?;
+        let hybrid = cores.len() > 1;
+        let mut openings = Vec::new();
+        let mut lacking = Vec::new();
+        for core in &cores {
+            let Some(found) = self.find(name, *core)? else {
+                lacking.push(core.pmu.name.as_str());
+                continue;
+            };
+            let first = openings.len();
+            for mut opening in self.on(*core, found, modifiers)? {
+                opening.leader = opening.leader.map(|leader| first + leader);
+                if hybrid {
+                    opening.name = format!("{}/{}/", core.pmu.name, opening.name);
+                    opening.cpus.clone_from(&core.pmu.cpus);
+                }
+                openings.push(opening);
+            }
+        }
+        if openings.is_empty() {
+            let nearest = self.nearest(name, &cores);
+            return Err(EventSpecError::Unknown { typed: name.to_owned(), nearest }.into());
+        }
+        if !lacking.is_empty() {
+            self.notes.push(format!("{} has no {name}: not sampled there", lacking.join(", ")));
+        }
+        Ok(openings)
+    }
+
+    /// An alias of the kernel, or an event of the tables.
+    fn find(&self, name: &str, core: MachineCore<'_>) -> Result<Option<Found>, Refusal> {
+        let alias = core.pmu.description.as_ref().and_then(|description| {
+            let (alias, _) = description.alias(name)?;
+            Some((alias, description.alias_config(alias)?))
+        });
+        if let Some((alias, packed)) = alias {
+            let config = packed.map_err(|error| Refusal::Terms {
+                event: alias.to_owned(),
+                pmu: core.pmu.name.clone(),
+                error: error.to_string(),
+            })?;
+            let (event, known) = (alias.to_owned(), known(core, &config));
+            return Ok(Some(Found { config, event, known, interval: None, label: None }));
+        }
+        let named = core.uarch.and_then(|uarch| catalogue::named(uarch, &core.pmu.name, name));
+        Ok(named.map(|named| Found {
+            config: ConfigWords { words: [named.config, named.config1, 0, 0, 0] },
+            event: named.name.to_owned(),
+            known: Some(named),
+            interval: None,
+            label: None,
+        }))
+    }
+
+    /// An event of one core, with the helper that it may need before it.
+    fn on(
+        &mut self,
+        core: MachineCore<'_>,
+        found: Found,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let event = || self.request.event.0.clone();
+        let kind = hardware::pmu_type(core.pmu, self.notes)
+            .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: core.pmu.name.clone() })?;
+        let mut opening = Opening::new(&core.pmu.name, kind, self.request, counter());
+        opening.words = found.config.words;
+        opening.name = found.label.unwrap_or_else(|| found.event.clone());
+        opening.event = found.event;
+        opening.uarch = core.uarch;
+        opening.interval = found.interval.unwrap_or_default();
+        opening.excludes.guest = hardware::is_intel(core.uarch, self.facts);
+        if core.pmu.cpus.is_some() && core.pmu.name != "cpu" {
+            opening.cpus.clone_from(&core.pmu.cpus);
+        }
+        if is_ibs(core.pmu) {
+            opening.promises =
+                Promises { source: SampleSource::Ibs, ip: IpPromise::Exact, ..opening.promises };
+            if core.pmu.name == hardware::IBS {
+                opening.promises.address = AddressPromise::Data;
+                opening.promises.weight = WeightPromise::MissLatency;
+                opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+            }
+            opening.interval =
+                self.request.interval.or(found.interval).unwrap_or(precise::INTERVAL);
+            opening.registers = perfdata::registers::general(self.facts.kernel.arch());
+            ibs::fit_memory_fields(&mut opening, self.facts.kernel.version, self.notes)?;
+            ibs::choose_modes(&mut opening, core.pmu, self.request.modes, self.notes)?;
+            ibs::round_interval(&mut opening, self.notes);
+            return Ok(vec![opening]);
+        }
+        if core.pmu.is_core() {
+            hardware::check_bits(&opening, core.pmu)?;
+        }
+        self.finish(&mut opening, found.known.as_ref(), modifiers, core.pmu)?;
+        large_pebs::tell(&opening, self.request.target, self.notes);
+        let leader = load_latency::leader(&opening, core.pmu)?;
+        if leader.is_some() {
+            opening.leader = Some(0);
+        }
+        Ok(leader.into_iter().chain([opening]).collect())
+    }
+
+    /// The kinds of cores; refused when there is none.
+    fn cores(&self) -> Result<Vec<MachineCore<'a>>, Refusal> {
+        let cores = hardware::cores(self.facts);
+        if cores.is_empty()
+            && let Some(entry) = catalogue::find("instr_retired")
+        {
+            hardware::look_up(entry, self.request, self.facts)?;
+        }
+        Ok(cores)
+    }
+
+    fn describe<'p>(&self, pmu: &'p Pmu) -> Result<&'p PmuDescription, Refusal> {
+        pmu.description.as_ref().ok_or_else(|| Refusal::Terms {
+            event: self.request.event.0.clone(),
+            pmu: pmu.name.clone(),
+            error: "its description in sysfs was not read".to_owned(),
+        })
+    }
+
+    fn nearest(&self, name: &str, cores: &[MachineCore<'_>]) -> Vec<String> {
+        let mut scored: Vec<(f64, String)> = Vec::new();
+        for core in cores {
+            let aliases = core.pmu.description.iter().flat_map(|pmu| pmu.aliases.keys());
+            scored.extend(aliases.map(|alias| (likeness(name, alias), alias.clone())));
+            if let Some(uarch) = core.uarch {
+                let names = catalogue::nearest_names(uarch, &core.pmu.name, name);
+                scored.extend(
+                    names.into_iter().map(|near: &str| (likeness(name, near), near.to_owned())),
+                );
+            }
+        }
+        // What cannot be had here is no way out.
+        let generic = generic_names().filter(|_| !cores.is_empty());
+        scored.extend(generic.map(|near| (likeness(name, &near), near)));
+        let types = catalogue::all().filter(|entry| is_to_be_had(entry, self.request, self.facts));
+        scored.extend(types.flat_map(|entry| {
+            let spellings = std::iter::once(&entry.name).chain(entry.aliases);
+            spellings.map(|near| (likeness(name, near), entry.name.to_owned()))
+        }));
+        let scored = scored.iter().map(|(score, name)| (*score, name.as_str()));
+        best_three(scored).into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Whether any CPU of the tables has an event of that name.
+fn is_of_some_core(name: &str) -> bool {
+    let mut cores = Microarchitecture::all().into_iter();
+    cores.any(|core| catalogue::named(core, core.pmu().unwrap_or("cpu"), name).is_some())
+}
+
+fn known(core: MachineCore<'_>, config: &ConfigWords) -> Option<NamedEvent> {
+    let [code, second, ..] = config.words;
+    if code & !CODE != 0 {
+        return None;
+    }
+    let named = || {
+        let names = catalogue::names(core.uarch?, &core.pmu.name);
+        Some(names.filter(|named| named.config == code && !named.deprecated))
+    };
+    // Latencies have names for some thresholds only.
+    let below = named()?.filter(|named| named.config1 <= second);
+    below
+        .min_by_key(|named| Reverse(named.config1))
+        .or_else(|| named()?.min_by_key(|named| named.config1))
+}
+
+/// AMD's sampling units.
+fn is_ibs(pmu: &Pmu) -> bool {
+    pmu.name.starts_with("ibs_")
+}
+
+/// Why a PMU's events give no records that can be read here; None: they do,
+/// as far as is known.
+fn unsampled(pmu: &Pmu) -> Option<&'static str> {
+    let starts = |names: &[&str]| names.iter().any(|name| pmu.name.starts_with(name));
+    if starts(&["arm_spe", "intel_pt", "intel_bts", "cs_etm", "hisi_ptt"]) {
+        Some(
+            "its records come as packets of their own kind, which this version does not read \
+             (perf record does)",
+        )
+    } else if starts(&["software", "tracepoint", "breakpoint"]) {
+        Some("its events have names here: ebs -h lists them")
+    } else if starts(&["msr"]) {
+        Some("its counters never interrupt (perf stat reads them)")
+    } else if !pmu.is_core() && pmu.cpus.is_some() {
+        Some(
+            "it counts for many CPUs at once and cannot say which instruction caused an event: it \
+             has no samples (perf stat counts with it)",
+        )
+    } else {
+        None
+    }
+}
+
+/// A counter that interrupts.
+fn counter() -> Promises {
+    Promises {
+        source: SampleSource::Counter,
+        ip: IpPromise::Skid,
+        address: AddressPromise::None,
+        registers: RegistersPromise::AtInterrupt,
+        weight: WeightPromise::None,
+    }
+}
+
+/// Whether a request can have the type here, from either source.
+fn is_to_be_had(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool {
+    let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
+    matches!(catalogue::availability(entry, facts), catalogue::Availability::Available { .. })
+        || is_emulated && catalogue::emulable(entry, facts).is_some()
+}

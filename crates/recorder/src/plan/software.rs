@@ -1,0 +1,131 @@
+//! Events that every kernel has: its own counters, breakpoints and
+//! tracepoints.
+
+use perfdata::{Arch, EventType};
+
+use super::breakpoint;
+use super::opening::Opening;
+use crate::catalogue::{self, CatalogueType, EventKind, IntervalUnit};
+use crate::machine::facts::{Facts, TracepointState};
+use crate::request::event_spec::{Breakpoint, Tracepoint};
+use crate::spelling::{best_three, likeness, suggestion};
+use crate::{Refusal, Request};
+
+/// A type that the kernel counts in software.
+pub(super) fn counter(
+    entry: &CatalogueType,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Opening, Refusal> {
+    let mut opening = open(entry, EventType::SOFTWARE, request, facts)?;
+    if let EventKind::Software(software) = entry.kind {
+        opening.words[0] = software.event.0;
+        if software.kernel_only && !request.modes.kernel {
+            return Err(Refusal::KernelOnly { event: entry.name });
+        }
+        if software.never_on_x86 && facts.kernel.arch() == Arch::X86_64 {
+            notes.push(format!("x86 kernels never count {}: expect no records", entry.name));
+        }
+    }
+    raise_clock_interval(entry.unit, &mut opening, notes);
+    Ok(opening)
+}
+
+/// `mem:ADDR...`.
+pub(super) fn watch(
+    point: &Breakpoint,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Opening, Refusal> {
+    let mut opening = open(catalogue::breakpoint(), EventType::BREAKPOINT, request, facts)?;
+    breakpoint::fill(&mut opening, point, request, facts, notes)?;
+    Ok(opening)
+}
+
+/// An event of one of the kernel's own PMUs, as its catalogue entry has it.
+fn open(
+    entry: &CatalogueType,
+    kind: EventType,
+    request: &Request,
+    facts: &Facts,
+) -> Result<Opening, Refusal> {
+    let Some(promises) = entry.promises else {
+        return Err(Refusal::Unavailable {
+            event: request.event.0.clone(),
+            why: "its fields have no meaning that is known here".to_owned(),
+            nearest: Vec::new(),
+            advice: "ebs -h lists the types".to_owned(),
+        });
+    };
+    let pmu = match kind {
+        EventType::TRACEPOINT => "tracepoint",
+        EventType::BREAKPOINT => "breakpoint",
+        _ => "software",
+    };
+    let mut opening = Opening::new(pmu, kind, request, promises);
+    entry.name.clone_into(&mut opening.name);
+    entry.name.clone_into(&mut opening.event);
+    opening.interval = request.interval.unwrap_or(entry.default_interval);
+    opening.registers = perfdata::registers::general(facts.kernel.arch());
+    Ok(opening)
+}
+
+/// `SUBSYSTEM:NAME`.
+pub(super) fn tracepoint(
+    point: &Tracepoint,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Opening, Refusal> {
+    let mut opening = open(catalogue::tracepoint(), EventType::TRACEPOINT, request, facts)?;
+    opening.name = point.to_string();
+    opening.words[0] = match facts.tracepoints.get(&opening.name) {
+        Some(TracepointState::Id(id)) => *id,
+        Some(TracepointState::Missing { names }) => {
+            let name = opening.name.as_str();
+            let scored = names.iter().map(|have| (likeness(name, have), have.as_str()));
+            let nearest: Vec<_> = best_three(scored).into_iter().map(str::to_owned).collect();
+            return Err(Refusal::NoTracepoint {
+                event: opening.name.clone(),
+                suggestion: suggestion(&nearest),
+            });
+        }
+        Some(TracepointState::Forbidden(place)) => {
+            return Err(Refusal::TracefsForbidden {
+                event: opening.name.clone(),
+                place: place.clone(),
+            });
+        }
+        Some(TracepointState::NoTracefs) | None => {
+            return Err(Refusal::NoTracefs { event: opening.name.clone() });
+        }
+    };
+    let system_call = point.subsystem == "syscalls";
+    if request.modes.kernel && system_call {
+        notes.push(format!(
+            "{point}: IP and registers are the program's, at its system call, with -k as with -u"
+        ));
+    } else if !request.modes.kernel && !system_call {
+        notes.push(format!(
+            "{point}: tracepoints of the kernel fire with -k only; with -u alone only probes in \
+             programs and syscalls:* do"
+        ));
+    }
+    Ok(opening)
+}
+
+/// Nanoseconds below which perf_swevent_start_hrtimer() raises a clock's
+/// period without a word, while records still show the period asked for.
+const SHORTEST_CLOCK: u64 = 10_000;
+
+fn raise_clock_interval(unit: IntervalUnit, opening: &mut Opening, notes: &mut Vec<String>) {
+    if unit == IntervalUnit::Nanoseconds && opening.interval < SHORTEST_CLOCK {
+        notes.push(format!(
+            "interval {} ns is below the kernel's shortest, {SHORTEST_CLOCK} ns: that one is used",
+            opening.interval
+        ));
+        opening.interval = SHORTEST_CLOCK;
+    }
+}

@@ -1,0 +1,285 @@
+//! A session that the daemon runs, as if it were one's own.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use perfdata::Pid;
+use perfdata::stream::note;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::client::{Client, ClientError, DaemonMessage, unexpected};
+use crate::machine::incarnation::Incarnation;
+use crate::remote::protocol::{
+    Account, ComplaintCode, NamedTarget, Reply, Started, Verb, WhenSlow,
+};
+use crate::session::ledger::Ledger;
+use crate::session::{Pass, SessionError, Sink, TargetState};
+use crate::{AttachError, Command, Facts, Fallback, Job, PlannedEvent, Sampling, Target};
+
+/// A session of the daemon's, and its stream.
+#[derive(Debug)]
+pub struct Remote {
+    client: Client,
+    /// With the plan, which the daemon makes.
+    started: Started,
+    target: Target,
+    given_up: Vec<Fallback>,
+    command: Option<Command>,
+    state: TargetState,
+    ended: Option<(String, Account)>,
+    last_notes: Vec<String>,
+    sink_error: Option<String>,
+    asked_to_stop: bool,
+    since: Instant,
+}
+
+/// Ends that nobody needs to be told of.
+const ORDINARY: [&str; 4] = [
+    "the command has ended",
+    "the target has ended",
+    "the count is reached",
+    "stopped by its owner",
+];
+/// How long the last records may take to come.
+const LAST: Duration = Duration::from_secs(10);
+
+impl Remote {
+    /// Opens a session there. A command, of these words, is forked here and
+    /// waits.
+    ///
+    /// # Errors
+    /// The daemon's refusal; a command that is none.
+    pub fn open(
+        mut client: Client,
+        job: &Job,
+        command: &[OsString],
+    ) -> Result<Remote, SessionError> {
+        let asked = job.request.target;
+        let command = match asked {
+            Target::Command => Some(Command::hold(command)?),
+            Target::Process(_) | Target::System | Target::Cgroup => None,
+        };
+        let target = match (asked, &command) {
+            (Target::Process(pid), _) => NamedTarget::Process(named(pid)?),
+            (Target::Command, Some(command)) => NamedTarget::Held(named(command.pid())?),
+            _ => NamedTarget::System,
+        };
+        let when_slow = WhenSlow::DropNewest;
+        let started =
+            match client.ask(&Verb::Start { job: Box::new(job.clone()), target, when_slow })? {
+                Reply::Started(started) => started,
+                other => return Err(unexpected(&other).into()),
+            };
+        Ok(Remote {
+            client,
+            given_up: started.given_up.iter().filter_map(|key| Fallback::of_key(key)).collect(),
+            started,
+            target: asked,
+            command,
+            state: TargetState::Running,
+            ended: None,
+            last_notes: Vec::new(),
+            sink_error: None,
+            asked_to_stop: false,
+            since: Instant::now(),
+        })
+    }
+
+    /// Hands on what has come, up to the stream's end.
+    fn pump(&mut self, sink: &mut dyn Sink) -> Result<bool, SessionError> {
+        let mut any = false;
+        while self.ended.is_none() && (self.client.has_frame() || self.is_ready(Duration::ZERO)?) {
+            any = true;
+            self.hear(sink)?;
+        }
+        Ok(any)
+    }
+
+    fn hear(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        let failed = &mut self.sink_error;
+        let mut data = |bytes: &[u8]| match failed {
+            Some(_) => Ok(()),
+            None => sink.write(bytes).inspect_err(|error| {
+                *failed = Some(error.to_string());
+            }),
+        };
+        match self.client.hear(&mut data)? {
+            DaemonMessage::Data | DaemonMessage::Reply(Reply::Done) => {}
+            DaemonMessage::Reply(Reply::End { reason, notes, client, .. }) => {
+                self.last_notes.extend(notes.iter().filter_map(|note| told(note)));
+                if !ORDINARY.contains(&reason.as_str()) {
+                    self.last_notes.push(format!("the daemon has ended the session: {reason}"));
+                }
+                self.ended = Some((reason, client));
+            }
+            // It ended by itself before it could be stopped; its end is on the way.
+            DaemonMessage::Reply(Reply::Refused(complaint))
+                if self.asked_to_stop && complaint.code == ComplaintCode::NoSession => {}
+            DaemonMessage::Reply(Reply::Refused(complaint)) => {
+                return Err(ClientError::Refused(complaint).into());
+            }
+            DaemonMessage::Reply(other) => return Err(unexpected(&other).into()),
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, timeout: Duration) -> Result<bool, SessionError> {
+        let fds = &mut [PollFd::from_borrowed_fd(self.client.as_fd(), PollFlags::IN)];
+        wait_for(fds, timeout)
+    }
+}
+
+/// A note of the stream, for people.
+fn told(note: &str) -> Option<String> {
+    let why = note::value(note, "why").unwrap_or("the daemon does not say why");
+    if let Some(interval) = note::value(note, "interval") {
+        return Some(format!("the interval became {interval} on the way: {why}"));
+    }
+    let rate = note::value(note, "max_sample_rate")?;
+    Some(format!("kernel.perf_event_max_sample_rate became {rate} on the way: {why}"))
+}
+
+fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionError> {
+    let spec = Timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    };
+    match poll(fds, Some(&spec)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(SessionError::System { call: "poll", error: errno.into() }),
+    }
+}
+
+/// By numbers that no other process ever has; the daemon takes no
+/// descriptors.
+fn named(pid: Pid) -> Result<Incarnation, AttachError> {
+    Incarnation::of(pid.0).ok_or(AttachError::Absent { pid })
+}
+
+impl Sampling for Remote {
+    fn name(&self) -> &str {
+        &self.started.name
+    }
+
+    fn target(&self) -> Target {
+        self.target
+    }
+
+    fn planned(&self) -> &[PlannedEvent] {
+        &self.started.planned
+    }
+
+    fn opened(&self) -> &[PlannedEvent] {
+        &self.started.opened
+    }
+
+    fn given_up(&self) -> &[Fallback] {
+        &self.given_up
+    }
+
+    fn model(&self) -> Option<String> {
+        None
+    }
+
+    fn served(&self) -> &str {
+        match self.started.granted {
+            Some(_) => "by the daemon (its policy grants it)",
+            None => "by the daemon (with this user's rights)",
+        }
+    }
+
+    fn in_kernel(&self) -> Option<&str> {
+        self.started.in_kernel.as_deref()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.started.notes.clone()
+    }
+
+    fn last_notes(&self) -> &[String] {
+        &self.last_notes
+    }
+
+    /// The daemon writes it.
+    fn preamble(
+        &mut self,
+        _facts: &Facts,
+        _command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError> {
+        self.pump(sink)?;
+        Ok(())
+    }
+
+    fn start(&mut self, _sink: &mut dyn Sink) -> Result<(), SessionError> {
+        self.since = Instant::now();
+        if let Some(command) = &mut self.command {
+            command.release()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        if self.ended.is_some() {
+            self.state = TargetState::Gone;
+        } else if !self.client.has_frame() {
+            let command = self.command.as_ref().map(AsFd::as_fd);
+            let command = command.filter(|_| self.state == TargetState::Running);
+            let watched: [Option<BorrowedFd<'_>>; 2] = [Some(self.client.as_fd()), command];
+            let mut fds: Vec<PollFd<'_>> = watched
+                .into_iter()
+                .flatten()
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+                .collect();
+            wait_for(&mut fds, timeout)?;
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                self.state = TargetState::Left;
+            }
+        }
+        Ok(self.state)
+    }
+
+    fn set_counting(&mut self, _on: bool) -> Result<(), SessionError> {
+        Err(SessionError::NoPause {
+            who: "a session of the daemon",
+            how: "--no-daemon, as a user whose own rights suffice (root, or one with CAP_PERFMON)",
+        })
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+        let before = self.sink_error.is_some();
+        self.pump(sink)?;
+        match &self.sink_error {
+            Some(error) if !before => Err(SessionError::Sink(io::Error::other(error.clone()))),
+            _ => Ok(Pass { limit_reached: self.ended.is_some(), ..Pass::default() }),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
+        if self.ended.is_none() && !self.asked_to_stop {
+            self.asked_to_stop = true;
+            self.client.tell(&Verb::Stop { session: self.started.session })?;
+        }
+        while self.ended.is_none() {
+            if !self.client.has_frame() && !self.is_ready(LAST)? {
+                let error = io::ErrorKind::TimedOut.into();
+                return Err(ClientError::Gone(error).into());
+            }
+            self.hear(sink)?;
+        }
+        let mut ledger = Ledger::of(self.started.planned.iter().map(|event| event.name.as_str()));
+        if let Some((_, account)) = &self.ended {
+            ledger.take_over(account);
+        }
+        ledger.wall = self.since.elapsed();
+        ledger.sink_error = self.sink_error.clone();
+        Ok(ledger)
+    }
+
+    fn command(&mut self) -> Option<&mut Command> {
+        self.command.as_mut()
+    }
+}

@@ -1,0 +1,232 @@
+//! The text that names an event, as typed after `-t`, and what it names.
+
+mod breakpoint;
+mod error;
+mod generic;
+mod modifiers;
+mod named_breakpoint;
+mod pmu;
+mod raw;
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use breakpoint::TypedBreakpoint;
+pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
+pub use error::EventSpecError;
+pub use generic::{Generic, generic, generic_names};
+pub use modifiers::{ModifierError, Modifiers, Precise};
+pub use named_breakpoint::{NamedBreakpoint, WatchedSpot};
+
+use crate::catalogue::{self, CatalogueType, EventKind};
+pub use crate::machine::Tracepoint;
+use crate::machine::pmu_format::Terms;
+
+/// An event as the user typed it; [`EventSpec::resolve`] finds out what it
+/// means.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EventSpec(pub String);
+
+/// An event of the catalogue, its parameters filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestedEvent {
+    /// A type that has no parameters.
+    Type(&'static CatalogueType),
+    /// `mem:ADDR[/LEN]:[r][w][x]`.
+    Breakpoint(Breakpoint),
+    /// `mem:NAME[+OFFSET][@OBJECT][/LEN]:[r][w][x]`: to be looked up first.
+    NamedBreakpoint(NamedBreakpoint),
+    /// `SUBSYSTEM:NAME`.
+    Tracepoint(Tracepoint),
+    /// `PMU/TERMS/MODIFIERS`.
+    Pmu {
+        /// The PMU's name in sysfs.
+        pmu: String,
+        /// Formats, `config=N` and kin, an alias or a maker's event.
+        terms: Terms,
+        /// Levels and precision.
+        modifiers: Modifiers,
+    },
+    /// `rN`: the config word of a raw event of the core's PMU.
+    Raw {
+        /// The word, without `stripped`.
+        config: u64,
+        /// Levels and precision, those of `stripped` included.
+        modifiers: Modifiers,
+        /// The bits of the counter's control register that were typed and
+        /// are the kernel's to set: USR 16, OS 17, INT 20, EN 22.
+        stripped: u64,
+    },
+    /// A name that the kernel itself gives a meaning on each CPU.
+    Generic {
+        /// PERF_TYPE_HARDWARE or PERF_TYPE_HW_CACHE.
+        kind: perfdata::EventType,
+        /// PERF_COUNT_HW_*, or cache, operation and result.
+        config: u64,
+        /// The name perf gives it.
+        name: String,
+        /// Levels and precision.
+        modifiers: Modifiers,
+    },
+    /// What may be an alias of the core's PMU or a maker's name; the machine
+    /// decides.
+    Named {
+        /// As typed, `EVENT:UMASK` as `EVENT.UMASK`.
+        name: String,
+        /// Levels and precision.
+        modifiers: Modifiers,
+    },
+}
+
+impl EventSpec {
+    /// Finds the event that the text names, without a look at the machine.
+    /// In this order: `mem:`, a form with slashes, a type, `rN`, a generic
+    /// name, a maker's name or an alias, a tracepoint.
+    pub fn resolve(&self) -> Result<RequestedEvent, EventSpecError> {
+        let typed = self.0.trim();
+        if typed.is_empty() {
+            return Err(EventSpecError::Empty);
+        }
+        if let Some(rest) = typed.strip_prefix("mem:") {
+            return Ok(match TypedBreakpoint::parse(typed, rest)? {
+                TypedBreakpoint::Addressed(point) => RequestedEvent::Breakpoint(point),
+                TypedBreakpoint::Named(point) => RequestedEvent::NamedBreakpoint(point),
+            });
+        }
+        if typed.contains('/') {
+            return pmu::parse(typed);
+        }
+        if let Some(entry) = find_type(typed) {
+            return match entry.kind {
+                EventKind::Breakpoint => {
+                    let (typed, word) = (typed.to_owned(), String::new());
+                    Err(BreakpointError::Address { typed, word }.into())
+                }
+                EventKind::Tracepoint => {
+                    Err(EventSpecError::Tracepoint { typed: typed.to_owned() })
+                }
+                _ => Ok(RequestedEvent::Type(entry)),
+            };
+        }
+        let (name, letters) = match typed.rsplit_once(':') {
+            Some((name, letters)) if !letters.is_empty() && Modifiers::are(letters) => {
+                (name, letters)
+            }
+            _ => (typed, ""),
+        };
+        if let Some(entry) = find_type(name) {
+            return Err(modified_type(typed, entry, letters));
+        }
+        let modifiers = Modifiers::parse(letters)
+            .map_err(|source| EventSpecError::Letters { typed: typed.to_owned(), source });
+        if let Some(config) = raw::parse(name) {
+            let (config, modifiers, stripped) = raw::strip(config, modifiers?);
+            return Ok(RequestedEvent::Raw { config, modifiers, stripped });
+        }
+        if let Some(Generic { kind, config, name }) = generic(name) {
+            return Ok(RequestedEvent::Generic { kind, config, name, modifiers: modifiers? });
+        }
+        if is_event_name(name) {
+            let name = name.replace(':', ".");
+            return Ok(RequestedEvent::Named { name, modifiers: modifiers? });
+        }
+        if let Some((before, letters)) = name.split_once(':')
+            && generic(before).is_some()
+        {
+            let typed = typed.to_owned();
+            Modifiers::parse(letters)
+                .map_err(|source| EventSpecError::Letters { typed, source })?;
+        }
+        match name.split_once(':').map(|(before, after)| Tracepoint::parse(before, after)) {
+            Some(Some(point)) if name == typed => Ok(RequestedEvent::Tracepoint(point)),
+            Some(Some(point)) => {
+                Err(EventSpecError::Modifier { typed: typed.to_owned(), name: point.to_string() })
+            }
+            Some(None) => Err(EventSpecError::Tracepoint { typed: typed.to_owned() }),
+            None => Err(EventSpecError::unknown(typed, std::iter::empty())),
+        }
+    }
+}
+
+/// The type of that name. Its other spellings give way to names of the
+/// kernel: to generic events, and, dashes being the kernel's style, to what
+/// may be an alias ("mem-loads" is not the type that is also "mem_loads").
+fn find_type(name: &str) -> Option<&'static CatalogueType> {
+    let entry = catalogue::find(name)?;
+    let is = |spelling: &str| spelling.eq_ignore_ascii_case(name);
+    let own = entry.name.eq_ignore_ascii_case(&name.replace('-', "_"));
+    let other = generic(name).is_none() && entry.aliases.iter().any(|alias| is(alias));
+    (own || other).then_some(entry)
+}
+
+fn modified_type(typed: &str, entry: &CatalogueType, letters: &str) -> EventSpecError {
+    let (typed, name) = (typed.to_owned(), entry.name.to_owned());
+    match letters.contains(['p', 'P']) {
+        true => EventSpecError::Precision { typed, name },
+        false => EventSpecError::Modifier { typed, name },
+    }
+}
+
+/// Whether a maker or a kernel could call an event that. With a colon the
+/// name is in capitals, as no group of tracepoints is, or some core has it.
+fn is_event_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+    };
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.split(':').all(is_part) {
+        return false;
+    }
+    name.split_once(':').is_none_or(|(first, _)| {
+        first.bytes().any(|byte| byte.is_ascii_uppercase()) || catalogue::is_named(name)
+    })
+}
+
+impl RequestedEvent {
+    /// Levels and precision that were typed with the event; None for types,
+    /// breakpoints and tracepoints, which have none.
+    pub fn modifiers(&self) -> Option<Modifiers> {
+        match self {
+            RequestedEvent::Type(_)
+            | RequestedEvent::Breakpoint(_)
+            | RequestedEvent::NamedBreakpoint(_)
+            | RequestedEvent::Tracepoint(_) => None,
+            RequestedEvent::Pmu { modifiers, .. }
+            | RequestedEvent::Raw { modifiers, .. }
+            | RequestedEvent::Generic { modifiers, .. }
+            | RequestedEvent::Named { modifiers, .. } => Some(*modifiers),
+        }
+    }
+
+    /// What the user should know of how the text was read.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            RequestedEvent::Raw { config, modifiers, stripped } => {
+                raw::note(*config, *stripped, *modifiers)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for EventSpec {
+    fn from(text: &str) -> EventSpec {
+        EventSpec(text.to_owned())
+    }
+}
+
+impl From<String> for EventSpec {
+    fn from(text: String) -> EventSpec {
+        EventSpec(text)
+    }
+}
+
+impl fmt::Display for EventSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

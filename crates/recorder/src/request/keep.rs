@@ -1,0 +1,174 @@
+//! Which samples matter, decided where they arise.
+
+use perfdata::{Pid, Tid};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Conditions that all must hold; by default everything is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Keep {
+    /// Of one of these processes, at most [`Keep::MOST_IDS`]; empty: any.
+    #[serde(serialize_with = "said_pids", deserialize_with = "read_pids")]
+    pub pids: Vec<Pid>,
+    /// Of one of these threads, at most [`Keep::MOST_IDS`]; empty: any.
+    #[serde(serialize_with = "said_tids", deserialize_with = "read_tids")]
+    pub tids: Vec<Tid>,
+    /// In this control group of version 2 or below it: its id, the inode
+    /// number of its directory. On Linux 5.15 and later.
+    pub cgroup: Option<u64>,
+    /// Of threads with this name, at most 15 bytes.
+    pub comm: Option<String>,
+    /// Instruction pointers from the first to the last, both included.
+    pub ip: Option<(u64, u64)>,
+    /// Data addresses from the first to the last, both included.
+    pub address: Option<(u64, u64)>,
+    /// Of what is left on a CPU, each such sample: 1 keeps all.
+    pub one_in: u64,
+    /// Weights from this on; 0: any.
+    pub least_weight: u64,
+    /// Data sources whose bits under the mask (not 0) are the value.
+    pub data_src: Option<(u64, u64)>,
+    /// Nothing that shows the kernel: its mode, or an instruction or data
+    /// address in its half. What is dropped for that is lost, not filtered.
+    /// Whoever knows the user's rights says it, and no client.
+    #[serde(skip)]
+    pub user_only: bool,
+}
+
+impl Default for Keep {
+    fn default() -> Keep {
+        Keep {
+            pids: Vec::new(),
+            tids: Vec::new(),
+            cgroup: None,
+            comm: None,
+            ip: None,
+            address: None,
+            one_in: 1,
+            least_weight: 0,
+            data_src: None,
+            user_only: false,
+        }
+    }
+}
+
+/// A condition that nothing can meet, or that the programs have no room for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeepError {
+    /// Too long a list.
+    #[error("{count} {what} to keep; at most {} are possible", Keep::MOST_IDS)]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// So many.
+        count: usize,
+    },
+    /// A number that no task has.
+    #[error("{number} is no {what}: they are 1 and above")]
+    NoTask {
+        /// Of what.
+        what: &'static str,
+        /// As given.
+        number: i32,
+    },
+    /// A name that no thread can have.
+    #[error("{0:?} is no thread's name: those have 1 to 15 bytes, none of them NUL")]
+    Comm(String),
+    /// First beyond last.
+    #[error("{what} from {first:#x} to {last:#x}: the first is beyond the last")]
+    Backwards {
+        /// Of what.
+        what: &'static str,
+        /// As given.
+        first: u64,
+        /// As given.
+        last: u64,
+    },
+    /// One in none.
+    #[error("one sample in 0 is none; 1 keeps all")]
+    OneInZero,
+    /// A group without a number.
+    #[error("0 is no control group's id")]
+    CgroupZero,
+    /// A value that the mask never leaves, or no mask at all.
+    #[error(
+        "data source {value:#x} under the mask {mask:#x}: no data source has bits outside of \
+         its mask, and a mask of 0 keeps all"
+    )]
+    DataSrc {
+        /// As given.
+        mask: u64,
+        /// As given.
+        value: u64,
+    },
+}
+
+impl Keep {
+    /// Ids in a list, at most.
+    pub const MOST_IDS: usize = 8;
+    /// Bytes of a thread's name, at most.
+    pub const MOST_COMM: usize = 15;
+
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// The first condition that cannot.
+    pub fn check(&self) -> Result<(), KeepError> {
+        check_ids("process id", "process ids", self.pids.iter().map(|pid| pid.0))?;
+        check_ids("thread id", "thread ids", self.tids.iter().map(|tid| tid.0))?;
+        if self.cgroup == Some(0) {
+            return Err(KeepError::CgroupZero);
+        }
+        if let Some(comm) = &self.comm {
+            let fits = (1..=Keep::MOST_COMM).contains(&comm.len()) && !comm.contains('\0');
+            if !fits {
+                return Err(KeepError::Comm(comm.clone()));
+            }
+        }
+        for (what, range) in [("instruction pointers", self.ip), ("addresses", self.address)] {
+            if let Some((first, last)) = range.filter(|(first, last)| first > last) {
+                return Err(KeepError::Backwards { what, first, last });
+            }
+        }
+        if self.one_in == 0 {
+            return Err(KeepError::OneInZero);
+        }
+        match self.data_src {
+            Some((mask, value)) if mask == 0 || value & !mask != 0 => {
+                Err(KeepError::DataSrc { mask, value })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn said_pids<S: Serializer>(pids: &[Pid], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(pids.iter().map(|pid| pid.0))
+}
+
+fn read_pids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Pid>, D::Error> {
+    Vec::deserialize(from).map(|ids| ids.into_iter().map(Pid).collect())
+}
+
+fn said_tids<S: Serializer>(tids: &[Tid], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(tids.iter().map(|tid| tid.0))
+}
+
+fn read_tids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Tid>, D::Error> {
+    Vec::deserialize(from).map(|ids| ids.into_iter().map(Tid).collect())
+}
+
+fn check_ids(
+    one: &'static str,
+    many: &'static str,
+    ids: impl ExactSizeIterator<Item = i32>,
+) -> Result<(), KeepError> {
+    let count = ids.len();
+    if count > Keep::MOST_IDS {
+        return Err(KeepError::TooMany { what: many, count });
+    }
+    match ids.into_iter().find(|&id| id < 1) {
+        Some(number) => Err(KeepError::NoTask { what: one, number }),
+        None => Ok(()),
+    }
+}

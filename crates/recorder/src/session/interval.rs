@@ -1,0 +1,149 @@
+//! Sampling more or less often while a session runs.
+
+use std::io;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use perfdata::AttrFlags;
+use perfdata::stream::write;
+
+use super::{Session, SessionError};
+use crate::sys::event::NATIVE_ORDER;
+
+/// The largest interval that a counter holds.
+const MOST: u64 = i64::MAX.cast_unsigned();
+
+/// What is to become of the intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Every event's is this.
+    To(u64),
+    /// Each event's is twice what it was.
+    Doubled,
+}
+
+impl Change {
+    fn of(self, period: u64) -> u64 {
+        match self {
+            Change::To(interval) => interval.min(MOST),
+            Change::Doubled => period.saturating_mul(2).min(MOST),
+        }
+    }
+}
+
+/// Why an interval is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum IntervalError {
+    /// The kernel samples every so many happenings, and goes on to.
+    #[error(
+        "interval {interval} is no multiple of {base}, with which the session began: give one, or \
+         start another session"
+    )]
+    Multiple {
+        /// As asked, events.
+        interval: u64,
+        /// What it must be a multiple of, events.
+        base: u64,
+    },
+    /// There is no interval.
+    #[error(
+        "the event is sampled so many times a second, and has no interval: start another session"
+    )]
+    Frequency,
+    /// The program was made for it.
+    #[error("what is counted in the kernel keeps its interval: start another session")]
+    InKernel,
+    /// PERF_EVENT_IOC_PERIOD.
+    #[error("interval {interval} is not taken by the kernel: {error}")]
+    Kernel {
+        /// As asked, events.
+        interval: u64,
+        /// What the ioctl said.
+        error: io::Error,
+    },
+}
+
+impl Session {
+    /// The interval of the first event that samples.
+    pub fn interval(&self) -> u64 {
+        let first = self.attrs.sampled().zip(&self.thins).next();
+        first.map_or(0, |((_, event), thin)| match thin.counted {
+            true => thin.interval(),
+            false => event.attr.sample_period,
+        })
+    }
+
+    /// Changes the interval of every event, and gives the first one's. The
+    /// kernel reaches an event, not what threads and children have inherited
+    /// of it before: these keep what they have. Each sample that carries
+    /// PERIOD says what it stands for.
+    ///
+    /// # Errors
+    /// An interval that an event cannot have; events before it have it.
+    pub fn change_interval(&mut self, change: Change) -> Result<u64, IntervalError> {
+        if self.programs.counts() {
+            return Err(IntervalError::InKernel);
+        }
+        for place in 0..self.thins.len() {
+            let thin = &mut self.thins[place];
+            if thin.counted {
+                let interval = change.of(thin.interval());
+                if !thin.set(interval) {
+                    return Err(IntervalError::Multiple { interval, base: thin.base() });
+                }
+                continue;
+            }
+            let Some((index, event)) = self.attrs.sampled().nth(place) else { continue };
+            if event.attr.flags.contains(AttrFlags::FREQ) {
+                return Err(IntervalError::Frequency);
+            }
+            let interval = change.of(event.attr.sample_period);
+            // Of different intervals no count of samples can be expected.
+            self.interval_changed = true;
+            let on_cpus = self.sets.iter().flat_map(|set| &set.cpus);
+            let mut open = on_cpus.flat_map(|on_cpu| &on_cpu.sampled);
+            open.try_for_each(|sampled| match sampled.index == index {
+                true => sampled.event.set_period(interval),
+                false => Ok(()),
+            })
+            .map_err(|error| IntervalError::Kernel { interval, error })?;
+            self.attrs.events[index].attr.sample_period = interval;
+        }
+        Ok(self.interval())
+    }
+
+    /// The record of a note on the first event, for the stream: `text` holds
+    /// `key=value` pairs joined with `;`.
+    ///
+    /// # Errors
+    /// The text is too long for a record.
+    pub fn note(&self, text: &str) -> Result<Vec<u8>, SessionError> {
+        let mut bytes = Vec::new();
+        let ids = self.attrs.sampled().filter_map(|(index, _)| self.ids.of(index).first());
+        for id in ids.take(1) {
+            write::event_unit(*id, text, NATIVE_ORDER, &mut bytes)
+                .map_err(|error| SessionError::Preamble(error.to_string()))?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// Now, nanoseconds of the clock that samples have.
+pub fn now() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let (seconds, nanoseconds) = (now.tv_sec.cast_unsigned(), now.tv_nsec.cast_unsigned());
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_double_up_to_what_a_counter_holds() {
+        assert_eq!(Change::Doubled.of(1), 2);
+        assert_eq!(Change::Doubled.of(MOST - 1), MOST);
+        assert_eq!(Change::Doubled.of(u64::MAX), MOST);
+        assert_eq!(Change::To(u64::MAX).of(1), MOST);
+    }
+}
