@@ -45,7 +45,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests", &["perfdata", "symbolizer", "emulator", "recorder", "daemon", "analysis", "ebs-cli"]),
-    ("hardmeter-packaging", &["daemon", "ebs-cli"]),
+    ("command-pages", &["daemon", "ebs-cli"]),
+    ("xtask", &[]),
     ("pmu-box", &["tests"]),
 ];
 

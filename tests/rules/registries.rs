@@ -22,7 +22,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [
     // What Debian's mirrors have no longer is there; apt has no name for it.
     ("tests/pmu-box/fetch", "snapshot.debian.org"),
     // The address of a format, which nothing fetches.
-    ("daemon/packaging/copyright", "www.debian.org/doc/packaging-manuals"),
+    ("xtask/debian/copyright", "www.debian.org/doc/packaging-manuals"),
 ];
 
 fn named_hosts(path: &str, text: &str) -> Vec<String> {

@@ -23,7 +23,7 @@ const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 fn applies(facts: &Facts) -> Skip {
     if facts.kernel >= (6, 5) {
         // Debian's own value leaves ebsd without rights: it holds CAP_PERFMON
-        // alone. Its package sets 2 (packaging/60-ebsd.conf).
+        // alone. Its package sets 2 (xtask/debian/60-ebsd.conf).
         fs::write(PARANOID, "3").unwrap();
         refused(&["perf_event_paranoid is 3"]);
         fs::write(PARANOID, "2").unwrap();

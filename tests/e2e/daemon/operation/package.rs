@@ -8,7 +8,7 @@ fn packaging() -> std::path::PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
         .parent()
         .unwrap()
-        .join("daemon/packaging")
+        .join("xtask/debian")
 }
 
 fn has(test: &str, program: &str, arguments: &[&str]) -> bool {
