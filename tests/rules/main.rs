@@ -14,12 +14,10 @@ mod docs;
 mod files;
 /// Every dependency says what it is for.
 mod manifests;
-/// One name, one thing.
+/// Names that are unique within a crate.
 mod names;
 /// What is compiled for the kernel.
 mod objects;
-/// Parameters have names.
-mod parameters;
 /// What fetches packages.
 mod registries;
 /// The command that runs the tests.

@@ -40,11 +40,3 @@ pub(crate) fn files_ending(suffix: &str) -> Vec<TextFile> {
 pub(crate) fn assert_clean(complaints: &[String]) {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
-
-/// The lines of a list of what still breaks a rule: a path or a part, and
-/// what there breaks it.
-pub(crate) fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
-    list.lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.split_once(' ').unwrap_or((line, "")))
-}
