@@ -23,6 +23,8 @@
 //! assert_eq!(reason.tag(), "[unknown-process]");
 //! ```
 
+#![warn(missing_docs)]
+
 mod answer;
 mod code;
 mod demangle;

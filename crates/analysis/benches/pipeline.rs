@@ -7,7 +7,6 @@
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
-    missing_docs,
     reason = "benchmark"
 )]
 

@@ -53,6 +53,8 @@
 //! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
 //! them at the end, and [`report::Row`] is one in words.
 
+#![warn(missing_docs)]
+
 pub mod annotate;
 pub mod diff;
 pub mod report;

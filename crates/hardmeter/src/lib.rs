@@ -46,6 +46,8 @@
 //! | `watched` | where what is watched by its name lies |
 //! | `sys` | the instruction that the emulated PMU knows |
 
+#![warn(missing_docs)]
+
 mod error;
 mod named_sample;
 mod named_stream;

@@ -1,7 +1,7 @@
 //! What a sample costs: hardmeter's own layout with 17 registers, decoded,
 //! peeked at and encoded.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark, not a library")]
+#![allow(clippy::unwrap_used, reason = "a benchmark, not a library")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use perfdata::attr::{Attr, SampleType};

@@ -1,7 +1,7 @@
 //! What a record of a stream costs to find, and a line of text to write.
 //! Ten million samples of 200 bytes must step at 15 ns or less each.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark, not a library")]
+#![allow(clippy::unwrap_used, reason = "a benchmark, not a library")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use perfdata::attr::{Attr, AttrFlags, SampleType};

@@ -2,6 +2,8 @@
 //! streams and hardmeter's text records. No I/O, no unsafe, nothing of ours
 //! beneath it.
 
+#![warn(missing_docs)]
+
 pub mod aggregate;
 pub mod allocator_call;
 pub mod arch;

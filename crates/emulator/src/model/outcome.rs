@@ -5,8 +5,6 @@ use super::{Costs, MissReason, Shape};
 /// What happened, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events(pub u64);
-
-#[allow(missing_docs, reason = "named as the variants of crate::event::Event")]
 impl Events {
     pub const NONE: Events = Events(0);
     pub const L1_MISS: Events = Events(1);

@@ -11,7 +11,6 @@ use crate::request::{CallGraph, KeepError};
 
 /// A request that cannot be served here. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "fields are the values that the texts quote")]
 pub enum Refusal {
     /// The event's text names none.
     #[error(transparent)]

@@ -12,7 +12,6 @@ use crate::model::LineTables;
 /// The block; see [`crate::block`] for the fields of the same names.
 #[repr(C)]
 #[derive(Debug)]
-#[allow(missing_docs, reason = "told in crate::block")]
 pub struct Thread {
     pub this: u64,
     pub space: u64,

@@ -4,7 +4,6 @@ use std::fmt;
 
 /// A word of an attr that a PMU gives meaning to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "named as the fields of perf_event_attr are")]
 pub enum ConfigWord {
     Config,
     Config1,
