@@ -24,7 +24,6 @@ pub fn ask(bytes: &[u8]) -> Option<Vec<u8>> {
 /// What a client was sent.
 #[derive(Debug)]
 pub struct ClientDelivery {
-    /// Its stream.
     pub stream: Vec<u8>,
     /// What of the session it was given.
     pub account: Account,

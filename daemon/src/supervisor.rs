@@ -23,8 +23,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use recorder::remote::protocol::ComplaintCode;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::control::WorkerReport;
 use crate::credentials::Credentials;
@@ -89,7 +89,6 @@ pub enum SupervisorError {
     /// A call that should not fail.
     #[error("{call}: {error}")]
     System {
-        /// The call.
         call: &'static str,
         /// What it said.
         error: io::Error,

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use perfdata::Pid;
-use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
 use recorder::machine::incarnation::Incarnation;
 use recorder::machine::pidfd::is_alive;
 use recorder::remote::protocol::NamedTarget;
 use recorder::{Cgroup, Target};
+use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
 
 /// Whose events.
 #[derive(Debug)]

@@ -56,7 +56,6 @@ pub struct Text {
     pub bits: Option<u32>,
 }
 
-/// Code of any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MachineCode {
     /// Fewer than asked for where the code ends.

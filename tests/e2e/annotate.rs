@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use tests::{Scene, Truth, Workload, rights};
 use serde_json::Value;
+use tests::{Scene, Truth, Workload, rights};
 
 /// An L1 data cache of 64 sets, whatever the machine has.
 const MISSES: &str = "ebs -u -d --source emulated --cache l1d=32k,8 -t l1_cache_miss -i 1 -c all";

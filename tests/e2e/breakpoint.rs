@@ -1,7 +1,7 @@
 use std::fs;
 
-use tests::{Account, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
+use tests::{Account, Scene, Truth, Workload, rights};
 
 #[test]
 fn a_thousand_writes_are_a_thousand_records() {

@@ -1,11 +1,11 @@
 //! Lines that threads share, of a program that says how.
 
-use tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use tests::{Scene, rights, workload};
 
 /// Processors kept busy until it is dropped.
 struct Load {

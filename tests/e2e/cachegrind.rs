@@ -2,7 +2,6 @@
 
 use tests::Scene;
 
-/// Misses of data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataMisses {
     /// Of the first cache.

@@ -2,8 +2,8 @@
 //! associative cache of the same size would spare.
 
 use crate::cachegrind::misses;
-use tests::{Scene, rights};
 use serde_json::Value;
+use tests::{Scene, rights};
 
 /// Compiled, and static: what it misses on is its own.
 fn patterns(scene: &Scene) {

@@ -1,7 +1,7 @@
 use std::{fs::File, process::Stdio, time::Duration};
 
-use tests::{Account, Running, Scene, Workload, rights};
 use rustix::process::Signal;
+use tests::{Account, Running, Scene, Workload, rights};
 
 #[test]
 fn the_exit_status_is_the_commands() {

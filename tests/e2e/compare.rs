@@ -1,8 +1,8 @@
 //! `ebs compare`: two commands recorded in turn.
 
-use tests::{Outcome, Scene, rights, workload};
 use rustix::process::Signal;
 use serde_json::Value;
+use tests::{Outcome, Scene, rights, workload};
 
 const MISSES: &str = "ebs compare -u --source emulated --cache l1d=32k,8 -t l1_cache_miss -i 50";
 

@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{Ebsd, Outcome, Running, Scene, Workload, rights, running::has_attached};
 use rustix::process::Signal;
 use serde_json::Value;
+use tests::{Ebsd, Outcome, Running, Scene, Workload, rights, running::has_attached};
 
 pub(crate) const PAGES: u64 = 2000;
 

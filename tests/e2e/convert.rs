@@ -1,8 +1,8 @@
 //! Our recordings, as `ebs` writes them and converted, in every view of perf.
 
-use tests::{Outcome, Scene, Workload, rights};
 use rustix::process::Signal;
 use std::fs;
+use tests::{Outcome, Scene, Workload, rights};
 
 /// Faults, clocks, and something to switch to.
 const BUSY: &str = "bash -c 'for i in 1 2 3 4 5 6 7 8; do ./touch 300 >told; sleep 0.01; done'";

@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{Running, Scene, rights};
 use rustix::process::Signal;
+use tests::{Running, Scene, rights};
 
 const SOURCE: &str = "\
 #include <stdlib.h>

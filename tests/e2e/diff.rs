@@ -1,7 +1,7 @@
 //! `ebs diff`: two builds of one program, of which one routine changed.
 
-use tests::{Outcome, Scene, rights, workload};
 use serde_json::Value;
+use tests::{Outcome, Scene, rights, workload};
 
 const MISSES: &str = "ebs -u --source emulated --cache l1d=32k,8 -t l1_cache_miss,instr_retired \
                       -i 50,10k -c all";

@@ -1,7 +1,7 @@
 //! `ebs diff` of builds in which code and text lie elsewhere: keys that are the same in all.
 
-use tests::{Scene, workload};
 use serde_json::Value;
+use tests::{Scene, workload};
 
 /// Text and code that are put before all else.
 const BEFORE: &str = "/* Text, and code,\n * before the rest. */\n__attribute__((noinline)) double before(double it)\n\

@@ -7,9 +7,9 @@ mod weights;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use tests::{Scene, rights, workload};
 use profile_proto::Profile;
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 /// Samples, and the events that they stand for.
 type Sums = BTreeMap<String, [u64; 2]>;

@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
-use tests::{Account, Ebsd, Outcome, Running, Scene, Truth, Workload, rights};
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use linux_perf_event_reader::{EventRecord, PerfEventType};
 use rustix::process::Signal;
+use tests::{Account, Ebsd, Outcome, Running, Scene, Truth, Workload, rights};
 
 /// Types of PMUs that no kernel gives a number to.
 const BEYOND_THE_KERNEL: u32 = 1 << 31;

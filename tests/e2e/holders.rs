@@ -1,8 +1,8 @@
 //! What holds the bytes of an access: each access of a routine to objects of all kinds, by
 //! where the program says that they lie.
 
-use tests::{Scene, rights, workload};
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 /// An object as the program tells of it.
 struct Told {

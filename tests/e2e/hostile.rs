@@ -1,7 +1,7 @@
-use tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 use std::thread::sleep;
 use std::time::Duration;
+use tests::{Running, Scene, Workload, rights};
 
 /// What the program does to the emulator's memory in it; see there.
 const WAYS: [&str; 12] = [

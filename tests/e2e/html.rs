@@ -1,17 +1,16 @@
 //! A recording as one page: its numbers are the report's, names do nothing,
 //! and a browser has nothing to complain of.
 
-/// A recording of IBS.
 mod ibs_recording;
 /// Each picture's numbers are those of the command that has them.
 mod pictures;
 /// A page as soon as sampling has ended.
 mod sampled;
 
-use tests::chromium::{self, BrowsedPage};
-use tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::path::Path;
+use tests::chromium::{self, BrowsedPage};
+use tests::{Scene, rights, workload};
 
 /// A name that would do something if it were taken for markup.
 const HOSTILE: &str =
@@ -233,7 +232,8 @@ fn browsers_open_pages_of_ibs_whatever_threads_are_called() {
 }
 
 fn fixtures() -> std::path::PathBuf {
-    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../crates/perfdata/tests/fixtures")
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
+        .join("../crates/perfdata/tests/fixtures")
 }
 
 /// Opens the page of a scene in a browser, where there is one, with the network off: its

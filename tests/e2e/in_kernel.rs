@@ -3,8 +3,8 @@ mod tracepoints;
 
 use std::{collections::BTreeMap, env, path::Path};
 
-use tests::{Account, Outcome, Running, Scene, Truth, Workload, built, rights};
 use rustix::process::Signal;
+use tests::{Account, Outcome, Running, Scene, Truth, Workload, built, rights};
 
 /// Runs of each comparison; HARDMETER_IN_KERNEL_ROUNDS asks for another
 /// number.

@@ -2,8 +2,8 @@
 //! two runs of cachegrind, with 8 ways and with one set of 512.
 
 use crate::cachegrind::misses;
-use tests::{Scene, rights, workload};
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 /// A way to go through memory, the routine that does it, and its cause.
 struct Known {

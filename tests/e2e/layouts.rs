@@ -2,8 +2,8 @@
 //! that was changed so, by our count and by cachegrind's.
 
 use crate::cachegrind;
-use tests::{Scene, rights};
 use serde_json::Value;
+use tests::{Scene, rights};
 
 /// Compiled, and static: what it misses on is its own.
 fn layouts(scene: &Scene) {

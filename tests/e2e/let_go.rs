@@ -4,8 +4,8 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
+use tests::{Running, Scene, Workload, rights};
 
 const SAMPLE: &str = "ebs -u --source emulated -t memory_loads -i 20000 -c all";
 /// Rounds of the server that show that it goes on.

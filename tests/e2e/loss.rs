@@ -1,8 +1,8 @@
 use std::env;
 
-use tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tests::{Account, Scene, Truth, Workload, rights, running::has_attached};
 
 /// Storms per run; HARDMETER_LOSS_ROUNDS asks for another number.
 const ROUNDS: u32 = 5;

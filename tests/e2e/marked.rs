@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use serde_json::Value;
 use tests::workload::{compile_marked, with_library};
 use tests::{Running, Scene, User, built, rights};
-use serde_json::Value;
 
 /// Where libhardmeter.so is.
 fn library() -> String {

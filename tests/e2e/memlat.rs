@@ -1,9 +1,9 @@
 //! `ebs memlat`: what holds on any machine and under any load. No time is
 //! asserted.
 
-use tests::Scene;
 use rustix::process::Signal;
 use serde_json::Value;
+use tests::Scene;
 
 /// Small and short: no test is about what memory takes here.
 const SMALL: &str = "ebs memlat --quick --largest 8m";

@@ -2,8 +2,8 @@
 //! model's own second cache, and by cachegrind's caches of these sizes.
 
 use crate::cachegrind::DataMisses;
-use tests::{Scene, rights, workload};
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 /// The first cache of all recordings here.
 const L1: &str = "l1d=32k,8";

@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::thread::sleep;
 use std::time::Duration;
 
-use tests::{Outcome, Scene, rights, workload};
 use rustix::process::Signal;
+use tests::{Outcome, Scene, rights, workload};
 
 /// A user who is not root.
 const OTHER: u32 = 4242;

@@ -1,7 +1,7 @@
 //! Histograms behind a report: they count what the report counts.
 
-use tests::{Scene, rights};
 use serde_json::Value;
+use tests::{Scene, rights};
 
 /// Samples of the rows of a plot, and of the lines that tell of others: from the
 /// heading that has `by WHAT` to the next blank line.

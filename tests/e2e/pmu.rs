@@ -1,5 +1,5 @@
-use tests::{Scene, Workload, rights};
 use serde_json::Value;
+use tests::{Scene, Workload, rights};
 
 /// Types that want a PMU, from `ebs list`'s own table.
 const TYPES: [&str; 20] = [

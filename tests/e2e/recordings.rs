@@ -1,7 +1,7 @@
 use std::{fs, os::unix::process::ExitStatusExt};
 
-use tests::{Scene, Workload, rights};
 use rustix::process::Signal;
+use tests::{Scene, Workload, rights};
 
 /// Each way of reading a recording.
 const READERS: [&str; 3] =

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tests::{Scene, rights, workload};
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 const CACHE: &str = "--source emulated --cache l1d=32k,8";
 

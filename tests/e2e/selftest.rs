@@ -1,8 +1,8 @@
 //! `ebs selftest`: what it says of this machine, whatever that has.
 
-use tests::{Scene, rights};
 use rustix::process::Signal;
 use serde_json::Value;
+use tests::{Scene, rights};
 
 /// So long that no row is left out on a busy machine.
 const ALL: &str = "--seconds 600";

@@ -3,10 +3,8 @@
 use std::os::unix::fs::chown;
 use std::process::Command;
 
-use tests::{
-    Account, Ebsd, Outcome, Running, Scene, Truth, User, Workload, rights, workload,
-};
 use rustix::process::Signal;
+use tests::{Account, Ebsd, Outcome, Running, Scene, Truth, User, Workload, rights, workload};
 
 /// Faults of the storm, each of which is a fault and a minor one: few enough for
 /// their records to have room in the smallest rings, however late they are read.

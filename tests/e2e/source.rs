@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 use serde_json::Value;
+use tests::{Running, Scene, Workload, rights};
 
 /// Misses of `ebs-walk` by its own account, in records of 100, on a
 /// first-level cache of 64 sets.

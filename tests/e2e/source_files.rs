@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, process::Command};
 
-use tests::{Scene, rights, workload};
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 fn build(scene: &Scene) {
     fs::copy(workload::sources().join("callers.c"), scene.path("callers.c")).unwrap();

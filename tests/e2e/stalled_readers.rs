@@ -7,10 +7,10 @@ use std::process::Stdio;
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
-use tests::{Outcome, Running, Scene, Workload, rights};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 use rustix::process::Signal;
+use tests::{Outcome, Running, Scene, Workload, rights};
 
 /// Page faults whose records fill a pipe many times over.
 const FAULTS: u64 = 60_000;

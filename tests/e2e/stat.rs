@@ -1,7 +1,7 @@
 //! `ebs stat` beside perf stat, cachegrind, and our own samples.
 
-use tests::{Account, Outcome, Scene, Workload, rights, running::has_attached, workload};
 use serde_json::Value;
+use tests::{Account, Outcome, Scene, Workload, rights, running::has_attached, workload};
 
 fn json(outcome: &Outcome) -> Value {
     let line = outcome.out.lines().last().unwrap_or_default();

@@ -4,10 +4,10 @@
 mod tmux;
 
 use crate::daemon::standing::{config, storm};
-use tests::{Ebsd, Scene, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tests::{Ebsd, Scene, Workload, rights};
 use tmux::Tmux;
 
 /// Two routines, one of which misses more, on and on; or for a few rounds.

@@ -2,12 +2,12 @@
 
 mod pahole;
 
-use tests::{Scene, rights, workload};
 use pahole::{PaholeType, same_type};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
+use tests::{Scene, rights, workload};
 
 /// The types that `ebs layout` tells of a file, by their own names.
 fn ours(scene: &Scene, file: &str) -> HashMap<String, Vec<Value>> {

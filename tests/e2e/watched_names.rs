@@ -1,7 +1,7 @@
 use std::fs;
 
-use tests::{Account, Outcome, Scene, rights};
 use rustix::process::Signal;
+use tests::{Account, Outcome, Scene, rights};
 
 const CFLAGS: &str = "-O1 -Wall -Werror";
 

@@ -16,16 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("export", &["perfdata", "symbolizer", "analysis"]),
     ("page", &["perfdata", "types", "analysis"]),
     ("top", &["perfdata", "analysis"]),
-    (
-        "hardmeter",
-        &[
-            "perfdata",
-            "symbolizer",
-            "emulator",
-            "recorder",
-            "analysis",
-        ],
-    ),
+    ("hardmeter", &["perfdata", "symbolizer", "emulator", "recorder", "analysis"]),
     ("hardmeter-c", &["hardmeter"]),
     ("heap-preload", &["perfdata"]),
     (

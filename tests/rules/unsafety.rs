@@ -65,9 +65,14 @@ fn unsafe_lives_in_sys_modules_only() {
 fn planted_unsafe_is_caught() {
     let block = "fn f() {\n    unsafe { g() }\n}\n";
     assert_eq!(complaints("crates/perfdata/src/bytes.rs", block).len(), 1);
-    assert!(complaints("crates/perfdata/src/bytes.rs", block)[0].starts_with("crates/perfdata/src/bytes.rs:2:"));
+    assert!(
+        complaints("crates/perfdata/src/bytes.rs", block)[0]
+            .starts_with("crates/perfdata/src/bytes.rs:2:")
+    );
     assert!(complaints("daemon/src/sys/ring.rs", block).is_empty());
-    assert!(complaints("crates/perfdata/src/bytes.rs", "// unsafe\nlet s = \"unsafe\";").is_empty());
+    assert!(
+        complaints("crates/perfdata/src/bytes.rs", "// unsafe\nlet s = \"unsafe\";").is_empty()
+    );
 }
 
 #[test]

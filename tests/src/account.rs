@@ -39,7 +39,6 @@ impl Account {
         Account { values: note.split(';').map(pair).collect() }
     }
 
-    /// A count.
     #[track_caller]
     pub fn count(&self, key: &str) -> u64 {
         let value = self.values.get(key).unwrap_or_else(|| panic!("no {key} in {self:?}"));

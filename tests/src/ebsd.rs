@@ -39,7 +39,6 @@ impl Ebsd {
         self.running.pid()
     }
 
-    /// Its workers.
     pub fn workers(&self) -> Vec<u32> {
         let children = format!("/proc/{0}/task/{0}/children", self.pid());
         let children = fs::read_to_string(children).unwrap_or_default();

@@ -18,7 +18,6 @@ pub struct Outcome {
 /// Records of a run as its last line tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Delivered.
     pub delivered: u64,
     /// Lost, all causes together.
     pub lost: u64,

@@ -41,7 +41,6 @@ impl EmulationAccount {
     }
 }
 
-/// What was counted for one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventCounts {
     /// All that happened, between records too.

@@ -14,7 +14,6 @@ use rustc_hash::FxHashMap;
 pub struct FileAllocator {
     /// Where it begins: bytes from the file's first.
     pub offset: u64,
-    /// What a call of it is.
     pub call: AllocatorCall,
 }
 

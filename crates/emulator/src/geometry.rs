@@ -13,7 +13,6 @@ use std::fmt;
 
 use crate::model::{Costs, LINE, LevelShape, Shape};
 
-/// A cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheGeometry {
     /// Size in bytes.
@@ -22,7 +21,6 @@ pub struct CacheGeometry {
     pub ways: u64,
 }
 
-/// A TLB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlbGeometry {
     /// Pages that it holds.

@@ -47,7 +47,6 @@ impl EmulationSettings {
     /// Events that one run counts at most.
     pub const MOST_EVENTS: usize = EVENTS;
 
-    /// What is counted.
     pub(crate) fn counted(&self) -> impl Iterator<Item = EmulatedEvent> {
         self.events.iter().map(|one| one.event)
     }

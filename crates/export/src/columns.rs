@@ -136,7 +136,6 @@ const fn column(name: &'static str, kind: ColumnKind, value: ColumnValue) -> Fla
 
 use ColumnKind::{Address, Flag, Signed, Text, Unsigned};
 
-/// All columns.
 pub(crate) const COLUMNS: [FlatColumn; 37] = [
     column("event", Text, |row| {
         let event = row.names.event(row.sample.event);

@@ -14,7 +14,6 @@ pub struct FieldPages {
     /// Bytes of it that are on pages of 2 MiB (AnonHugePages in
     /// /proc/self/smaps).
     pub huge_bytes: u64,
-    /// All its bytes.
     pub bytes: u64,
 }
 

@@ -37,7 +37,6 @@ impl TimeDistribution {
     }
 }
 
-/// One run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TimedRun {
     /// Nanoseconds of one operation.
@@ -51,7 +50,6 @@ pub(crate) struct TimedRun {
 /// What one operation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyFigure {
-    /// Nanoseconds.
     pub nanoseconds: TimeDistribution,
     /// Core cycles: against a chain of adds beside each run.
     pub cycles: TimeDistribution,

@@ -5,7 +5,6 @@ mod plateaus;
 use plateaus::{Plateau, plateaus};
 use serde::Serialize;
 
-/// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
     /// How much is visited: bytes, or pages.

@@ -63,7 +63,6 @@ fn left_of_groups(root: &Path) -> u64 {
     left
 }
 
-/// A node of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryNode {
     /// Its number.

@@ -177,7 +177,6 @@ impl<'a> Meter<'a> {
         runs
     }
 
-    /// One run.
     fn run(&mut self, count: u64, operate: &mut impl FnMut(u64) -> u64) -> TimedRun {
         self.stillness.begin();
         let before = time_add();

@@ -10,7 +10,6 @@ pub const PAGE: usize = 4096;
 /// Draws the same orders in each run.
 const SEED: u64 = 0x6d65_6d6c_6174;
 
-/// An order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VisitOrder {

@@ -46,7 +46,6 @@ impl LatencyPart {
         LatencyPart::Load,
     ];
 
-    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -23,7 +23,6 @@ use std::thread;
 /// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyRequest {
-    /// Which parts.
     pub parts: Vec<LatencyPart>,
     /// How much is done for each figure.
     pub effort: MeasuringEffort,
@@ -55,7 +54,6 @@ pub struct LatencyStudy {
     pub disturbed: DisturbedRuns,
     /// Time over size.
     pub levels: Option<LevelStudy>,
-    /// TLBs.
     pub tlbs: Option<TlbStudy>,
     /// Even distances.
     pub strides: Option<StrideStudy>,

@@ -2,7 +2,6 @@
 
 use crate::html_text::HtmlText;
 
-/// A column.
 #[derive(Clone, Debug)]
 pub(crate) struct PageColumn {
     title: String,
@@ -30,7 +29,6 @@ pub(crate) enum PageCell {
     Nothing,
 }
 
-/// A table.
 #[derive(Clone, Debug)]
 pub(crate) struct PageTable {
     caption: String,

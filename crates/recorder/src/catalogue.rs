@@ -85,7 +85,6 @@ pub struct Hardware {
     pub difference: &'static str,
 }
 
-/// One type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatalogueType {
     /// The name to type, or the form of it.

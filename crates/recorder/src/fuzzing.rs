@@ -8,7 +8,6 @@ use crate::ring::{Lent, drain, look};
 use crate::session::Scrub;
 use crate::sys::mapping::RingMapping;
 
-/// What was in a ring.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EmptiedRing {
     /// Its records, headers included.

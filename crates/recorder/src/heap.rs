@@ -41,7 +41,6 @@ impl HeapSettings {
     /// The library's file.
     pub const LIBRARY: &str = "libhardmeter_heap.so";
 
-    /// The library that is there.
     pub(crate) fn library(&self) -> Option<PathBuf> {
         self.libraries.iter().find(|path| path.is_file()).cloned()
     }

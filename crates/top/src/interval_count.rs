@@ -5,7 +5,6 @@ use analysis::report::Row;
 /// What one row adds up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct IntervalCount {
-    /// Samples.
     pub(crate) samples: u64,
     /// Events that they stand for.
     pub(crate) events: u64,

@@ -7,7 +7,6 @@ use analysis::report::{Cell, SiteCell, UnresolvedName};
 use perfdata::printable::printable;
 use rustc_hash::FxHashMap;
 
-/// A row as it is seen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeenRow {
     /// The thread, where threads are told apart.

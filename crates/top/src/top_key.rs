@@ -15,21 +15,16 @@ pub enum TopKey {
     Left,
     /// The arrow to the right.
     Right,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
     /// The first line or row.
     Home,
     /// The last line or row.
     End,
-    /// Tab.
     Tab,
     /// Shift+Tab.
     BackTab,
-    /// Enter.
     Enter,
-    /// Esc.
     Esc,
     /// The key that deletes to the left.
     Backspace,

@@ -37,7 +37,6 @@ const TAKE: &[u8] = b"\x1b[?1049h\x1b[?25l";
 /// What a terminal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenEvent {
-    /// A key.
     Key(TopKey),
     /// Another size, or all that was drawn is gone: draw anew.
     Redraw,

@@ -20,7 +20,6 @@ pub(crate) struct TopTotals {
     pub(crate) lost: u64,
     /// Times that the kernel throttled.
     pub(crate) throttled: u64,
-    /// Intervals.
     pub(crate) intervals: u64,
     /// Seconds of all of them.
     pub(crate) seconds: f64,

@@ -13,7 +13,6 @@ pub enum ViewOrder {
     Total,
     /// Mean latency.
     Latency,
-    /// Name.
     Name,
 }
 

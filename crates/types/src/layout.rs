@@ -20,7 +20,6 @@ pub struct ClassLayout {
     pub cut: Option<&'static str>,
 }
 
-/// A row of a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayoutRow {
     /// Something with a place.

@@ -9,7 +9,6 @@ use symbolizer::DebugSections;
 /// What debug info tells of data.
 #[derive(Debug)]
 pub struct ProgramTypes {
-    /// All types.
     pub types: TypeTable,
     /// Which variables lie where.
     pub variables: VariableTable,

@@ -15,7 +15,6 @@ pub enum TypesError {
     /// BTF that cannot be used.
     #[error("BTF of {file} cannot be used: {why}")]
     Btf {
-        /// The file.
         file: String,
         /// What is wrong with it.
         why: BtfError,

@@ -16,7 +16,6 @@ use std::ops::Range;
 /// A variable, or a part of one, over a stretch of its routine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalVariable {
-    /// Its name.
     pub name: Option<NameId>,
     /// The type of the whole variable.
     pub of: TypeId,
@@ -33,7 +32,6 @@ pub struct LocalVariable {
 /// A variable that lies at one address for as long as its program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticVariable {
-    /// Its name.
     pub name: Option<NameId>,
     /// Its type.
     pub of: TypeId,

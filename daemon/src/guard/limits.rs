@@ -8,11 +8,8 @@ use super::Size;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Connections of one user.
     pub connections_per_user: u32,
-    /// Connections in all.
     pub connections: u32,
-    /// Sessions of one user.
     pub sessions_per_user: u32,
     /// Rings and queues of one user, bytes.
     pub memory_per_user: Size,

@@ -57,7 +57,6 @@ pub(super) struct LineKind {
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is written.
     Written,
     /// It is counted.
     LeftOut,

@@ -1,6 +1,6 @@
-use proptest::prelude::*;
 use perfdata::sample_filter::IbsCondition;
 use perfdata::{Attr, AttrFlags, EventType, Pid, ReadFormat, SampleFilter, SampleType};
+use proptest::prelude::*;
 use recorder::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };

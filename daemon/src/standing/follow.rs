@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perfdata::stream::write;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use recorder::remote::protocol::{
     Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
 };
 use recorder::sys::event::NATIVE_ORDER;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use perfdata::RecordType;
 use perfdata::stream::write;
-use rustc_hash::FxHashMap;
 use recorder::sys::event::NATIVE_ORDER;
+use rustc_hash::FxHashMap;
 
 use crate::worker::chunk::{Chunk, kind};
 

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use recorder::session::Sink;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::oneshot;
 
 use super::spool::Spool;

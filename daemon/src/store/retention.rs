@@ -11,7 +11,6 @@ pub(crate) struct Retention {
     pub(crate) age: Duration,
 }
 
-/// A closed segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClosedSegment {
     pub(crate) number: u64,

@@ -30,14 +30,10 @@ pub enum DirectoryError {
     },
     /// It ends in no name.
     #[error("{}: no name of a file; give a path that ends in one", .path.display())]
-    NoName {
-        /// The path.
-        path: PathBuf,
-    },
+    NoName { path: PathBuf },
     /// A call failed.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// What the call said.
         error: io::Error,

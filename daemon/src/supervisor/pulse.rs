@@ -26,7 +26,6 @@ impl Pulse {
         !std::mem::replace(&mut self.asked, true)
     }
 
-    /// It has answered.
     pub(super) fn answered(&mut self, report: &WorkerReport) {
         self.asked = false;
         self.silent = 0;

@@ -27,10 +27,7 @@ pub enum SocketError {
     },
     /// Something else has that name.
     #[error("{}: there is a file of that name that is no socket; remove it", .path.display())]
-    NoSocket {
-        /// The path.
-        path: PathBuf,
-    },
+    NoSocket { path: PathBuf },
     /// Others could put a socket of theirs in its place.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -40,7 +37,6 @@ pub enum SocketError {
     /// A call failed.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// What the call said.
         error: io::Error,

@@ -247,7 +247,6 @@ impl Desk {
         })
     }
 
-    /// Ends all.
     pub(super) fn end(&mut self) -> Vec<Leaving> {
         let workers = std::mem::take(&mut self.posts).into_iter().filter_map(|post| post.worker);
         self.leaving.drain(..).chain(workers.map(Worker::end)).collect()

@@ -12,9 +12,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::process::{Pid, WaitOptions, waitpid};
 use recorder::remote::protocol::ComplaintCode;
 use recorder::sys::child;
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::door::refuse;
 use crate::sys::peer::takes_descriptors;

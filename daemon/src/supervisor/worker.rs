@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use recorder::remote::protocol::NamedTarget;
+use recorder::sys::{child, inherited};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
-use recorder::remote::protocol::NamedTarget;
-use recorder::sys::{child, inherited};
 
 use super::program;
 use super::pulse::Pulse;

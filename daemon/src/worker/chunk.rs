@@ -2,9 +2,9 @@
 
 use perfdata::aggregate::samples_of;
 use perfdata::{Misc, RecordHeader, RecordType, SideRecord};
-use rustc_hash::FxHashMap;
 use recorder::session::ledger::{Ledger, SampleCount};
 use recorder::sys::event::NATIVE_ORDER;
+use rustc_hash::FxHashMap;
 
 use super::fan::Passed;
 

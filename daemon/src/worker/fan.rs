@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 
 use perfdata::stream::write;
-use rustc_hash::FxHashMap;
 use recorder::remote::protocol::{Account, WhenSlow};
 use recorder::session::Sink;
 use recorder::session::ledger::Ledger;
 use recorder::sys::event::NATIVE_ORDER;
+use rustc_hash::FxHashMap;
 
 use super::bell::Bell;
 use super::chunk::{Chunk, ChunkTally, SampleGap, runs};

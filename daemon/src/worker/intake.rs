@@ -36,7 +36,6 @@ pub(crate) enum IntakeError {
     /// Clients send control frames only.
     #[error("a data frame from a client")]
     Data,
-    /// No message.
     #[error("no request: {0}")]
     Message(serde_json::Error),
     #[error(transparent)]

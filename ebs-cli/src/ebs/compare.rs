@@ -22,13 +22,10 @@ pub enum CompareMisuse {
     /// Not two commands.
     #[error("say two commands: ebs compare -t TYPE -- A [ARGS...] --- B [ARGS...]")]
     Commands,
-    /// No runs.
     #[error("-n 0: say how often each command is to run, such as 10")]
     Runs,
-    /// No type.
     #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
     Type,
-    /// No mode.
     #[error("no mode: say -u (user code), -k (kernel code), or both")]
     Mode,
 }

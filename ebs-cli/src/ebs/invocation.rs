@@ -32,10 +32,10 @@ use crate::ebs::arguments::{
     SampleArguments, ScriptArguments, SessionsArguments, TableArguments, TopArguments, Typed,
     WatchArguments,
 };
-use ring_size::{nearest, ring};
 use recorder::in_kernel::InKernel;
 use recorder::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
 use recorder::{EventSpec, Modes, Request, Target};
+use ring_size::{nearest, ring};
 use scaled::scaled;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,6 @@ pub enum Invocation {
     Types,
     /// Describe one event type.
     TypeHelp(String),
-    /// Sample.
     Sample(Box<SampleJob>),
     /// Tables from a recording.
     Report(ReportArguments),

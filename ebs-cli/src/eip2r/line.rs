@@ -10,7 +10,6 @@ const HEADING: &[u8] = b"linear_ip";
 /// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// An address.
     Address(u64),
     /// A comment, or blank: passed on.
     Comment(&'a [u8]),

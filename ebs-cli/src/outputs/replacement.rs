@@ -23,7 +23,6 @@ pub(crate) struct Replacement {
     folder: OwnedFd,
     /// Of its own, for now.
     name: OsString,
-    /// What it becomes.
     becomes: OsString,
     is_kept: bool,
 }

@@ -19,7 +19,8 @@ use tempfile::TempDir;
 const FOLDER: &str = "HARDMETER_RECORDINGS";
 
 fn fixtures() -> PathBuf {
-    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../crates/perfdata/tests/fixtures")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap())
+        .join("../crates/perfdata/tests/fixtures")
 }
 
 pub(crate) fn ebs(words: &[&str], files: &[&Path]) -> Output {

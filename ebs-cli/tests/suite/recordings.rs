@@ -33,7 +33,8 @@ const FIELDS: [&str; 19] = [
 ];
 
 fn fixtures() -> PathBuf {
-    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../crates/perfdata/tests/fixtures")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap())
+        .join("../crates/perfdata/tests/fixtures")
 }
 
 fn ebs(words: &[&str], file: &Path) -> Output {

@@ -16,7 +16,6 @@ pub(crate) enum FileBytes {
     Memory(Arc<[u8]>),
 }
 
-/// The bytes of one section.
 #[derive(Debug)]
 pub(crate) enum SectionBytes {
     Mapped(Arc<Mapped>, Range<usize>),

@@ -239,7 +239,6 @@ pub(crate) fn absent(file: &Arc<str>, head: &ElfHead, options: &SymbolizerOption
 pub(crate) struct DebugHolder<'a> {
     /// Below which it was found.
     pub(crate) root: &'a Path,
-    /// Its path there.
     pub(crate) path: &'a [u8],
     /// What it says of itself.
     pub(crate) head: &'a ElfHead,

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::Arc;
 
-/// What an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectKind {
     /// The kernel proper.
@@ -118,7 +117,6 @@ struct Versions {
 const MOST_OBJECTS: usize = 1 << 19;
 const MOST_NAMES: usize = 1 << 26;
 
-/// All objects.
 #[derive(Debug)]
 pub(crate) struct Objects {
     objects: Vec<Object>,

@@ -3,9 +3,9 @@
 //! recorder told of all mappings or of those of code alone.
 
 use crate::toolchain::{command, has, rust_lld};
-use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use perfdata::side::{FileIdentity, Mapping, SideRecord};
 use perfdata::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,9 @@
 //! Places of mapped files, many at once.
 
 use crate::toolchain::command;
+use perfdata::{CpuMode, Pid, Time};
 #[allow(dead_code, reason = "other tests need more of it")]
 use proptest::prelude::*;
-use perfdata::{CpuMode, Pid, Time};
 use std::path::Path;
 use symbolizer::{KernelSource, MapsEntry, Symbolizer, SymbolizerOptions};
 

@@ -5,12 +5,12 @@ mod programs;
 
 use crate::toolchain::{command, has};
 use inlined::{CallTally, GdbCall};
-use programs::{PROGRAMS, TestProgram};
 use perfdata::bytes::RecordWords;
 use perfdata::registers::{RegsAbi, general};
 use perfdata::sample::StackUser;
 use perfdata::stream::Features;
 use perfdata::{Arch, ByteOrder, Pid, Registers, Time};
+use programs::{PROGRAMS, TestProgram};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

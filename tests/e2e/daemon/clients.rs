@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use tests::{Ebsd, Running, Scene, Truth, rights};
 use serde_json::{Value, json};
+use tests::{Ebsd, Running, Scene, Truth, rights};
 
 use super::raw::{Frame, Raw, framed, sums, wait_for};
 use super::storm::storm;

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{Account, Ebsd, Running, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tests::{Account, Ebsd, Running, Scene, Truth, Workload, rights};
 
 use super::raw::{Raw, start_time, sums};
 use super::stream::Counted;

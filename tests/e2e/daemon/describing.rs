@@ -3,8 +3,8 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use tests::{Ebsd, Running, Scene, User, Workload, rights};
 use serde_json::json;
+use tests::{Ebsd, Running, Scene, User, Workload, rights};
 
 use super::raw::{Frame, Raw};
 

@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use tests::{Ebsd, Outcome, Scene, Truth, Workload, rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tests::{Ebsd, Outcome, Scene, Truth, Workload, rights};
 
 use super::standing::{config, is_running, recorded, storm, wait_until};
 

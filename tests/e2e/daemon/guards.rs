@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use tests::{Ebsd, Running, Scene, User, Workload, rights};
 use serde_json::{Value, json};
+use tests::{Ebsd, Running, Scene, User, Workload, rights};
 
 use super::raw::{Raw, start_time, sums, wait_for};
 use super::storm::storm;

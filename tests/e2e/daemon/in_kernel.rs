@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, fs, thread, time::Duration};
 
-use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 use super::raw::{Raw, start_time};
 

@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{Account, Ebsd, Outcome, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use tests::{Account, Ebsd, Outcome, Running, Scene, Workload, rights};
 
 use super::raw::Raw;
 use super::stream::{Counted, FILE_HEADER};

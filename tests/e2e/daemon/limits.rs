@@ -2,9 +2,9 @@
 
 use std::{fs, process::Command, thread, time::Duration};
 
-use tests::{Ebsd, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
+use tests::{Ebsd, Running, Scene, Workload, rights};
 
 use super::raw::{Frame, Raw, start_time, wait_for};
 

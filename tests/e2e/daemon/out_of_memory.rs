@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{Ebsd, Scene, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use tests::{Ebsd, Scene, User, Workload, rights};
 
 use super::raw::{Raw, start_time, wait_for};
 use super::standing::{config, is_running, storm, wait_until, worker};

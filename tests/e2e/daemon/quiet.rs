@@ -3,9 +3,9 @@
 
 use std::{fs, path::Path};
 
-use tests::{Ebsd, Running, Scene, Truth, Workload, rights, running::has_attached};
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
+use tests::{Ebsd, Running, Scene, Truth, Workload, rights, running::has_attached};
 
 use super::{
     raw::{Frame, Raw, sums, wait_for},

@@ -9,12 +9,12 @@ use std::{
     time::Duration,
 };
 
-use tests::User;
 use rustix::cmsg_space;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, ReturnFlags, recvmsg};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use serde_json::{Value, json};
+use tests::User;
 
 /// A connection.
 #[derive(Debug)]
@@ -24,7 +24,6 @@ pub(super) struct Raw {
     pub(super) stream: UnixStream,
 }
 
-/// A frame.
 #[derive(Debug)]
 pub(super) enum Frame {
     Control(Value),

@@ -1,8 +1,8 @@
 //! Readers of a standing session: how many, of whom, and how long one who
 //! takes nothing is waited for.
 
-use tests::{Ebsd, Scene, User, Workload, rights};
 use serde_json::{Value, json};
+use tests::{Ebsd, Scene, User, Workload, rights};
 
 use super::raw::{Raw, wait_for};
 use super::standing::{READERS, config, is_running, storm, wait_until};

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 use super::{raw::Raw, stream::Counted};
 

@@ -1,7 +1,7 @@
 //! What each verb answers, and what is answered to what is no verb.
 
-use tests::{Account, Ebsd, Running, Scene, Truth, Workload};
 use serde_json::json;
+use tests::{Account, Ebsd, Running, Scene, Truth, Workload};
 
 use super::raw::{Raw, sums, wait_for};
 use super::storm::storm;

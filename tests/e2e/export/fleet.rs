@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs};
 
-use tests::{Scene, rights, workload};
 use serde_json::Value;
+use tests::{Scene, rights, workload};
 
 use super::{json, number};
 

@@ -1,8 +1,8 @@
 //! What speedscope itself shows of an export, in a browser.
 
 use super::{json, number};
-use tests::{Scene, chromium, rights, workload};
 use std::collections::BTreeMap;
+use tests::{Scene, chromium, rights, workload};
 
 /// Misses of a program without debug info: routines are those of symbols, none is inlined.
 fn misses(scene: &Scene) {

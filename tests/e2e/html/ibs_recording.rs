@@ -2,7 +2,6 @@
 //! thread whose name would do something: made by hand, as no machine here has IBS.
 
 use super::HOSTILE;
-use tests::{Scene, workload};
 use perfdata::attr::EventType;
 use perfdata::side::{FileIdentity, Mapping};
 use perfdata::stream::Feature;
@@ -11,6 +10,7 @@ use perfdata::{
     Attr, AttrFlags, ByteOrder, Cpu, Misc, Pid, Sample, SampleId, SampleLayout, SampleType,
     SideRecord, Task, Tid, Time,
 };
+use tests::{Scene, workload};
 
 const ORDER: ByteOrder = ByteOrder::Little;
 const USER: Misc = Misc(2);

@@ -1,7 +1,7 @@
 use super::{callers, lines, page, read, report, rows, rows_from};
-use tests::{Scene, rights, workload};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use tests::{Scene, rights, workload};
 
 fn json(scene: &Scene, line: &str) -> Value {
     serde_json::from_str(&scene.run(line).success().out).unwrap()

@@ -1,7 +1,7 @@
 use super::{browse, rows};
-use tests::{Running, Scene, rights, workload};
 use rustix::process::Signal;
 use std::process::Stdio;
+use tests::{Running, Scene, rights, workload};
 
 /// `storm.c`: faults for as long as it is let.
 fn faulting(scene: &Scene) -> String {

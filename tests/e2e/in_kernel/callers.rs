@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use tests::{Ebsd, Running, Scene, User, rights, workload};
 use serde_json::Value;
+use tests::{Ebsd, Running, Scene, User, rights, workload};
 
 use super::whole;
 

@@ -1,12 +1,12 @@
 //! A terminal that a test types into and looks at.
 
-use tests::Scene;
 use rustix::process::Pid;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tests::Scene;
 
 /// What does not come in that time does not come.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -9,8 +9,8 @@
 use std::{thread, time::Duration};
 
 use pmu_box::text_records::{TextRecord, USER};
-use tests::{Ebsd, Outcome, Running, Scene, running::has_attached};
 use rustix::process::Signal;
+use tests::{Ebsd, Outcome, Running, Scene, running::has_attached};
 
 use crate::{
     Skip,

@@ -19,7 +19,6 @@ const SKYLAKE: &[&str] = &[
     "-m tlb",
 ];
 
-/// And on Zen.
 const ZEN: &[&str] = &[
     "-t rc0,r729",
     "-m l1d_accesses_pki,l1d_fill_ratio",

@@ -2,8 +2,8 @@
 
 use std::{thread, time::Duration};
 
-use tests::{Account, Scene, running::has_attached};
 use rustix::process::Signal;
+use tests::{Account, Scene, running::has_attached};
 
 use crate::{
     Skip,

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, thread, time::Duration};
 
-use tests::{Account, Scene, running::has_attached};
 use serde_json::Value;
+use tests::{Account, Scene, running::has_attached};
 
 use crate::{
     Skip,

@@ -3,8 +3,8 @@
 use std::{thread, time::Duration};
 
 use pmu_box::text_records::TextRecord;
-use tests::{Account, Scene, running::has_attached};
 use rustix::process::Signal;
+use tests::{Account, Scene, running::has_attached};
 
 use crate::{
     Skip,

@@ -1,8 +1,8 @@
 //! Bounds of events that take turns, on a PMU with fewer counters than
 //! groups: the kernel's own turns, real ones but for the PMU.
 
-use tests::Scene;
 use serde_json::Value;
+use tests::Scene;
 
 use crate::{
     Skip,

@@ -3,8 +3,8 @@
 use std::{fs, thread, time::Duration};
 
 use pmu_box::text_records::TextRecord;
-use tests::{Scene, running::has_attached};
 use rustix::process::Signal;
+use tests::{Scene, running::has_attached};
 
 use crate::{
     Skip,

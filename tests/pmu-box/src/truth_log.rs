@@ -19,7 +19,6 @@ impl<'a> Happening<'a> {
         Some(Happening { kind, words })
     }
 
-    /// A word as it is.
     #[must_use]
     pub fn word(&self, name: &str) -> Option<&'a str> {
         self.words.get(name).copied()

@@ -13,7 +13,6 @@ pub(crate) const MOST_ACCESSES: usize = 1 << 22;
 /// Bytes of a line of the modelled caches.
 pub(crate) const LINE: u64 = 64;
 
-/// An access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CurveAccess {
     pub(crate) time: u64,

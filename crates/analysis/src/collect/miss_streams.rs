@@ -29,7 +29,6 @@ pub(crate) struct MissUnit {
     pub(crate) place: Option<Place>,
     /// The same address at run time.
     pub(crate) address: u64,
-    /// All of its addresses.
     pub(crate) addresses: RangeInclusive<u64>,
     /// By the class that samples have themselves, where the recording has such.
     pub(crate) classes: ClassCounts,

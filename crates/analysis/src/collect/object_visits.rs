@@ -33,7 +33,6 @@ pub(crate) struct ObjectVisits {
     pub(crate) left_out: u64,
 }
 
-/// An access to an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectAccess {
     pub(crate) at: PlaceInType,

@@ -18,7 +18,6 @@ pub(crate) struct PlotCounts {
     events: FxHashMap<usize, EventPlotCounts>,
 }
 
-/// Of one event.
 #[derive(Clone, Debug)]
 pub(crate) struct EventPlotCounts {
     /// Bytes of a line.

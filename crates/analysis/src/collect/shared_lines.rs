@@ -18,7 +18,6 @@ const MOST_OF_A_LINE: usize = 64;
 /// Code that is looked at for an access, bytes.
 const LOOKED_AT: u64 = 96;
 
-/// A line of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LineOfProcess {
     pub(crate) pid: Pid,
@@ -46,11 +45,9 @@ pub(crate) struct SiteUse {
     pub(crate) transfers: Sum,
     /// Cycles that those took.
     pub(crate) cycles: u64,
-    /// All others.
     pub(crate) others: Sum,
 }
 
-/// All lines.
 #[derive(Debug)]
 pub(crate) struct SharedLines {
     /// Bytes.

@@ -96,7 +96,6 @@ impl RowTally {
 /// Ends the path of a row without keys.
 const NO_KEY: Atom = Atom::NOT_KEPT;
 
-/// Counted rows.
 #[derive(Debug)]
 pub(crate) struct CountedRows {
     keys: usize,

@@ -11,7 +11,6 @@ pub(crate) struct BlockLives {
     numbers: FxHashMap<BlockIdentity, u32>,
 }
 
-/// Which block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BlockIdentity {
     pid: Pid,

@@ -39,7 +39,6 @@ struct ChainNode {
     frame: u32,
 }
 
-/// All chains.
 #[derive(Debug, Default)]
 pub(crate) struct ChainTree {
     frames: Vec<ChainFrame>,

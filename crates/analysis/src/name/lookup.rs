@@ -79,7 +79,6 @@ pub(crate) struct PlaceLines {
     pub(crate) in_routine: Atom,
 }
 
-/// What a place is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PlaceKind {
     Code,

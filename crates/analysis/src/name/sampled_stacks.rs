@@ -49,7 +49,6 @@ pub struct FrameRoutine {
     pub line: u32,
 }
 
-/// What a frame is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FrameOf {
     Place(Place),

@@ -55,7 +55,6 @@ pub(crate) struct NamedVariable {
     pub(crate) name: u32,
 }
 
-/// A stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStack {
     pid: Pid,

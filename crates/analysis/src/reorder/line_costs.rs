@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 /// A place that is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartPoint {
-    /// The part that it is in.
     pub(crate) part: usize,
     /// Bytes from that one's start.
     pub(crate) within: u64,

@@ -27,7 +27,6 @@ pub(crate) struct FrameByte {
     pub(crate) registers: FrameRegisters,
 }
 
-/// A variable in a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FrameVariable {
     pub(crate) name: String,

@@ -6,9 +6,9 @@ use analysis::report::{CallTree, Cell, Row};
 use analysis::{
     ChainView, Filter, FrameCut, Glob, Key, Query, Report, TreeOrder, TreeQuery, csv, folded, table,
 };
-use proptest::prelude::*;
 use perfdata::bytes::RecordWords;
 use perfdata::{Attr, AttrFlags, ByteOrder, SampleType, SideRecord};
+use proptest::prelude::*;
 
 const IN_KERNEL: u64 = perfdata::ChainContext::KERNEL.0;
 const OF_USER: u64 = perfdata::ChainContext::USER.0;

@@ -4,9 +4,9 @@ use crate::recording::{Hit, KERNEL, Recording, page_faults, task, usual_fields};
 use crate::report;
 use analysis::report::{Cell, EventReport, MissingValue, Row};
 use analysis::{Key, Query, csv, table};
-use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 use perfdata::attr::EventType;
 use perfdata::{Attr, SampleType};
+use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 use std::collections::BTreeMap;
 
 const BASE: u64 = 0xffff_ffff_a000_0000;

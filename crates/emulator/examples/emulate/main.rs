@@ -18,7 +18,9 @@ use emulator::{
     EventSettings, Geometry, TargetStanding,
 };
 use perfdata::bytes::Cursor;
-use perfdata::{Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLayout, SampleType};
+use perfdata::{
+    Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLayout, SampleType,
+};
 
 #[allow(unsafe_code, reason = "memory that others write")]
 mod sys;

@@ -65,7 +65,6 @@ pub struct Core<'a> {
     pub tables: &'a mut LineTables,
 }
 
-/// One access to data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataAccess {
     /// First byte.

@@ -14,7 +14,6 @@ use super::{Core, LINE, Outside, word};
 const WAYS: usize = 4;
 /// Words of a set.
 const WORDS: usize = 2 * WAYS;
-/// Sets.
 const SETS: u64 = 1 << 17;
 /// Bits by hash.
 const OVERFLOW: u64 = 1 << 16;

@@ -24,7 +24,6 @@ impl Order {
         Order((word ^ NATURAL) & below(ways))
     }
 
-    /// Its word.
     #[inline(always)]
     pub(super) fn word(self, ways: usize) -> u64 {
         self.0 ^ NATURAL & below(ways)
@@ -36,7 +35,6 @@ impl Order {
         super::word(self.0 & 15)
     }
 
-    /// The second one.
     #[inline(always)]
     pub(super) fn second(self) -> usize {
         super::word(self.0 >> 4 & 15)

@@ -41,7 +41,6 @@ pub enum LineHolder {
     Third,
     /// Another thread's cache, which had modified it.
     Modified,
-    /// Memory.
     Memory,
 }
 

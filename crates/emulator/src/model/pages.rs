@@ -102,7 +102,6 @@ impl Core<'_> {
         (number << shift | shift, number)
     }
 
-    /// The entry of a page.
     #[inline(always)]
     fn page_entry(&self, page: u64) -> Option<u64> {
         let mut place = Self::hash(page);

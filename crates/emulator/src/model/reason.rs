@@ -80,7 +80,6 @@ impl Core<'_> {
         }
     }
 
-    /// From the second one.
     pub(super) fn lose_second(&mut self, line: u64) {
         if let Some(mut shadow) = Shadow::of(&self.shape.shadows.second, self.words) {
             shadow.take(line);

@@ -63,7 +63,6 @@ pub enum SetupError {
     /// Registers that it does not know.
     #[error("samples of the emulated PMU cannot hold the registers {0:#x}; leave them out")]
     Registers(u64),
-    /// No interval.
     #[error("an interval of 0 events gives no samples; use 1 or more")]
     Interval,
     /// No event, or too many.

@@ -312,7 +312,6 @@ pub(crate) fn set_signal_info(tid: i32, info: &SignalInfo) -> io::Result<()> {
 pub(crate) struct Rseq {
     /// Address of its struct rseq; 0: none.
     pub(crate) address: u64,
-    /// Its size.
     pub(crate) size: u32,
     /// The word before abort handlers.
     pub(crate) signature: u32,

@@ -157,7 +157,6 @@ impl Space {
         IMAGE + slot * self.layout.slot
     }
 
-    /// Words of a slot.
     pub(crate) fn slot_words(&self, slot: usize) -> &[AtomicU64] {
         self.memory.words(self.slot_offset(slot), self.layout.slot)
     }
@@ -196,7 +195,6 @@ impl Space {
         self.memory.word(self.block_offset(number) + at).load(Ordering::Acquire)
     }
 
-    /// Sets one.
     pub(crate) fn set(&self, number: usize, at: usize, value: u64) {
         self.memory.word(self.block_offset(number) + at).store(value, Ordering::Release);
     }

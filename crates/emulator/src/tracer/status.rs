@@ -6,7 +6,6 @@ use std::io::{self, Read};
 /// What matters of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskStatus {
-    /// Its process.
     pub(crate) process: i32,
     /// Who traces it; 0: nobody.
     pub(crate) tracer: i32,
@@ -18,7 +17,6 @@ pub(crate) struct TaskStatus {
     pub(crate) blocked: u64,
     /// It has ended, and its process or its parent does not know yet.
     pub(crate) ended: bool,
-    /// It has a shadow stack.
     pub(crate) shadow_stack: bool,
 }
 

@@ -11,7 +11,6 @@ use crate::block::{AccessKind, LOCKED, NARROW, READS};
 /// How an effective address is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressForm {
-    /// From registers.
     Registers(AddressSum),
     /// Always the same.
     Absolute(u64),
@@ -106,7 +105,6 @@ pub(crate) struct Vectors {
     pub(crate) mask: Register,
 }
 
-/// One access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InstructionAccess {
     pub(crate) address: Address,
@@ -376,7 +374,6 @@ pub(crate) struct RegisterUsage {
     pub(crate) needed: Gprs,
     /// They have other values afterwards.
     pub(crate) written: Gprs,
-    /// All that it names.
     pub(crate) named: Gprs,
 }
 

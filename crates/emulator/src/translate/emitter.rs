@@ -137,7 +137,6 @@ impl Emitter {
         self.push_mark(0, 0);
     }
 
-    /// Begins an instruction.
     pub(crate) fn begin_instruction(&mut self, ip: u64, length: u8) {
         self.ip = ip;
         self.length = length;

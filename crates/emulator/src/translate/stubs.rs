@@ -29,7 +29,6 @@ pub(crate) struct Stubs {
     pub(crate) tail: u64,
     /// A breakpoint alone.
     pub(crate) boundary: u64,
-    /// End of it all.
     pub(crate) end: u64,
 }
 

@@ -44,7 +44,6 @@ pub(crate) struct Record {
     pub(crate) event: usize,
 }
 
-/// What is to be recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
     pub(crate) geometry: &'static str,

@@ -10,8 +10,8 @@ use fxprof_processed_profile::{
     CpuDelta, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StackHandle,
     ThreadHandle, Timestamp,
 };
-use profile_threads::ProfileThreads;
 use perfdata::Time;
+use profile_threads::ProfileThreads;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::io::{self, Write};

@@ -23,7 +23,6 @@ pub struct ChainFigure {
 pub struct ChainStudy {
     /// Bytes that are visited.
     pub size: u64,
-    /// On which pages.
     pub pages: FieldPages,
     /// By chains, ascending.
     pub chains: Vec<ChainFigure>,

@@ -23,7 +23,6 @@ pub struct PairFigure {
 /// Each CPU with each other one, as far as they were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CoreStudy {
-    /// The CPUs.
     pub cpus: Vec<u32>,
     /// Pairs, each once.
     pub pairs: Vec<PairFigure>,
@@ -41,7 +40,6 @@ pub fn chosen(cpus: &[u32]) -> Vec<u32> {
     (0..MOST).filter_map(|place| cpus.get(place * cpus.len() / MOST).copied()).collect()
 }
 
-/// The study.
 pub(crate) fn study(
     effort: MeasuringEffort,
     cpus: &[u32],

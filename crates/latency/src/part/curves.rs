@@ -10,12 +10,10 @@ use crate::sizes::sizes;
 use crate::sys::Circle;
 use serde::Serialize;
 
-/// One size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SizeFigure {
     /// Bytes that are visited.
     pub size: u64,
-    /// A load.
     pub load: LatencyFigure,
 }
 
@@ -24,7 +22,6 @@ pub struct SizeFigure {
 pub struct LatencyCurve {
     /// How lines are visited.
     pub order: VisitOrder,
-    /// On which pages.
     pub pages: FieldPages,
     /// By size, ascending.
     pub points: Vec<SizeFigure>,

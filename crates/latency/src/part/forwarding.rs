@@ -19,7 +19,6 @@ pub struct ForwardingStudy {
     pub across_lines: LatencyFigure,
 }
 
-/// The study.
 pub(crate) fn study(meter: &mut Meter<'_>) -> ForwardingStudy {
     let mut of = |forwarding| {
         meter.figure(|pairs| {

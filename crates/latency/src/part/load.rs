@@ -29,7 +29,6 @@ pub struct ReaderFigure {
 pub struct LoadStudy {
     /// Bytes that are visited.
     pub size: u64,
-    /// On which pages.
     pub pages: FieldPages,
     /// By readers, ascending.
     pub readers: Vec<ReaderFigure>,

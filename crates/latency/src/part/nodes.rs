@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct NodeFigure {
     /// Whose CPU loads.
     pub from: u32,
-    /// That CPU.
     pub cpu: u32,
     /// Whose memory it is.
     pub to: u32,

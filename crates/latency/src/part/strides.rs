@@ -12,7 +12,6 @@ use serde::Serialize;
 pub struct StrideFigure {
     /// Bytes from one load to the next, upwards.
     pub stride: u64,
-    /// A load.
     pub load: LatencyFigure,
 }
 
@@ -21,7 +20,6 @@ pub struct StrideFigure {
 pub struct StrideStudy {
     /// Bytes that are visited.
     pub size: u64,
-    /// On which pages.
     pub pages: FieldPages,
     /// By stride, ascending.
     pub strides: Vec<StrideFigure>,

@@ -27,7 +27,6 @@ pub struct PageFigure {
     pub cycles: f64,
 }
 
-/// What the TLBs are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TlbStudy {
     /// What the pages of 2 MiB are.

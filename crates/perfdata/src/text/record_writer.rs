@@ -68,7 +68,6 @@ impl RecordWriter {
         }
     }
 
-    /// A record.
     pub(super) fn record(
         &mut self,
         values: &Values<'_>,

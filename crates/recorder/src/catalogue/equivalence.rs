@@ -45,6 +45,5 @@ impl FromStr for Equivalence {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` is none of exact, near, emulated")]
 pub struct UnknownEquivalence {
-    /// The word.
     pub word: String,
 }

@@ -42,7 +42,6 @@ pub struct Mask {
     pub bits: u64,
     /// What it chooses.
     pub role: MaskRole,
-    /// What it means.
     pub meaning: &'static str,
 }
 
@@ -69,7 +68,6 @@ pub enum MaskError {
     Unknown {
         /// The type.
         name: &'static str,
-        /// As typed.
         typed: String,
         /// Names like it, best first; may be empty.
         nearest: Vec<&'static str>,
@@ -93,7 +91,6 @@ pub enum MaskError {
     Number {
         /// The type.
         name: &'static str,
-        /// As typed.
         typed: String,
         /// What it has to be.
         wanted: &'static str,

@@ -20,7 +20,6 @@ pub enum NoEncoding {
     /// The core has no such event.
     #[error("this core ({core}) has no event for it: {because}")]
     NoEvent {
-        /// The core.
         core: Microarchitecture,
         /// What is known of the reason.
         because: &'static str,

@@ -52,7 +52,6 @@ pub enum NotOnMachine {
          PEBS to itself, or PEBS is switched off)"
     )]
     NoPrecision {
-        /// The PMUs.
         pmus: String,
         /// Whether the type can be had with skid: it is not told by the
         /// instruction at the IP.

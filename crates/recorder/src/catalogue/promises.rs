@@ -10,7 +10,6 @@ use std::fmt;
 pub enum SampleSource {
     /// An event that the kernel counts in software.
     KernelSoftware,
-    /// A timer of the kernel.
     KernelTimer,
     /// A debug register of the CPU.
     Breakpoint,
@@ -105,7 +104,6 @@ pub enum RegistersPromise {
     None,
 }
 
-/// What the weight is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeightPromise {

@@ -13,7 +13,6 @@ pub struct TotalCounts {
     pub wall: Duration,
 }
 
-/// What was counted of one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventCount {
     /// The whole's count, or why there is none.

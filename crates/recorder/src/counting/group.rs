@@ -6,7 +6,6 @@ use perfdata::{Attr, Cpu};
 
 use crate::{EventSpec, Plan};
 
-/// One event to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedEvent {
     /// As it is shown.

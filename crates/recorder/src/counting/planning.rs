@@ -58,7 +58,6 @@ impl PartialEq for MetricRow {
 
 impl Eq for MetricRow {}
 
-/// What is not counted at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LackingCount {
     /// A metric or an event.

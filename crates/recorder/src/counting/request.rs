@@ -43,7 +43,6 @@ const AMD_L3: &str = "amd_l3";
 /// One word after `-m`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricChoice {
-    /// All of a group.
     Group(MetricGroup),
     /// Those of that name.
     Named(String),
@@ -120,7 +119,6 @@ pub enum CountingRefusal {
     OfCpus {
         /// As typed.
         event: String,
-        /// The PMU.
         pmu: String,
     },
     /// The emulated PMU takes no more at a time.
@@ -128,7 +126,6 @@ pub enum CountingRefusal {
     TooMany {
         /// As many.
         events: usize,
-        /// At most.
         most: usize,
     },
     /// Nothing of what was asked for is to be had.

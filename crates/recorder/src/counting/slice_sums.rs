@@ -37,7 +37,6 @@ pub struct SliceSums {
     time_squared: f64,
 }
 
-/// One slice of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSlice {
     /// Events.

@@ -133,7 +133,6 @@ pub struct EmulatedPlan {
 /// An event of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelledEvent {
-    /// What is counted.
     pub counts: EmulatedEvent,
     /// Where periods are drawn from; None: each is the interval.
     pub seed: Option<u64>,

@@ -49,7 +49,6 @@ use tree::Tree;
 pub struct Facts {
     /// The running kernel.
     pub kernel: KernelFacts,
-    /// The CPUs.
     pub cpus: Cpus,
     /// Caches of CPU 0, as the kernel numbers them.
     pub caches: Vec<CacheFacts>,

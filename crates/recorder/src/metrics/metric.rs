@@ -75,7 +75,6 @@ impl FromStr for MetricGroup {
 pub struct Metric {
     /// What it is about.
     pub group: MetricGroup,
-    /// Its name.
     pub name: &'static str,
     /// Of its value: `%`, `per 1000` instructions, `cycles`.
     pub unit: &'static str,

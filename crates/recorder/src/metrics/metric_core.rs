@@ -14,11 +14,9 @@ const WALL: &str = "wall_ns";
 /// Who counts a metric's events.
 #[derive(Clone, Copy, Debug)]
 pub enum MetricCore<'p> {
-    /// The kernel.
     Kernel,
     /// A kind of core, by its PMU as it is on the machine.
     Pmu {
-        /// The PMU.
         pmu: &'p Pmu,
         /// The core; None: not in the tables.
         uarch: Option<Microarchitecture>,
@@ -27,7 +25,6 @@ pub enum MetricCore<'p> {
     Emulated,
 }
 
-/// One event of a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricEvent {
     /// As it is shown: the maker's name for it.

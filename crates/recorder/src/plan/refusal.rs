@@ -157,7 +157,6 @@ pub enum Refusal {
          nothing else: leave :p out (the IP then has skid), or say -t l1_cache_miss or another type"
     )]
     NotForwarded { event: String },
-    /// A PMU that is not there.
     #[error("{event}: this machine has no PMU {pmu}{suggestion}")]
     NoPmu { event: String, pmu: String, suggestion: String },
     /// A PMU whose events give no samples here.

@@ -122,7 +122,6 @@ impl Attrs {
         self.all_mut().for_each(|attr| fallback.apply(attr));
     }
 
-    /// The events.
     pub fn events(&self) -> impl Iterator<Item = &PlannedEvent> {
         self.events.iter()
     }

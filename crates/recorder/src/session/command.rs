@@ -29,10 +29,7 @@ pub enum CommandError {
     Empty,
     /// A word holds a zero byte.
     #[error("{word:?} holds a zero byte, which no program can be given")]
-    ZeroByte {
-        /// The word.
-        word: OsString,
-    },
+    ZeroByte { word: OsString },
     /// ENOENT: nowhere on PATH, or no such file. Shells exit with 127.
     #[error("{program}: command not found{place}; check the name, or give the path", place = searched(.program))]
     NotFound {

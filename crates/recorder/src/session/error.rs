@@ -101,7 +101,6 @@ pub enum SessionError {
          sample in this process: {how}"
     )]
     NoPause {
-        /// Who.
         who: &'static str,
         /// How that is had.
         how: &'static str,
@@ -119,7 +118,6 @@ pub enum SessionError {
     /// A call failed that should not.
     #[error("{call}: {error}")]
     System {
-        /// The call.
         call: &'static str,
         /// What it said.
         error: io::Error,

@@ -13,7 +13,6 @@ use perfdata::{Cpu, Tid};
 use crate::{Plan, PlannedEvent, Target};
 use advice::advice;
 
-/// The call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailedCall {
     /// perf_event_open(2) of the sampled event.
@@ -36,11 +35,8 @@ pub enum FailedCall {
 /// One failed call, as the session saw it. Made by [`OpenFailure::of`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpenFailure {
-    /// The call.
     pub call: FailedCall,
-    /// Its errno.
     pub errno: i32,
-    /// The CPU it was for.
     pub cpu: Option<Cpu>,
     /// The thread it was for; None: all of them on that CPU.
     pub task: Option<Tid>,

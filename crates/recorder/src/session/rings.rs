@@ -21,7 +21,6 @@ use crate::{FailedCall, OpenFailure, Plan, RingPages};
 /// the reader has the time to fill the rest.
 const WAKE_AT: usize = 4;
 
-/// One ring.
 #[derive(Debug)]
 pub(crate) struct Ring {
     mapping: RingMapping,

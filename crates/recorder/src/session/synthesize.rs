@@ -22,7 +22,6 @@ pub use sight::{GrantedView, KernelFile, Sight};
 /// Appends records with the trailer that the side attr gives to all.
 #[derive(Debug)]
 pub struct Synthesizer<'a> {
-    /// /proc.
     proc: &'a Path,
     sight: Sight,
     trailer: Vec<u8>,

@@ -2,10 +2,10 @@
 
 use super::{STRONG, put};
 use crate::zoom_text::ZoomText;
+use perfdata::printable::printable;
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Frame;
 use ratatui_core::text::Line;
-use perfdata::printable::printable;
 
 /// What keys do.
 const HELP: [&str; 17] = [

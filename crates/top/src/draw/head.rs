@@ -7,9 +7,9 @@ use crate::top_view::{Above, TopView};
 use crate::totals::{EventTotals, TopTotals};
 use crate::view_kind::ViewKind;
 use analysis::report::{PeriodUnit, SamplingMode};
+use perfdata::printable::printable;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
-use perfdata::printable::printable;
 
 /// The head, line by line.
 pub(super) fn head(view: &TopView) -> [Line<'static>; 4] {

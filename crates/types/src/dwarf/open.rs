@@ -56,7 +56,6 @@ pub(super) struct OpenComposite {
 /// A bit field whose place depends on the size of its type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingBits {
-    /// Which of the members.
     pub(super) member: u32,
     /// Bytes before its number.
     pub(super) bytes: u64,

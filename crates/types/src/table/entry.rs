@@ -31,7 +31,6 @@ impl MemberId {
     }
 }
 
-/// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeEntry {
     /// What it is, and of what.
@@ -48,7 +47,6 @@ pub struct TypeEntry {
     pub(crate) unit: u32,
 }
 
-/// What a type is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
     /// Something refers to it, and it is not there, or is nothing that is
@@ -93,9 +91,7 @@ pub enum TypeKind {
         /// In which way.
         by: Qualifier,
     },
-    /// A function.
     Function {
-        /// What it returns.
         returns: TypeId,
         /// What it takes, for [`super::TypeTable::parameters`].
         parameters: Range<u32>,
@@ -114,13 +110,11 @@ pub enum TypeKind {
 /// How a number is written and meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberSort {
-    /// With a sign.
     Signed,
     /// Without.
     Unsigned,
     /// A fraction.
     Float,
-    /// A character.
     Character,
     /// True or false.
     Truth,
@@ -207,7 +201,6 @@ impl TypeMember {
     }
 }
 
-/// What a member is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberSort {
     /// What was written.
@@ -233,9 +226,7 @@ pub struct Variant {
 /// Values of a discriminant, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiscriminantRange {
-    /// The first.
     pub first: i128,
-    /// The last.
     pub last: i128,
 }
 
@@ -255,7 +246,6 @@ pub enum TypeLanguage {
     C,
     /// C++.
     Cpp,
-    /// Rust.
     Rust,
     /// Spelled as C.
     Other,
@@ -266,6 +256,5 @@ pub enum TypeLanguage {
 pub struct TypeUnit {
     /// Its source file, as its compiler has it.
     pub name: String,
-    /// Its language.
     pub language: TypeLanguage,
 }

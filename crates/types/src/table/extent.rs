@@ -114,7 +114,6 @@ impl CompositeSort {
 }
 
 impl NumberSort {
-    /// One word for it.
     pub fn word(self) -> &'static str {
         match self {
             NumberSort::Signed => "signed",

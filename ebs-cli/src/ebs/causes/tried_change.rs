@@ -61,9 +61,7 @@ pub enum TryError {
     /// Nothing was missed on it.
     #[error("--try {typed}: no miss is on an object {name:?}; misses are on {known}")]
     Object {
-        /// What was typed.
         typed: String,
-        /// The name.
         name: String,
         /// Those that there are.
         known: String,
@@ -74,7 +72,6 @@ pub enum TryError {
          write rows=STRIDE+BYTES, colour=STRIDE or split=STRIDE:FROM..TO"
     )]
     Steps {
-        /// What was typed.
         typed: String,
         /// The object.
         name: String,
@@ -82,17 +79,13 @@ pub enum TryError {
     /// The model cannot lay it out so.
     #[error("--try {typed}: {why}")]
     Layout {
-        /// What was typed.
         typed: String,
         /// What is wrong.
         why: String,
     },
     /// There is nothing to change.
     #[error("--try {typed}: the command has no miss that says on which object; write @START+SIZE")]
-    Nothing {
-        /// What was typed.
-        typed: String,
-    },
+    Nothing { typed: String },
 }
 
 impl FromStr for TriedChanges {

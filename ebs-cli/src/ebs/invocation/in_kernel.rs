@@ -29,7 +29,6 @@ pub enum InKernelMisuse {
         /// As given.
         word: String,
     },
-    /// A key that there is not.
     #[error("--keep {word}: no key is called {key:?}; keys are {}", keep::KEYS.join(", "))]
     Key {
         /// As given.

@@ -21,7 +21,6 @@ pub enum RegionMisuse {
     /// Counted in the kernel.
     #[error("--regions needs samples with times, which --in-kernel does not keep: leave one out")]
     InKernel,
-    /// By a daemon.
     #[error("--regions is for sessions of ebs itself, not of the daemon: leave --daemon out")]
     Daemon,
 }

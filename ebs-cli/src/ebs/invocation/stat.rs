@@ -63,9 +63,7 @@ pub struct PerUnit {
 pub enum StatForm {
     /// For people.
     Text,
-    /// JSON.
     Json,
-    /// CSV.
     Csv,
 }
 

@@ -3,8 +3,8 @@
 use super::{Invocation, OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::arguments::CommandName;
 use crate::ebs::arguments::{self, TableArguments};
-use proptest::prelude::*;
 use perfdata::Pid;
+use proptest::prelude::*;
 use recorder::{Modes, Target};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -20,7 +20,6 @@ th:first-child, td:first-child { text-align: left; }
 <h1>How long this machine's memory takes</h1>
 ";
 
-/// The page.
 pub(super) fn page(study: &LatencyStudy) -> String {
     let mut text = String::from(HEAD);
     for remark in remarks(study) {

@@ -3,8 +3,8 @@
 use crate::ebs::exit_status::FAILURE;
 use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};
-use rustix::process::{Signal, kill_process};
 use recorder::session::command::Command;
+use rustix::process::{Signal, kill_process};
 use std::time::Duration;
 
 /// Signals are looked for at least so often.

@@ -26,7 +26,6 @@ pub(crate) struct Steerer {
 pub(crate) enum Steered {
     /// As it was, or as it was told meanwhile.
     On,
-    /// It is to end.
     ToEnd,
 }
 

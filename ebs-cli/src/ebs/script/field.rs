@@ -3,7 +3,6 @@
 use perfdata::{Attr, AttrFlags, EventType, SampleType, SoftwareEvent};
 use std::str::FromStr;
 
-/// One field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// Command name of the thread at that time.
@@ -113,7 +112,6 @@ pub enum FieldError {
     },
 }
 
-/// The names of all fields.
 pub fn field_names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().map(|(name, _)| *name)
 }

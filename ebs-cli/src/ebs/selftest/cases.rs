@@ -41,9 +41,7 @@ pub(super) enum Cause {
 /// The shares of the true number between which a CPU's number must lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tolerance {
-    /// At least.
     pub(super) least: f64,
-    /// At most.
     pub(super) most: f64,
 }
 

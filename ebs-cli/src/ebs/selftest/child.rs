@@ -26,7 +26,6 @@ pub(super) const RAN: &[u8] = b"\"ran\"\n";
 /// What the words after that one say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Which program.
     pub(super) program: Program,
     /// How much of it.
     pub(super) extent: Extent,

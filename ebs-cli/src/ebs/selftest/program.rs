@@ -18,7 +18,6 @@ pub(super) enum Program {
     Pages,
     /// Stores at a stride.
     Stores,
-    /// Stores to a page each.
     PageStores,
     /// Loads what was stored just before, in part.
     Blocked,

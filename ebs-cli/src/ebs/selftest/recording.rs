@@ -65,7 +65,6 @@ pub(super) struct Recorded {
 /// How an attempt ended.
 #[derive(Debug)]
 pub(super) enum Attempt {
-    /// With a recording.
     Recorded(Box<Recorded>),
     /// Nothing could be opened; why, and what to do, is in the error.
     Refused(anyhow::Error),
@@ -76,7 +75,6 @@ pub(super) enum Attempt {
 /// Which program, how much of it, and where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cast {
-    /// The program.
     pub(super) program: Program,
     /// How much.
     pub(super) extent: Extent,

@@ -68,7 +68,6 @@ pub(super) enum By {
 }
 
 impl By {
-    /// The word for it.
     pub(super) fn word(self) -> &'static str {
         match self {
             By::Hardware => "hardware",

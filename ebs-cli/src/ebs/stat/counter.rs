@@ -14,7 +14,6 @@ use std::time::Duration;
 /// Events that are open.
 #[derive(Debug)]
 pub(super) enum Counter {
-    /// By the kernel.
     Kernel(Box<CountingSession>),
     /// By the model.
     Emulated(Box<EmulatedCounting>),

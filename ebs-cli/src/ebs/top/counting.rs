@@ -77,7 +77,6 @@ pub(super) fn count(
     Ok(())
 }
 
-/// What is counted.
 #[derive(Debug)]
 struct LiveCounting {
     pipeline: Pipeline,

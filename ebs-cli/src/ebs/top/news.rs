@@ -5,7 +5,6 @@ use analysis::Report;
 /// A part of a stream, from whoever reads it.
 #[derive(Debug)]
 pub(super) enum StreamPart {
-    /// Bytes of it.
     Bytes(Vec<u8>),
     /// No more comes, for this reason; None: it has ended as it should.
     End(Option<String>),

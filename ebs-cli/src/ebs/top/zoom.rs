@@ -21,7 +21,6 @@ const DETAILED: usize = 3;
 /// What a routine's samples are taken from.
 #[derive(Clone, Debug)]
 pub(super) enum ZoomSource {
-    /// All of a recording.
     Recording(PathBuf),
     /// What is kept of a stream that grows.
     Stream(SharedStream),

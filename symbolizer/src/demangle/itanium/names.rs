@@ -53,7 +53,6 @@ static ABBREVIATIONS: [Abbreviation; 7] = [
 ];
 
 impl<'m> Parser<'m> {
-    /// Any name.
     pub(super) fn name(&mut self) -> Option<NodeId> {
         self.deeper(|parser| match parser.peek() {
             b'N' => parser.nested_name(),

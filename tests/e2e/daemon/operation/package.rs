@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use tests::{Scene, built};
 
 fn packaging() -> std::path::PathBuf {
-    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
-        .parent()
-        .unwrap()
-        .join("xtask/debian")
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).parent().unwrap().join("xtask/debian")
 }
 
 fn has(test: &str, program: &str, arguments: &[&str]) -> bool {

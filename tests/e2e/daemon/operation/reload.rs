@@ -3,8 +3,8 @@
 
 use std::{fs, path::Path, thread};
 
-use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
+use tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
 use super::super::raw::{Raw, sums};
 use super::service_manager::ServiceManager;

@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use tests::{Ebsd, Running, Scene, User, rights};
 use rustix::process::Signal;
+use tests::{Ebsd, Running, Scene, User, rights};
 
 use super::super::lingering::{lingering, send};
 use super::super::raw::Raw;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tests::{Ebsd, Running, Scene, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
+use tests::{Ebsd, Running, Scene, Workload, rights};
 
 use super::super::raw::Raw;
 use super::service_manager::ServiceManager;

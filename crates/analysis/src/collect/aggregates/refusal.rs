@@ -16,7 +16,6 @@ const WITH_CALLERS: &str = "record with -g";
 /// Why an aggregate has no answer, and what has.
 type Lacking = (&'static str, &'static str);
 
-/// What was told apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToldApart {
     pub(crate) processes: bool,

@@ -93,7 +93,6 @@ fn dispersions_are_those_of_statsmodels() {
     assert_eq!(single.dispersion(), None);
 }
 
-/// The test and the interval are one.
 #[test]
 fn an_interval_leaves_one_out_where_the_test_does() {
     let freedoms = [f64::INFINITY, 5.0];

@@ -1,6 +1,6 @@
 use super::*;
-use proptest::prelude::*;
 use perfdata::{Pid, Task};
+use proptest::prelude::*;
 
 fn task(pid: i32, tid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(tid) }

@@ -7,7 +7,6 @@ use crate::query::Weighting;
 use crate::query::chain_view::TreeOrder;
 use crate::report::{CallTree, EventReport, OtherNodes, ReportChains, TreeNode};
 
-/// A line of the tree.
 #[derive(Debug)]
 struct TreeLine {
     depth: usize,

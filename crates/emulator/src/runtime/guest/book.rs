@@ -8,7 +8,6 @@ use super::thread::Thread;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventBook {
-    /// The period that it is in.
     pub period: PeriodState,
     /// Events that the pending record stands for.
     pub ended: u64,
@@ -22,7 +21,6 @@ pub struct EventBook {
     pub bursts: BurstEvents,
 }
 
-/// Events of bursts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BurstEvents {

@@ -16,7 +16,6 @@ pub(super) enum KernelCall {
     Waits,
     /// It waits unless there is something to read, or room to write.
     Transfers {
-        /// The file.
         file: u64,
         /// `POLLIN` or `POLLOUT`.
         events: u64,
@@ -25,7 +24,6 @@ pub(super) enum KernelCall {
     FutexWait {
         /// Where that is.
         futex: ProgramFutex,
-        /// The value.
         value: u64,
     },
     /// It wakes who waits there.

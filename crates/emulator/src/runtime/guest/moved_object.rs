@@ -18,7 +18,6 @@ pub struct MovedPiece {
 }
 
 impl MovedPiece {
-    /// None.
     pub const NONE: MovedPiece = MovedPiece { from: 0, to: 0, at: 0 };
 }
 
@@ -55,7 +54,6 @@ pub struct MovedObject {
 }
 
 impl MovedObject {
-    /// None.
     pub const NONE: MovedObject = MovedObject {
         start: 0,
         end: 0,

@@ -39,7 +39,6 @@ impl Detail {
     }
 }
 
-/// Labels of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SampleLabels {
     comm: Option<NameNumber>,

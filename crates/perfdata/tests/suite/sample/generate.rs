@@ -2,12 +2,14 @@
 //! perf_event_open(2) says a kernel writes for them. The bytes are put
 //! together here field by field, without the encoder under test.
 
-use proptest::prelude::*;
 use perfdata::attr::{Attr, BranchSampleType, ReadFormat, SampleType};
 use perfdata::bytes::{ByteOrder, RecordWords};
 use perfdata::registers::{Registers, RegsAbi};
-use perfdata::sample::{BranchStack, ReadValue, ReadValues, Sample, SampleLayout, StackUser, Weight};
+use perfdata::sample::{
+    BranchStack, ReadValue, ReadValues, Sample, SampleLayout, StackUser, Weight,
+};
 use perfdata::{Cpu, DataSrc, Misc, Pid, Task, Tid, Time};
+use proptest::prelude::*;
 
 /// Every sample_type bit, in the order of the manual's PERF_RECORD_SAMPLE.
 pub(crate) const FIELDS: [SampleType; 25] = [

@@ -20,11 +20,11 @@ use byteorder::{BigEndian, LittleEndian};
 use linux_perf_event_reader as reader;
 use perf_event_data as data;
 use perf_event_open_sys::bindings::perf_event_attr;
-use proptest::prelude::*;
 use perfdata::attr::{Attr, SampleType};
 use perfdata::bytes::ByteOrder;
 use perfdata::registers::Registers;
 use perfdata::{Misc, Sample};
+use proptest::prelude::*;
 
 const ALL: u64 = (1 << 25) - 1;
 const HW_INDEX: u64 = 1 << 17;

@@ -2,12 +2,12 @@
 //! and of branch stacks, in both byte orders: bytes <-> sample.
 
 use super::generate::{FIELDS, Values, attr, layout, values};
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use perfdata::Misc;
 use perfdata::attr::{Attr, SampleType};
 use perfdata::bytes::ByteOrder;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 const BOTH_WEIGHTS: SampleType = SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);

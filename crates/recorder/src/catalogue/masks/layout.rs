@@ -18,7 +18,6 @@ pub(super) enum Layout {
     },
     /// Any number; their bits are joined.
     Parts {
-        /// Masks.
         masks: Vec<Mask>,
         /// Bits when none is named.
         usual: u64,

@@ -1,7 +1,7 @@
 //! Conditions: what is kept, what is dropped, and the reason that is counted.
 
-use proptest::prelude::*;
 use perfdata::{Attr, Pid, SampleType, Tid};
+use proptest::prelude::*;
 
 use super::hits::{
     Counted, PAGE, cpus, in_none, in_sites, load, open, page_faults, samples, touch, untouched,

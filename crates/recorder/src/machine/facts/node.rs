@@ -9,7 +9,6 @@ const DIRECTORY: &str = "sys/devices/system/node";
 pub struct NodeFacts {
     /// As the kernel numbers it.
     pub number: u32,
-    /// KiB.
     pub total_kib: u64,
     /// KiB, when it was looked at.
     pub free_kib: u64,

@@ -9,7 +9,6 @@ use super::tree::{FactsError, Tree};
 /// Where the kernel lists its PMUs.
 pub(super) const DEVICES: &str = "sys/bus/event_source/devices";
 
-/// One PMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pmu {
     /// Its directory's name: "cpu", "cpu_core", "ibs_op", "software".

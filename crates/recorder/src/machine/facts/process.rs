@@ -17,7 +17,6 @@ pub enum ProcessState {
         leader: Pid,
         /// It has exited and waits to be reaped.
         zombie: bool,
-        /// It is a thread of the kernel.
         kernel_thread: bool,
     },
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use proptest::prelude::*;
 use perfdata::{Cpu, EventType, Pid};
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;

@@ -32,10 +32,7 @@ pub enum FactsError {
     },
     /// A directory, a pipe or a device where a file should be.
     #[error("{} is no regular file", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// More than any kernel writes there.
     #[error("{} is too large: more than {most} {unit}", path.display())]
     TooLarge {

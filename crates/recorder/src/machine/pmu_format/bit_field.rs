@@ -87,7 +87,6 @@ impl BitField {
         BitField::new(word, mask)
     }
 
-    /// The word.
     pub fn word(&self) -> ConfigWord {
         self.word
     }

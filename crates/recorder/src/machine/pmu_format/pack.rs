@@ -19,7 +19,6 @@ pub enum TermError {
     TooWide {
         /// The term.
         name: String,
-        /// Its value.
         value: u64,
         /// Bits there are, 1 to 64.
         width: u32,
@@ -64,7 +63,6 @@ pub enum TermError {
         /// The term.
         name: String,
     },
-    /// Two events in one.
     #[error("{first} and {second} are two events; name one")]
     TwoEvents {
         /// The first named.
@@ -79,7 +77,6 @@ pub enum TermError {
         name: String,
         /// The word given as a whole.
         word: ConfigWord,
-        /// Its value.
         value: u64,
         /// The bits, as the format file has them.
         field: String,
@@ -87,7 +84,6 @@ pub enum TermError {
     /// The alias leaves a value open.
     #[error("{alias} wants a value for {name}; add {name}=VALUE to the terms")]
     Required {
-        /// The alias.
         alias: String,
         /// The term left open.
         name: String,

@@ -16,12 +16,10 @@ pub enum TermValue {
     Text(String),
 }
 
-/// One term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
     /// As typed.
     pub name: String,
-    /// Its value.
     pub value: TermValue,
 }
 
@@ -79,10 +77,7 @@ pub enum TermsError {
     },
     /// Not text but a file that could not be read, for this reason.
     #[error("{reason}")]
-    Unreadable {
-        /// The reason.
-        reason: String,
-    },
+    Unreadable { reason: String },
 }
 
 impl Terms {

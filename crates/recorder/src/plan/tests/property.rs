@@ -1,8 +1,8 @@
 //! Whatever the facts and the request: an attr with the safe bits only, or a
 //! reason with a way out.
 
-use proptest::prelude::*;
 use perfdata::AttrFlags;
+use proptest::prelude::*;
 
 use super::*;
 use crate::catalogue;

@@ -18,7 +18,6 @@ pub enum Verb {
     Hello {
         /// The oldest version that the client speaks.
         oldest: u16,
-        /// The newest.
         newest: u16,
         /// Program and version, for the log.
         client: String,
@@ -27,14 +26,12 @@ pub enum Verb {
     Types,
     /// What would be opened for this job?
     Plan {
-        /// The job.
         job: Box<Job>,
         /// Whose events.
         target: NamedTarget,
     },
     /// Open a session, and send its stream on this connection.
     Start {
-        /// The job.
         job: Box<Job>,
         /// Whose events.
         target: NamedTarget,
@@ -99,7 +96,6 @@ pub enum Reply {
         /// What policy grants that user beyond what the kernel does.
         permissions: Vec<String>,
     },
-    /// To types.
     Types {
         /// Every type.
         types: Vec<TypeLine>,
@@ -117,16 +113,13 @@ pub enum Reply {
     Started(Started),
     /// To attach, and to follow: data frames follow.
     Joined(Joined),
-    /// To stats.
     Stats(Stats),
     /// To `set_interval` and stop.
     Done,
-    /// To sessions.
     Sessions {
         /// One line for each.
         sessions: Vec<SessionLine>,
     },
-    /// To standing.
     Standing {
         /// One line for each.
         sessions: Vec<StandingLine>,
@@ -148,10 +141,8 @@ pub enum Reply {
     Refused(Complaint),
 }
 
-/// One type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeLine {
-    /// Its name.
     pub name: String,
     /// What it counts.
     pub meaning: String,

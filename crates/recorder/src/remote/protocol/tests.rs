@@ -1,6 +1,6 @@
 use super::*;
-use proptest::prelude::*;
 use perfdata::{Attr, SampleFilter};
+use proptest::prelude::*;
 
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,

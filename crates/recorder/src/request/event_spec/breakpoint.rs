@@ -83,7 +83,6 @@ pub enum BreakpointError {
          hex (0x...) or decimal, or the name of a variable or routine, mem:NAME[+OFFSET][@OBJECT]"
     )]
     Address {
-        /// As typed.
         typed: String,
         /// Its address part.
         word: String,
@@ -91,7 +90,6 @@ pub enum BreakpointError {
     /// The length is none of those.
     #[error("{typed}: length \"{word}\" cannot be; a breakpoint watches 1, 2, 4 or 8 bytes")]
     Length {
-        /// As typed.
         typed: String,
         /// Its length part.
         word: String,
@@ -99,7 +97,6 @@ pub enum BreakpointError {
     /// The access letters are none of those.
     #[error("{typed}: access \"{word}\" cannot be; say r, w, rw or x, and -u or -k for the mode")]
     Access {
-        /// As typed.
         typed: String,
         /// Its access part.
         word: String,
@@ -111,9 +108,7 @@ pub enum BreakpointError {
         address & !(u64::from(*len) - 1)
     )]
     Unaligned {
-        /// As typed.
         typed: String,
-        /// The address.
         address: u64,
         /// The length, a power of two.
         len: u8,
@@ -121,7 +116,6 @@ pub enum BreakpointError {
     /// An instruction has no length to give.
     #[error("{typed}: an execution breakpoint takes no length; leave \"/{word}\" out")]
     ExecuteLength {
-        /// As typed.
         typed: String,
         /// Its length part.
         word: String,

@@ -14,7 +14,6 @@ pub enum EventSpecError {
     /// No type has that name.
     #[error("unknown event type \"{typed}\"{}; ebs -h lists the types", suggestion(nearest))]
     Unknown {
-        /// As typed.
         typed: String,
         /// Names like it, best first; may be empty.
         nearest: Vec<String>,
@@ -25,7 +24,6 @@ pub enum EventSpecError {
          -k (kernel mode), or both"
     )]
     Modifier {
-        /// As typed.
         typed: String,
         /// The type or tracepoint without its modifiers.
         name: String,
@@ -36,7 +34,6 @@ pub enum EventSpecError {
          -t {name} (ebs -h {name} tells how precise it is)"
     )]
     Precision {
-        /// As typed.
         typed: String,
         /// The type without its modifiers.
         name: String,
@@ -44,7 +41,6 @@ pub enum EventSpecError {
     /// Letters behind an event that are no modifiers of it.
     #[error("{typed}: {source}")]
     Letters {
-        /// As typed.
         typed: String,
         /// What is wrong with them.
         source: ModifierError,
@@ -52,7 +48,6 @@ pub enum EventSpecError {
     /// Not `PMU/TERMS/MODIFIERS`.
     #[error("{typed}: {why}; write PMU/TERMS/MODIFIERS, as in cpu/event=0xd1,umask=0x8/pp")]
     PmuForm {
-        /// As typed.
         typed: String,
         /// What is wrong with it.
         why: String,
@@ -60,7 +55,6 @@ pub enum EventSpecError {
     /// No list of terms between the slashes.
     #[error("{typed}: {source}")]
     Terms {
-        /// As typed.
         typed: String,
         /// What is wrong with it.
         source: TermsError,
@@ -70,10 +64,7 @@ pub enum EventSpecError {
         "\"{typed}\" is no tracepoint name: write SUBSYSTEM:NAME, each of letters, digits, \
          \"_\", \"-\" and \".\", as in sched:sched_switch"
     )]
-    Tracepoint {
-        /// As typed.
-        typed: String,
-    },
+    Tracepoint { typed: String },
     /// Not a breakpoint that can be.
     #[error(transparent)]
     Breakpoint(#[from] BreakpointError),

@@ -41,7 +41,6 @@ pub enum ModifierError {
     /// A modifier of perf that hardmeter has no use for.
     #[error("modifier {letter}: {why}; leave it out")]
     Refused {
-        /// The letter.
         letter: char,
         /// What it would do, and why not.
         why: &'static str,

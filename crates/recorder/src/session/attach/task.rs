@@ -13,7 +13,6 @@ pub(super) struct TaskState {
     pub(super) leader: i32,
     /// Zombie, or gone further.
     pub(super) dead: bool,
-    /// It is a thread of the kernel.
     pub(super) kernel_thread: bool,
     /// Thread id of its tracer, 0: none.
     pub(super) tracer: i32,

@@ -6,7 +6,6 @@ use super::note::Note;
 /// The count of records that was asked for, where it left something out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountReached {
-    /// The count.
     pub count: u64,
     /// What was sampled ran on: later events were not counted.
     pub ran_on: bool,

@@ -19,7 +19,6 @@ use crate::{PlannedEvent, machine::build_id};
 /// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needed {
-    /// Its code.
     Code,
     /// Its variables, too.
     Data,

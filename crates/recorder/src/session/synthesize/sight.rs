@@ -13,7 +13,6 @@ use std::sync::Arc;
 pub enum KernelFile {
     /// kallsyms.
     Symbols,
-    /// modules.
     Modules,
 }
 

@@ -275,7 +275,6 @@ pub(in crate::ebs::selftest) struct Path {
     pub(in crate::ebs::selftest) stride: u64,
 }
 
-/// A loop.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ebs::selftest) struct Loop {
     start: fn() -> *const u8,

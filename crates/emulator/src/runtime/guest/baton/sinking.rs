@@ -17,7 +17,6 @@ pub struct SinkingThread<'a> {
     seats: Seats<'a>,
 }
 
-/// A futex of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramFutex {
     /// Where it is.

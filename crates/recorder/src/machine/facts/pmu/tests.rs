@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use proptest::prelude::*;
 use perfdata::{Arch, Cpu};
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
