@@ -257,4 +257,4 @@ fn header(directory: &Directory, number: u64) -> Result<SegmentHeader, SegmentRe
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {}

@@ -167,4 +167,273 @@ fn not_recorded(path: &Path, difference: String) -> KernelError {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    //! Lists against what recordings say.
+
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    use crate::{SampledAddress, Symbolizer, SymbolizerOptions};
+    use perfdata::kernel_list::KernelSymbol;
+    use perfdata::side::{FileIdentity, Mapping};
+    use perfdata::stream::Features;
+    use perfdata::{CpuMode, KernelList, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
+
+    const LINKED: u64 = 0xffff_ffff_8100_0000;
+    const MOVED: u64 = 0x1e20_0000;
+
+    /// A small kernel at `base`; `variant` shifts what follows `alpha`.
+    fn kernel(base: u64, variant: u64) -> String {
+        let (alpha, beta, end) = (base + 0x100, base + 0x200 + variant, base + 0x300 + variant);
+        format!("{base:x} T _text\n{alpha:x} T alpha\n{beta:x} t beta\n{end:x} T _etext\n")
+    }
+
+    struct Machine(tempfile::TempDir);
+
+    impl Machine {
+        fn new(kallsyms: &str) -> Machine {
+            let machine = Machine(tempfile::tempdir().unwrap());
+            fs::create_dir_all(machine.path("proc/sys/kernel")).unwrap();
+            fs::write(machine.path("proc/sys/kernel/osrelease"), "6.1.0\n").unwrap();
+            fs::write(machine.path("proc/kallsyms"), kallsyms).unwrap();
+            machine
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        /// What becomes of `list`, called `name`, for a kernel recorded with
+        /// `_text` at `anchor`.
+        fn load(
+            &self,
+            name: &str,
+            list: &str,
+            anchor: u64,
+            release: &str,
+        ) -> Result<Loaded, KernelError> {
+            fs::write(self.path(name), list).unwrap();
+            let anchor =
+                (anchor != 0).then(|| Anchor { symbol: "_text".to_owned(), address: anchor });
+            let release = (!release.is_empty()).then(|| release.to_owned());
+            load(self.0.path(), &self.path(name), &Recording { anchor, release, list: None })
+        }
+    }
+
+    fn alpha_is_at(loaded: &Loaded, address: u64) -> bool {
+        loaded.symbols.find(address).is_some_and(|routine| routine.name == b"alpha")
+    }
+
+    fn refused(result: Result<Loaded, KernelError>, why: &str) {
+        match result {
+            Err(error @ KernelError::NotRecorded { .. }) => {
+                let text = error.to_string();
+                assert!(text.contains(why) && !text.contains("--kaslr-offset"), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_recorded_anchor_moves_a_list_or_refuses_it() {
+        let machine = Machine::new(&kernel(LINKED + MOVED, 0));
+        let list = ("map", &*kernel(LINKED, 0));
+        let loaded = machine.load(list.0, list.1, LINKED + MOVED, "6.1.0").unwrap();
+        assert!(alpha_is_at(&loaded, LINKED + MOVED + 0x101));
+        assert!(matches!(loaded.notes[..], [Note::Moved { offset: MOVED, .. }]));
+        // The same kernel under another boot.
+        let loaded = machine.load(list.0, list.1, LINKED + 0x20_0000, "6.1.0").unwrap();
+        assert!(alpha_is_at(&loaded, LINKED + 0x20_0101));
+        refused(machine.load(list.0, list.1, LINKED + 0x1234, "6.1.0"), "_text");
+        let nameless = ("map", &*kernel(LINKED, 0).replace("_text", "text"));
+        refused(machine.load(nameless.0, nameless.1, LINKED, "6.1.0"), "_text is not in it");
+    }
+
+    #[test]
+    fn the_running_kernels_routines_tell_another_kernels_list() {
+        let machine = Machine::new(&kernel(LINKED + MOVED, 0));
+        let other = kernel(LINKED, 8);
+        // By release, whatever the boot and the list's name; by `_text` without.
+        for (anchor, release) in
+            [(LINKED + MOVED, "6.1.0"), (LINKED + 0x20_0000, "6.1.0"), (LINKED + MOVED, "")]
+        {
+            refused(machine.load("System.map-6.1.0", &other, anchor, release), "beta");
+        }
+    }
+
+    #[test]
+    fn a_list_of_a_kernel_that_does_not_run_here_goes_by_its_name() {
+        let hidden = "0000000000000000 T _text\n0000000000000000 T alpha\n";
+        let list = kernel(LINKED, 8);
+        for (kallsyms, recorded) in [(kernel(LINKED, 0), "6.2.0"), (hidden.to_owned(), "6.1.0")] {
+            let machine = Machine::new(&kallsyms);
+            let named = format!("System.map-{recorded}");
+            let loaded = machine.load(&named, &list, LINKED, recorded).unwrap();
+            assert!(alpha_is_at(&loaded, LINKED + 0x101) && loaded.notes.is_empty());
+            refused(machine.load("System.map-6.3.0", &list, LINKED, recorded), "6.3.0");
+            for name in ["System.map", "System.map-mine", "kallsyms"] {
+                let loaded = machine.load(name, &list, LINKED, recorded).unwrap();
+                let [note @ Note::Unchecked { .. }] = &loaded.notes[..] else {
+                    panic!("{loaded:?}")
+                };
+                assert!(note.to_string().contains(recorded), "{note}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_recording_without_an_anchor_moves_nothing() {
+        let machine = Machine::new(&kernel(LINKED + MOVED, 0));
+        let linked = ("map", &*kernel(LINKED, 0));
+        refused(machine.load(linked.0, linked.1, 0, "6.1.0"), "does not say where");
+        let saved = ("saved", &*kernel(LINKED + 0x20_0000, 0));
+        assert!(alpha_is_at(
+            &machine.load(saved.0, saved.1, 0, "6.1.0").unwrap(),
+            LINKED + 0x20_0101
+        ));
+    }
+
+    /// A list as a recorder keeps it.
+    fn packed(kallsyms: &str) -> (KernelList, Arc<PackedKernelList>) {
+        let listed = SymbolList::parse(kallsyms.as_bytes().to_vec()).unwrap();
+        let mut list = KernelList::default();
+        for name in &listed.modules {
+            let name = name.to_vec();
+            list.modules.push(KernelModule { name, ..KernelModule::default() });
+        }
+        for entry in &listed.entries {
+            let (start, name) = (list.names.len(), listed.name(entry));
+            list.names.extend_from_slice(name);
+            list.names.push(b'\n');
+            list.symbols.push(KernelSymbol {
+                address: entry.address,
+                name: u32::try_from(start).unwrap(),
+                length: u16::try_from(name.len()).unwrap(),
+                module: entry.module,
+                kind: entry.kind,
+            });
+        }
+        list.keep_code();
+        let packed = Arc::new(list.pack().unwrap());
+        (list, packed)
+    }
+
+    /// A symbolizer for what was recorded under `kernel(MOVED + LINKED, 0)`, read
+    /// on `machine`.
+    fn reader(machine: &Machine, list: Option<&Arc<PackedKernelList>>) -> Symbolizer {
+        let options =
+            SymbolizerOptions { root: machine.0.path().to_owned(), ..SymbolizerOptions::default() };
+        let mut symbolizer = Symbolizer::new(options);
+        let features = Features {
+            os_release: Some("6.1.0".to_owned()),
+            kernel_list: list.map(Arc::clone),
+            ..Features::default()
+        };
+        symbolizer.recorded(&features);
+        let mapping = Mapping {
+            task: Task { pid: Pid(-1), tid: Tid(0) },
+            start: LINKED + MOVED,
+            length: 0x300,
+            page_offset: LINKED + MOVED,
+            file: FileIdentity::Unknown,
+            protection: None,
+            flags: None,
+            path: b"[kernel.kallsyms]_text",
+        };
+        symbolizer.side(Misc(1), &SideRecord::Mmap(mapping), &SampleId::default());
+        symbolizer
+    }
+
+    fn named(symbolizer: &mut Symbolizer, address: u64) -> String {
+        let place = symbolizer.place(CpuMode::Kernel, Pid(1), address, Time(1));
+        let object = symbolizer.object_name(place.object).to_owned();
+        format!("{} {object}", symbolizer.resolve(place).text())
+    }
+
+    #[test]
+    fn a_recording_that_keeps_its_kernels_symbols_is_read_anywhere() {
+        let here = LINKED + MOVED;
+        let module = here + 0x20_0000;
+        let whole = format!("{}{module:x} t probe\t[loop]\n", kernel(here, 0));
+        let (_, list) = packed(&whole);
+        let machines = [
+            ("the same boot", Machine::new(&whole)),
+            ("another boot", Machine::new(&kernel(LINKED, 0))),
+            ("another kernel", Machine::new(&kernel(here, 0x40))),
+            ("hidden addresses", Machine::new("0000000000000000 T _text\n")),
+            ("no list", Machine::new("")),
+        ];
+        for (machine, there) in &machines {
+            let mut symbolizer = reader(there, Some(&list));
+            assert_eq!(named(&mut symbolizer, here + 0x1ff), "alpha [kernel]", "{machine}");
+            assert_eq!(named(&mut symbolizer, here + 0x200), "beta [kernel]", "{machine}");
+            assert_eq!(named(&mut symbolizer, here + 0x300), "[between-symbols] [kernel]");
+            assert_eq!(named(&mut symbolizer, module + 1), "probe [loop]", "{machine}");
+            assert_eq!(symbolizer.notes(), &[]);
+            let mut without = reader(there, None);
+            let names = named(&mut without, here + 0x1ff) == "alpha [kernel]";
+            assert_eq!(names, matches!(*machine, "the same boot" | "another kernel"), "{machine}");
+        }
+    }
+
+    /// Which kernel's code this machine runs is not told by what was recorded.
+    #[test]
+    fn code_is_not_read_from_another_kernel_than_the_recorded_one() {
+        let here = LINKED + MOVED;
+        let (_, list) = packed(&kernel(here, 0));
+        let code = |there: Machine| {
+            let mut symbolizer = reader(&there, Some(&list));
+            symbolizer
+                .code(SampledAddress {
+                    mode: CpuMode::Kernel,
+                    pid: Pid(1),
+                    address: here + 0x101,
+                    time: Time(1),
+                })
+                .unwrap_err()
+                .to_string()
+        };
+        let error = code(Machine::new(&kernel(LINKED, 0)));
+        assert!(error.contains("another boot"), "{error}");
+        // The same boot as far as anything tells; another routine is there now.
+        let changed = kernel(here, 0).replace("alpha", "gamma");
+        let error = code(Machine::new(&changed));
+        assert!(!error.contains("kcore"), "{error}");
+        let error = code(Machine::new(&kernel(here, 0)));
+        assert!(error.contains("kcore"), "{error}");
+    }
+
+    #[test]
+    fn symbols_that_are_not_the_recorded_kernels_are_said_and_left() {
+        let here = LINKED + MOVED;
+        let (_, list) = packed(&kernel(LINKED, 0));
+        let machine = Machine::new(&kernel(here, 0));
+        let mut symbolizer = reader(&machine, Some(&list));
+        assert_eq!(named(&mut symbolizer, here + 0x100), "alpha [kernel]");
+        let notes: Vec<String> = symbolizer.notes().iter().map(ToString::to_string).collect();
+        assert!(notes.iter().any(|note| note.contains("left out")), "{notes:?}");
+    }
+
+    #[allow(clippy::print_stderr, reason = "a test that skips says so")]
+    fn skipped(why: &str) {
+        eprintln!("skipped: {why}");
+    }
+
+    /// What is not kept names nothing.
+    #[test]
+    fn all_of_the_running_kernels_names_are_kept() {
+        let Ok(text) = fs::read_to_string("/proc/kallsyms") else { return };
+        let Ok(list) = SymbolList::parse(text.clone().into_bytes()) else {
+            skipped("/proc/kallsyms shows no addresses");
+            return;
+        };
+        let whole = KernelSymbols::with_modules(list, 0, &[]);
+        let (_, packed) = packed(&text);
+        let kept = kept(&packed, None).unwrap().symbols;
+        assert_eq!(kept.len(), whole.len());
+        for index in 0..whole.len() {
+            assert_eq!(kept.routine(index), whole.routine(index));
+        }
+    }
+}

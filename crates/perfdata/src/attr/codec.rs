@@ -230,4 +230,238 @@ fn aux_action_word(word: u32, order: ByteOrder) -> u32 {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::{Attr, AttrError};
+    use crate::attr::{AttrFlags, BranchSampleType, EventType, ReadFormat, SampleType};
+    use crate::bytes::ByteOrder;
+    use proptest::prelude::*;
+
+    const SIZES: [u32; 10] = [64, 72, 80, 96, 104, 112, 120, 128, 136, 144];
+    const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
+
+    /// Every byte of every field its own value, so that a field read from a wrong
+    /// place shows.
+    fn full() -> Attr {
+        Attr {
+            kind: EventType(0x0403_0201),
+            size: 144,
+            config: 0x1817_1615_1413_1211,
+            sample_period: 0x2827_2625_2423_2221,
+            sample_type: SampleType::from_bits_retain(0x3837_3635_3433_3231),
+            read_format: ReadFormat::from_bits_retain(0x4847_4645_4443_4241),
+            flags: AttrFlags::from_bits_retain(0x5857_5655_5453_5251),
+            wakeup: 0x6463_6261,
+            bp_type: 0x7473_7271,
+            config1: 0x8887_8685_8483_8281,
+            config2: 0x9897_9695_9493_9291,
+            branch_sample_type: BranchSampleType::from_bits_retain(0xa8a7_a6a5_a4a3_a2a1),
+            sample_regs_user: 0xb8b7_b6b5_b4b3_b2b1,
+            sample_stack_user: 0xc4c3_c2c1,
+            clockid: -7,
+            sample_regs_intr: 0xd8d7_d6d5_d4d3_d2d1,
+            aux_watermark: 0xe4e3_e2e1,
+            sample_max_stack: 0xe6e5,
+            aux_sample_size: 0xf4f3_f2f1,
+            aux_action: 0xf8f7_f6f5,
+            sig_data: 0x0807_0605_0403_0201,
+            config3: 0x1122_3344_5566_7788,
+            config4: 0x99aa_bbcc_ddee_ff01,
+        }
+    }
+
+    /// `full()` with zeroes where an attr of `size` ends.
+    fn cut(size: u32) -> Attr {
+        let mut bytes = Vec::new();
+        full().encode(144, ByteOrder::Little, &mut bytes).unwrap();
+        bytes.truncate(size as usize);
+        bytes[4..8].copy_from_slice(&size.to_le_bytes());
+        Attr::decode(&bytes, ByteOrder::Little).unwrap()
+    }
+
+    #[test]
+    fn every_published_size_round_trips_in_both_orders() {
+        for size in SIZES {
+            for order in ORDERS {
+                let attr = cut(size);
+                assert_eq!(attr.size, size);
+                let mut bytes = vec![0xee; 3];
+                attr.encode(size, order, &mut bytes).unwrap();
+                assert_eq!(bytes.len(), 3 + size as usize);
+                assert_eq!(Attr::decode(&bytes[3..], order).unwrap(), attr, "{size} {order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_published_size_ends_before_the_fields_of_the_next() {
+        let whole = full();
+        let fields: [fn(&Attr) -> u64; 9] = [
+            |a| a.config2,
+            |a| a.branch_sample_type.bits(),
+            |a| a.sample_stack_user.into(),
+            |a| a.sample_regs_intr,
+            |a| a.sample_max_stack.into(),
+            |a| a.aux_action.into(),
+            |a| a.sig_data,
+            |a| a.config3,
+            |a| a.config4,
+        ];
+        for (at, size) in SIZES.into_iter().enumerate() {
+            let attr = cut(size);
+            for (number, field) in fields.iter().enumerate() {
+                let wanted = if number < at { field(&whole) } else { 0 };
+                assert_eq!(field(&attr), wanted, "field {number} of {size} bytes");
+            }
+        }
+    }
+
+    /// Offsets as `struct perf_event_attr` of uapi/linux/perf_event.h has them.
+    #[test]
+    fn fields_stand_where_the_header_puts_them() {
+        let mut bytes = Vec::new();
+        full().encode(144, ByteOrder::Little, &mut bytes).unwrap();
+        let at = |offset: usize, wanted: &[u8]| {
+            assert_eq!(&bytes[offset..offset + wanted.len()], wanted, "offset {offset}");
+        };
+        at(0, &[1, 2, 3, 4]);
+        at(4, &[144, 0, 0, 0]);
+        at(8, &[0x11]);
+        at(16, &[0x21]);
+        at(24, &[0x31]);
+        at(32, &[0x41]);
+        at(40, &[0x51]);
+        at(48, &[0x61]);
+        at(52, &[0x71]);
+        at(56, &[0x81]);
+        at(64, &[0x91]);
+        at(72, &[0xa1]);
+        at(80, &[0xb1]);
+        at(88, &[0xc1]);
+        at(92, &[0xf9, 0xff, 0xff, 0xff]);
+        at(96, &[0xd1]);
+        at(104, &[0xe1]);
+        at(108, &[0xe5, 0xe6, 0, 0]);
+        at(112, &[0xf1]);
+        at(116, &[0xf5]);
+        at(120, &[0x01]);
+        at(128, &[0x88]);
+        at(136, &[0x01, 0xff]);
+    }
+
+    #[test]
+    fn size_zero_means_64() {
+        let mut bytes = Vec::new();
+        cut(64).encode(64, ByteOrder::Little, &mut bytes).unwrap();
+        bytes[4..8].fill(0);
+        bytes.extend([0xff; 80]);
+        assert_eq!(Attr::decode(&bytes, ByteOrder::Little).unwrap(), cut(64));
+    }
+
+    #[test]
+    fn sizes_between_the_published_ones_are_extended_with_zeroes() {
+        let mut bytes = Vec::new();
+        full().encode(144, ByteOrder::Little, &mut bytes).unwrap();
+        bytes[4] = 74;
+        let attr = Attr::decode(&bytes[..74], ByteOrder::Little).unwrap();
+        assert_eq!(attr.size, 74);
+        assert_eq!(attr.branch_sample_type.bits(), 0xa2a1);
+        let mut again = Vec::new();
+        attr.encode(74, ByteOrder::Little, &mut again).unwrap();
+        assert_eq!(again, bytes[..74]);
+    }
+
+    #[test]
+    fn sizes_beyond_the_newest_must_end_in_zeroes() {
+        let mut bytes = Vec::new();
+        full().encode(160, ByteOrder::Big, &mut bytes).unwrap();
+        let mut attr = full();
+        attr.size = 160;
+        assert_eq!(Attr::decode(&bytes, ByteOrder::Big).unwrap(), attr);
+        bytes[159] = 1;
+        let refused = Attr::decode(&bytes, ByteOrder::Big);
+        assert_eq!(refused, Err(AttrError::UnknownTail { offset: 159 }));
+    }
+
+    #[test]
+    fn the_reserved_half_word_must_be_zero() {
+        let mut bytes = Vec::new();
+        full().encode(144, ByteOrder::Little, &mut bytes).unwrap();
+        bytes[111] = 0x80;
+        let refused = Attr::decode(&bytes, ByteOrder::Little);
+        assert_eq!(refused, Err(AttrError::UnknownTail { offset: 111 }));
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        for (size, available) in [(1u32, 144), (63, 144), (65, 64), (u32::MAX, 4096), (0, 63)] {
+            let mut bytes = vec![0; available];
+            bytes[4..8].copy_from_slice(&size.to_le_bytes());
+            let size = if size == 0 { 64 } else { size };
+            let refused = Attr::decode(&bytes, ByteOrder::Little);
+            assert_eq!(refused, Err(AttrError::Size { size, available }));
+        }
+        assert!(Attr::decode(&[1, 0, 0], ByteOrder::Little).is_err());
+        let mut out = vec![9];
+        assert!(full().encode(63, ByteOrder::Little, &mut out).is_err());
+        assert!(full().encode(4097, ByteOrder::Little, &mut out).is_err());
+        assert_eq!(out, [9]);
+    }
+
+    #[test]
+    fn a_field_beyond_the_size_asked_for_is_refused() {
+        let attr = Attr { config4: 1 << 8, ..Attr::default() };
+        let mut out = Vec::new();
+        let refused = attr.encode(136, ByteOrder::Little, &mut out);
+        assert_eq!(refused, Err(AttrError::Truncated { offset: 137, size: 136 }));
+        assert!(out.is_empty());
+        attr.encode(144, ByteOrder::Little, &mut out).unwrap();
+    }
+
+    /// What gcc for a big-endian machine makes of `disabled = 1`, and of
+    /// `precise_ip = 1` (bits 15 and 16, its own low bit last).
+    #[test]
+    fn big_endian_bit_fields_start_at_the_most_significant_bit() {
+        let flags = |attr: &Attr| {
+            let mut out = Vec::new();
+            attr.encode(64, ByteOrder::Big, &mut out).unwrap();
+            out[40..48].to_vec()
+        };
+        let mut attr = Attr { flags: AttrFlags::DISABLED, ..Attr::default() };
+        assert_eq!(flags(&attr), [0x80, 0, 0, 0, 0, 0, 0, 0]);
+        attr.flags = AttrFlags::SAMPLE_ID_ALL;
+        assert_eq!(flags(&attr), [0, 0, 0x20, 0, 0, 0, 0, 0]);
+        attr.flags = AttrFlags::empty();
+        attr.set_precise_ip(1);
+        assert_eq!(flags(&attr), [0, 0, 0x80, 0, 0, 0, 0, 0]);
+        attr.set_precise_ip(2);
+        assert_eq!(flags(&attr), [0, 0x01, 0, 0, 0, 0, 0, 0]);
+
+        let paused = Attr { aux_action: 1, ..Attr::default() };
+        let mut out = Vec::new();
+        paused.encode(120, ByteOrder::Big, &mut out).unwrap();
+        assert_eq!(out[116..120], [0x80, 0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_attr_that_writes_itself_back_or_an_error(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            size in prop_oneof![Just(0u32), 0u32..200, any::<u32>()],
+            big in any::<bool>(),
+        ) {
+            let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+            if let Some(field) = bytes.get_mut(4..8) {
+                field.copy_from_slice(&if big { size.to_be_bytes() } else { size.to_le_bytes() });
+            }
+            if let Some(reserved) = bytes.get_mut(110..112) {
+                reserved.fill(0);
+            }
+            if let Ok(attr) = Attr::decode(&bytes, order) {
+                let mut again = Vec::new();
+                attr.encode(attr.size, order, &mut again).unwrap();
+                prop_assert_eq!(&again[8..], &bytes[8..attr.size as usize]);
+                prop_assert_eq!(Attr::decode(&again, order), Ok(attr));
+            }
+        }
+    }
+}

@@ -136,4 +136,145 @@ fn machine_of(line: &[u8]) -> Option<Arch> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::attr::SamplingRate;
+    use crate::recording::{RecordingDecoder, RecordingSource, RecordingStep};
+    use crate::sample::Sample;
+    use crate::stream::StreamRecord;
+    use crate::text::Columns;
+
+    /// The stream of some text, and why it ends early.
+    fn stream(text: &[u8]) -> (Vec<u8>, Option<String>) {
+        let mut bytes = Vec::new();
+        let end = TextStream::new(text).read_to_end(&mut bytes);
+        (bytes, end.err().map(|error| error.to_string()))
+    }
+
+    /// Hands out every sample of a stream, its event's name and columns.
+    fn samples(bytes: &[u8], mut each: impl FnMut(&str, &Columns, &Sample<'_>)) {
+        let mut decoder = RecordingDecoder::new(RecordingSource::Pipe);
+        let mut at = 0;
+        while let Ok(RecordingStep::Record { consumed, stream, record, .. }) =
+            decoder.step(&bytes[at..])
+        {
+            at += consumed;
+            let StreamRecord::Sample { event, misc, payload } = record else { continue };
+            let event = &stream.events()[event];
+            let sample = event.layout.decode(misc, payload).unwrap();
+            let columns = Columns::of(&event.attr, stream.features().machine());
+            each(&event.title(), &columns, &sample);
+        }
+        assert_eq!(at, bytes.len());
+    }
+
+    /// The lines that the samples of a stream make.
+    fn again(bytes: &[u8]) -> String {
+        let (mut out, mut last) = (Vec::new(), None);
+        samples(bytes, |_, columns, sample| {
+            if last.as_ref() != Some(columns) {
+                columns.header(&mut out);
+                last = Some(columns.clone());
+            }
+            columns.line(sample, &mut out);
+        });
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_are_the_same_after_a_way_through_a_stream() {
+        let text = "\
+#rflags linear_ip rax rsp addr weight data_src tid cpu time pid period weight2 weight3 misc
+0000000000010246 0000000000401136 000000000000002a 00007ffc00000010 00007f21c0a01000 \
+0000000300 0000000000000042 0000004243 00003 00000000005000000123 -000000001 0000010000 00012 \
+00003 0000000000004002
+---------------- ffffffff81000010 ---------------- ---------------- 0000000000000000 \
+0000000000 0000000000000000 -000000001 00003 00000000005000000124 -000000001 0000010000 00000 \
+00000 0000000000000001
+#rflags linear_ip misc
+---------------- 0000000000000005 0000000000000002
+";
+        let (bytes, error) = stream(text.as_bytes());
+        assert_eq!((again(&bytes).as_str(), error), (text, None));
+        let text = "#flags linear_ip x0 x30 sp transaction cgroup misc\n\
+                ---------------- 0000000000401136 000000000000002a 0000000000000001 \
+                0000000000000002 0000000000000003 0000000000000004 0000000000000002\n";
+        let (bytes, error) = stream(text.as_bytes());
+        assert_eq!((again(&bytes).as_str(), error), (text, None));
+    }
+
+    #[test]
+    fn lines_of_the_original_are_read() {
+        let text = b"# eips of a P4\n#eflags linear_ip eax ebx colour\n\n00000246 c01158f4 0x2A ffffffff blue\n";
+        let (bytes, error) = stream(text);
+        assert_eq!(error, None);
+        let mut found = Vec::new();
+        samples(&bytes, |name, _, sample| {
+            let registers = sample.regs_intr.as_ref().unwrap();
+            let values = [9, 0, 1, 2].map(|bit| registers.get(bit));
+            found.push((name.to_owned(), sample.misc.0, sample.ip, values));
+        });
+        let values = [Some(0x246), Some(42), Some(0xffff_ffff), None];
+        assert_eq!(found, [("text_record".to_owned(), 0, Some(0xc011_58f4), values)]);
+    }
+
+    /// Periods that were drawn differ: the first one is no interval of all.
+    #[test]
+    fn periods_of_records_are_their_own() {
+        let rate = |text: &[u8]| {
+            let (bytes, _) = stream(text);
+            let mut decoder = RecordingDecoder::new(RecordingSource::Pipe);
+            let mut at = 0;
+            while let Ok(RecordingStep::Record { consumed, .. }) = decoder.step(&bytes[at..]) {
+                at += consumed;
+            }
+            decoder.stream().events()[0].attr.sampling()
+        };
+        let own = rate(b"#rflags linear_ip period\n0 10 38\n0 14 7\n");
+        assert_eq!(own, SamplingRate::Frequency(0));
+        assert_eq!(rate(b"#rflags linear_ip\n0 10\n"), SamplingRate::Period(1));
+    }
+
+    #[test]
+    fn what_is_emulated_stays_called_so() {
+        let text = b"# emulated: 32K/8 L1D\n#rflags linear_ip misc\n0 10 2\n";
+        let mut names = Vec::new();
+        samples(&stream(text).0, |name, _, _| names.push(name.to_owned()));
+        assert_eq!(names, ["text_record (emulated)"]);
+    }
+
+    #[test]
+    fn a_wrong_line_ends_the_stream_behind_the_right_ones() {
+        for (line, said) in [
+            ("0 main 3", "line 3, column linear_ip: \"main\" is no hexadecimal number"),
+            ("0 1", "line 3 has 2 values, the header line names 3 columns"),
+            ("0 1 99999999999", "line 3, column cpu: 99999999999 is too large"),
+            (
+                "#flags linear_ip x0",
+                "line 3: the header line names registers of aarch64, the one before it those of \
+             x86_64; read both files for themselves",
+            ),
+        ] {
+            let text = format!("#rflags linear_ip cpu\n0 10 1\n{line}\n0 20 2\n");
+            let (bytes, error) = stream(text.as_bytes());
+            let mut ips = Vec::new();
+            samples(&bytes, |_, _, sample| ips.push(sample.ip));
+            assert_eq!((error.as_deref(), ips), (Some(said), vec![Some(0x10)]), "{line}");
+        }
+        let long = [b"#rflags linear_ip\n".as_slice(), &vec![b'1'; 1 << 17]].concat();
+        assert_eq!(stream(&long).1.as_deref(), Some("line 2 has more than 65536 bytes"));
+        assert!(stream(b"# nothing\n").1.unwrap().starts_with("line 2: no header line before it"));
+    }
+
+    #[test]
+    fn a_header_alone_is_an_event_without_records() {
+        let (bytes, error) = stream(b"#rflags linear_ip rax misc\n");
+        assert_eq!((again(&bytes).as_str(), error), ("", None));
+        let mut decoder = RecordingDecoder::new(RecordingSource::Pipe);
+        let mut at = 0;
+        while let Ok(RecordingStep::Record { consumed, .. }) = decoder.step(&bytes[at..]) {
+            at += consumed;
+        }
+        assert_eq!(decoder.stream().events().len(), 1);
+    }
+}

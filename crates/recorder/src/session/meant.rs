@@ -47,4 +47,87 @@ impl Meant {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use perfdata::{Attr, EventType, Misc, RecordType, SampleType};
+
+    use super::*;
+    use crate::Promises;
+    use crate::catalogue::promises::{
+        AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
+    };
+
+    fn event(filter: &str) -> PlannedEvent {
+        PlannedEvent {
+            name: "l1_cache_miss".into(),
+            pmu: "ibs_op".into(),
+            attr: Attr {
+                kind: EventType(11),
+                sample_type: SampleType::IP | SampleType::RAW,
+                ..Attr::default()
+            },
+            cpus: None,
+            leader: None,
+            carrier: false,
+            least_precise: 0,
+            promises: Promises {
+                source: SampleSource::Ibs,
+                ip: IpPromise::Exact,
+                address: AddressPromise::Data,
+                registers: RegistersPromise::AtInterrupt,
+                weight: WeightPromise::None,
+            },
+            filter: filter.parse().unwrap(),
+        }
+    }
+
+    /// A sample of an op with this IBS_OP_DATA3, as perf_ibs_handle_irq() writes
+    /// it on a Zen 4: IBS_OP_CTL to IBS_DC_PHYSADDR, the branch's target, and
+    /// IBS_OP_DATA4.
+    fn sample(data3: u64) -> Vec<u8> {
+        let registers = [0x4_0000_u64, 0x40_1000, 0, 0, data3, 0, 0, 0, 0];
+        let mut raw = 0xbff_u32.to_ne_bytes().to_vec();
+        raw.extend(registers.iter().flat_map(|register| register.to_ne_bytes()));
+        let mut payload = 0x40_1000_u64.to_ne_bytes().to_vec();
+        payload.extend(u32::try_from(raw.len()).unwrap().to_ne_bytes());
+        payload.extend(raw);
+        payload.resize(payload.len().next_multiple_of(8), 0);
+        payload
+    }
+
+    /// Lends it as a ring does whose end cuts it after so many bytes.
+    fn lend<T>(payload: &[u8], cut: usize, look: impl FnOnce(Lent<'_>) -> T) -> T {
+        let size = u16::try_from(RecordHeader::SIZE + payload.len()).unwrap();
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(2), size };
+        let record = [&[0; RecordHeader::SIZE][..], payload].concat();
+        let (first, second) = record.split_at(cut);
+        look(Lent { header, first, second })
+    }
+
+    const LOAD: u64 = 1;
+    const DC_MISS: u64 = 1 << 7;
+
+    #[test]
+    fn a_sample_counts_if_its_fields_say_what_is_meant() {
+        let mut meant = Meant::of(&event("ibs:ld_op+ibs:dc_miss")).unwrap();
+        for (data3, counts) in [(LOAD | DC_MISS, true), (LOAD, false), (DC_MISS, false), (0, false)]
+        {
+            for cut in [0, 8, 17, 40] {
+                let found = lend(&sample(data3), cut, |lent| meant.counts(lent));
+                assert_eq!(found, counts, "{data3:#x}, cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_at_once_counts() {
+        assert!(Meant::of(&event("class:x87")).is_none(), "the instruction says it");
+        assert!(Meant::of(&event("")).is_none(), "all are meant");
+        let mut both = Meant::of(&event("ibs:ld_op+class:x87")).unwrap();
+        assert!(lend(&sample(LOAD), 8, |lent| both.counts(lent)));
+        assert!(!lend(&sample(0), 8, |lent| both.counts(lent)));
+        // Raw data that are no registers of IBS; a sample that is none.
+        let no_caps = [&[0; 8][..], &4_u32.to_ne_bytes(), &[0; 4]].concat();
+        assert!(lend(&no_caps, 8, |lent| both.counts(lent)));
+        assert!(lend(&[0; 4], 8, |lent| both.counts(lent)));
+    }
+}
