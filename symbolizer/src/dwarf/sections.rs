@@ -3,9 +3,9 @@
 use super::bytes::{FileBytes, SectionBytes};
 use super::layout::{Layout, Section};
 use super::relocate::Relocator;
+use flate2::{Decompress, FlushDecompress, Status};
 use gimli::{EndianSlice, RunTimeEndian, SectionId};
 use object::elf;
-use object::{CompressedData, CompressionFormat};
 
 /// How numbers and strings of debug info are read.
 pub type SectionReader<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -151,8 +151,8 @@ impl<'a> SectionSource<'a> {
         let (kind, size, start) =
             fields.map_err(|_: gimli::Error| "its compression header is cut short".to_owned())?;
         let format = match kind {
-            kind if kind == elf::ELFCOMPRESS_ZLIB.0 => CompressionFormat::Zlib,
-            kind if kind == elf::ELFCOMPRESS_ZSTD.0 => CompressionFormat::Zstandard,
+            kind if kind == elf::ELFCOMPRESS_ZLIB.0 => SectionPacking::Zlib,
+            kind if kind == elf::ELFCOMPRESS_ZSTD.0 => SectionPacking::Zstd,
             kind => {
                 return Err(format!("compressed in way {kind}; 1 (zlib) and 2 (zstd) are known"));
             }
@@ -165,7 +165,7 @@ impl<'a> SectionSource<'a> {
         match bytes.split_at_checked(12) {
             Some(([b'Z', b'L', b'I', b'B', size @ ..], data)) => {
                 let size = size.iter().fold(0, |size, &byte| size << 8 | u64::from(byte));
-                self.decompress(CompressionFormat::Zlib, data, size)
+                self.decompress(SectionPacking::Zlib, data, size)
             }
             _ => Err("it does not start with ZLIB and a size".to_owned()),
         }
@@ -178,7 +178,7 @@ impl<'a> SectionSource<'a> {
 
     fn decompress(
         &mut self,
-        format: CompressionFormat,
+        packing: SectionPacking,
         data: &[u8],
         size: u64,
     ) -> Result<SectionBytes, String> {
@@ -190,12 +190,8 @@ impl<'a> SectionSource<'a> {
             ));
         }
         self.take(size)?;
-        let data = CompressedData { format, data, uncompressed_size: size };
-        let bytes = data.decompress().map_err(|error| error.to_string())?.into_owned();
-        match bytes.len() as u64 == size {
-            true => Ok(SectionBytes::Owned(bytes)),
-            false => Err(format!("it claims to be {size} bytes and is {}", bytes.len())),
-        }
+        let room = usize::try_from(size).map_err(|error| error.to_string())?;
+        unpack(packing, data, room).map(SectionBytes::Owned)
     }
 
     fn take(&mut self, size: u64) -> Result<(), String> {
@@ -210,6 +206,36 @@ impl<'a> SectionSource<'a> {
             )
         })?;
         Ok(())
+    }
+}
+
+/// How a section is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SectionPacking {
+    Zlib,
+    Zstd,
+}
+
+/// Unpacks what is `size` bytes then, neither more nor less.
+fn unpack(packing: SectionPacking, data: &[u8], size: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![0; size];
+    let unpacked = match packing {
+        SectionPacking::Zlib => {
+            let mut stream = Decompress::new(true);
+            let end = stream.decompress(data, &mut bytes, FlushDecompress::Finish);
+            match end.map_err(|error| error.to_string())? {
+                Status::StreamEnd => stream.total_out(),
+                _ => return Err(format!("it does not end within the {size} bytes of its claim")),
+            }
+        }
+        SectionPacking::Zstd => {
+            let unpacked = zstd_safe::decompress(bytes.as_mut_slice(), data);
+            unpacked.map_err(|code| zstd_safe::get_error_name(code).to_owned())? as u64
+        }
+    };
+    match unpacked == size as u64 {
+        true => Ok(bytes),
+        false => Err(format!("it claims to be {size} bytes and is {unpacked}")),
     }
 }
 
