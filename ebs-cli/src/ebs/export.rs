@@ -25,12 +25,14 @@ use written_export::WrittenExport;
 /// A question without meaning; a recording of which nothing can be read; a
 /// place that cannot be written to: nothing is left there then.
 pub fn run(arguments: &ExportArguments) -> Result<()> {
+    // Before anything is opened: a form may be missing from this build.
+    format(arguments.to, false)?;
     if let Some(directory) = &arguments.segments.directory {
         return segments::run(arguments, directory);
     }
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
     let destination = Destination::open(arguments)?;
-    let format = format(arguments.to, destination.is_terminal());
+    let format = format(arguments.to, destination.is_terminal())?;
     let pipeline = pipeline(arguments, format, &input)?;
     let written = WrittenExport::write(&mut input, format, pipeline, destination.file()?)
         .with_context(|| format!("cannot export to {}", arguments.output.display()))?;
@@ -61,15 +63,20 @@ fn pipeline(arguments: &ExportArguments, format: ExportFormat, input: &Input) ->
     Ok(Pipeline::new(query, symbolizer)?)
 }
 
-fn format(form: ExportForm, is_terminal: bool) -> ExportFormat {
-    match form {
+fn format(form: ExportForm, is_terminal: bool) -> Result<ExportFormat> {
+    Ok(match form {
         ExportForm::Pprof => ExportFormat::Pprof,
         ExportForm::Firefox => ExportFormat::Firefox,
         #[cfg(feature = "parquet")]
         ExportForm::Parquet => ExportFormat::Parquet,
+        #[cfg(not(feature = "parquet"))]
+        ExportForm::Parquet => anyhow::bail!(
+            "this ebs cannot write Parquet; install it again with \
+             `cargo install --locked --path ebs-cli --features parquet`"
+        ),
         ExportForm::Folded => ExportFormat::Folded,
         ExportForm::Speedscope => ExportFormat::Speedscope,
         ExportForm::Csv if is_terminal => ExportFormat::PrintableCsv,
         ExportForm::Csv => ExportFormat::Csv,
-    }
+    })
 }

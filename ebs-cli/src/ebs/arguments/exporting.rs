@@ -76,18 +76,13 @@ pub enum ExportForm {
     /// A line a record, with all that is known of it.
     Csv,
     /// The same as Apache Parquet: for DuckDB, pandas, Spark.
-    #[cfg(feature = "parquet")]
     Parquet,
 }
 
 impl ExportForm {
     /// Whether a folder of them is one table.
     pub fn is_of_fleets(self) -> bool {
-        match self {
-            #[cfg(feature = "parquet")]
-            ExportForm::Parquet => true,
-            _ => false,
-        }
+        self == ExportForm::Parquet
     }
 }
 

@@ -31,7 +31,7 @@ impl Destination {
     pub(super) fn open(arguments: &ExportArguments) -> Result<Destination> {
         let (to, from) = (&arguments.output, arguments.file.as_deref());
         if to == Path::new("-") && io::stdout().is_terminal() {
-            if format(arguments.to, true).is_binary() {
+            if format(arguments.to, true)?.is_binary() {
                 return Err(Misuse::BinaryExport.into());
             }
             return Ok(Destination::Terminal);

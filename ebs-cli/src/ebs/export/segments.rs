@@ -196,7 +196,7 @@ impl SegmentExporter<'_> {
         let path = self.arguments.output.join(&pending.file);
         let goal = || format!("cannot write to {}", path.display());
         let file = outputs::create_in(&self.output, &pending.file).with_context(goal)?;
-        let format = super::format(self.arguments.to, false);
+        let format = super::format(self.arguments.to, false)?;
         let pipeline = super::pipeline(self.arguments, format, &input)?;
         let out = file.try_clone().with_context(goal)?;
         let written = WrittenExport::write(&mut input, format, pipeline, out)?;

@@ -22,6 +22,6 @@ pub(super) fn download(
     _: Option<&dyn Downloads>,
     _: &mut File,
 ) -> Result<(), Failure> {
-    let why = "this program was built without a client of debuginfod (cargo's feature debuginfod)";
+    let why = "this program has no debuginfod client; build it with --features debuginfod";
     Err(Failure::Dead(why.to_owned()))
 }
