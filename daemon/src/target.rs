@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use perfdata::Pid;
 use recorder::machine::incarnation::Incarnation;
-use recorder::machine::pidfd::is_alive;
+use recorder::machine::incarnation::is_alive;
 use recorder::remote::protocol::NamedTarget;
 use recorder::{Cgroup, Target};
 use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};

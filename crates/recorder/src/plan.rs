@@ -8,7 +8,6 @@ mod hardware;
 mod ibs;
 mod in_kernel;
 mod large_pebs;
-mod load_latency;
 mod named;
 mod opening;
 mod outline;
@@ -17,14 +16,13 @@ mod precision;
 pub mod refusal;
 pub mod rights;
 mod rings;
-pub(crate) mod several;
 mod software;
 mod uneven;
 
 pub use fallback::Fallback;
 pub(crate) use hardware::cores;
-pub(crate) use outline::with_modifiers;
 pub use outline::{Outline, OutlinedEvent, modes, outline};
+pub(crate) use outline::{joined, with_modifiers};
 pub use planned_event::PlannedEvent;
 pub use rings::RingPages;
 

@@ -5,9 +5,9 @@ pub mod event_spec;
 mod in_kernel;
 mod job;
 mod keep;
-mod needed_facts;
-mod several;
 pub mod span;
+
+use std::path::Path;
 
 use perfdata::Pid;
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,10 @@ pub use call_graph::{CallGraph, CallGraphError, StackBytes};
 pub use in_kernel::{Duty, InKernel, SiteTables};
 pub use job::Job;
 pub use keep::{Keep, KeepError};
-pub use several::EventRequest;
 
 use crate::EventSpec;
+use crate::machine::facts::{Facts, FactsError};
+use event_spec::RequestedEvent;
 
 /// Privilege levels whose events are sampled: `-u`, `-k`, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -143,5 +144,59 @@ impl Request {
             in_kernel: None,
             regions: false,
         }
+    }
+}
+
+/// An event beside the first of a request: what of a request is an event's
+/// own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRequest {
+    /// As [`Request::event`].
+    pub event: EventSpec,
+    /// As [`Request::interval`].
+    #[serde(default)]
+    pub interval: Option<u64>,
+    /// As [`Request::seed`].
+    #[serde(default)]
+    pub seed: Option<u64>,
+}
+
+impl Request {
+    /// Events of one session at most: more would take turns on the counters
+    /// of any CPU.
+    pub const MOST_EVENTS: usize = 8;
+
+    /// A request for each event, alone.
+    pub fn each(&self) -> impl Iterator<Item = Request> + '_ {
+        let first = Request { also: Vec::new(), ..self.clone() };
+        let others = self.also.iter().map(|other| Request {
+            event: other.event.clone(),
+            masks: Vec::new(),
+            interval: other.interval,
+            seed: other.seed,
+            also: Vec::new(),
+            ..self.clone()
+        });
+        std::iter::once(first).chain(others)
+    }
+}
+
+impl Facts {
+    /// [`Facts::read`], and what the request's events and target need on top:
+    /// ids of tracepoints, descriptions of PMUs, the process's owner and
+    /// state.
+    pub fn read_for(root: &Path, request: &Request) -> Result<Facts, FactsError> {
+        let mut facts = Facts::read(root)?;
+        for one in request.each() {
+            match one.event.resolve() {
+                Ok(RequestedEvent::Tracepoint(point)) => facts.look_up(root, &point)?,
+                Ok(RequestedEvent::Pmu { pmu, .. }) => facts.describe_pmu(root, &pmu)?,
+                _ => {}
+            }
+        }
+        if let Target::Process(pid) = request.target {
+            facts.look_at(root, pid)?;
+        }
+        Ok(facts)
     }
 }

@@ -33,7 +33,6 @@ mod settings;
 pub(crate) mod sink;
 pub mod synthesize;
 mod thin;
-mod uncovered;
 mod wait;
 pub mod watched_place;
 mod witness;
@@ -46,8 +45,8 @@ use perfdata::{Pid, Tid};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::heap::{HeapLog, HeapSampler};
-use crate::machine::open_files;
-use crate::machine::pidfd::is_alive;
+use crate::machine::incarnation::is_alive;
+use crate::machine::raise_open_files;
 use crate::regions::RegionLog;
 use crate::session::attach::{AttachError, Attached, attach};
 use crate::session::command::Command;
@@ -209,7 +208,7 @@ impl Session {
             Target::Process(_) | Target::System | Target::Cgroup => None,
         };
         // After the fork: the command keeps the limit it was given.
-        let limit = open_files::raise();
+        let limit = raise_open_files();
         let held = settings.held.as_ref().map(|(pid, _)| *pid);
         let held = command.as_ref().map(Command::pid).or(held);
         let mut programs = Programs::load(kernel, &mut plan, &settings, held)?;

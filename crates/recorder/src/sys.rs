@@ -4,10 +4,8 @@
 pub(crate) mod bpf;
 pub mod child;
 pub mod event;
-pub(crate) mod grace;
 pub mod inherited;
 pub mod mapping;
 pub mod procmap;
 pub(crate) mod ptrace;
-pub(crate) mod shared_words;
 pub(crate) mod spawn;

@@ -3,7 +3,6 @@
 mod facts;
 mod identity;
 mod names;
-mod on_machine;
 mod review;
 
 use std::collections::HashSet;
@@ -11,7 +10,7 @@ use std::collections::HashSet;
 use perfdata::{EventType as PmuType, SampleFilter};
 
 use super::*;
-use crate::machine::facts::{Facts, Hypervisor, Pmu, Tracefs};
+use crate::machine::facts::{Facts, FixtureTrees, Hypervisor, Pmu, Tracefs};
 
 fn machine(pmus: &[&str]) -> Facts {
     let pmu =
@@ -231,4 +230,21 @@ fn help_says_what_the_cores_have() {
     assert!(text.contains("demand_rd (origin, 0x01)") && text.contains("miss (result, 0x20)"));
     let text = help(find("packed_sp_retired").unwrap(), &skylake);
     assert!(text.contains("of the samples are kept: class:packed_sp"), "{text}");
+}
+
+#[test]
+fn who_withholds_ibs_is_told_by_what_the_machine_is() {
+    let mut facts = FixtureTrees::of(&["zen4"]).facts("zen4");
+    facts.pmus.iter_mut().for_each(|pmus| pmus.retain(|pmu| pmu.name != "ibs_op"));
+    let entry = find("l1_cache_miss").unwrap();
+    for (hypervisor, who) in [
+        (Hypervisor::None, "which this CPU lacks, or its firmware"),
+        (Hypervisor::Unknown, "which this CPU lacks, or its firmware"),
+        (Hypervisor::Guest("KVM".into()), "which the host of this KVM guest keeps to itself"),
+        (Hypervisor::Unnamed, "which the host of this virtual machine keeps to itself"),
+    ] {
+        facts.hypervisor = hypervisor;
+        let said = on_machine(entry, &facts).unwrap_err().to_string();
+        assert!(said.contains(who), "{:?}: {said}", facts.hypervisor);
+    }
 }

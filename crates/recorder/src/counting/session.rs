@@ -11,7 +11,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::open_group::{CountingPlace, OpenGroup, explained};
 use super::{CountingPlan, EventCount, SliceSums, TotalCounts};
-use crate::machine::{facts, open_files};
+use crate::machine::{facts, raise_open_files};
 use crate::session::attach::AttachError;
 use crate::session::{OpenError, SessionError, TargetState};
 use crate::{Command, OpenFailure, Target};
@@ -64,7 +64,7 @@ impl CountingSession {
             true => None,
             false => Some(Command::hold(&settings.command)?),
         };
-        open_files::raise();
+        raise_open_files();
         let refused = plan.groups.iter().map(|group| vec![None; group.events.len()]).collect();
         let mut session = CountingSession {
             plan,

@@ -15,7 +15,7 @@ use crate::catalogue::promises::{
 };
 use crate::machine::facts::{Facts, Pmu};
 use crate::plan::{
-    Outline, OutlinedEvent, attrs, callers, check_form, rights, several, with_modifiers,
+    Outline, OutlinedEvent, attrs, callers, check_form, joined, rights, with_modifiers,
 };
 use crate::request::CallGraph;
 use crate::request::event_spec;
@@ -246,7 +246,7 @@ fn outline_with_events(
         modelled.push(ModelledEvent { counts, seed: seed(&one, interval) });
         outlines.push(outline);
     }
-    Ok((several::joined(outlines, EmulationSettings::MOST_EVENTS)?, modelled))
+    Ok((joined(outlines, EmulationSettings::MOST_EVENTS)?, modelled))
 }
 
 fn outline_with_event(

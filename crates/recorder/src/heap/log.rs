@@ -18,7 +18,7 @@ use rustix::fs::{
 
 use super::HeapSettings;
 use super::memory_limit::memory_limit;
-use crate::sys::shared_words::SharedWords;
+use crate::sys::mapping::SharedWords;
 
 /// How long a thread may be interrupted in the middle of a record: others are ready to run.
 const PATIENCE: Duration = Duration::from_millis(200);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::sys::bpf;
 use crate::sys::event::PerfEvent;
-use crate::sys::shared_words::SharedWords;
+use crate::sys::mapping::SharedWords;
 
 /// `PROC_PID_INIT_INO`: the inode of the initial pid namespace.
 const INITIAL: u64 = 0xefff_fffc;

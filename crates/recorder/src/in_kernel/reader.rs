@@ -12,7 +12,7 @@ use super::layout::{NO_ROOM, SCRUBBED, STRIDES, Sizes, WHYS, chain, control, cpu
 use super::loader::Loaded;
 use super::slot::{Beside, Place, site};
 use super::{HitSource, InKernel};
-use crate::sys::shared_words::SharedWords;
+use crate::sys::mapping::SharedWords;
 
 /// Looks at a CPU's word before sleeping between them.
 const SPINS: u32 = 1000;

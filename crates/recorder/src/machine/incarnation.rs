@@ -2,9 +2,10 @@
 //! given that.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,23 @@ pub fn start_time(proc: &Path, pid: i32) -> Option<u64> {
     let stat = String::from_utf8_lossy(&stat);
     // The name before the last parenthesis may hold anything.
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// A pidfd is readable once its process has ended: until then the number is
+/// not given to another.
+pub fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
+    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready == 0)
+}
+
+/// The process of a pidfd, in this pid namespace (`Pid:` of
+/// /proc/self/fdinfo); None: it is no pidfd, or its process is not to be seen
+/// here.
+pub fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pid:"))?;
+    line.trim().parse().ok().filter(|&pid: &i32| pid > 0)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::catalogue::table::{self, columns, hex, rows};
 use crate::machine::facts::Pmu;
 
 /// What tests/metrics-oracle printed.
-const PMU_TOOLS: &str = include_str!("tests/pmu_tools.tsv");
+const PMU_TOOLS: &str = include_str!("pmu_tools.tsv");
 
 fn pmu_of(core: Microarchitecture) -> Pmu {
     Pmu { name: core.pmu().expect("has one").to_owned(), ..Pmu::default() }

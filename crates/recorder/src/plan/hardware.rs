@@ -2,8 +2,8 @@
 
 use perfdata::{EventType, SampleType};
 
-use super::opening::Opening;
-use super::{ibs, large_pebs, load_latency, precision};
+use super::opening::{Opening, Precision};
+use super::{ibs, large_pebs, precision};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
@@ -130,7 +130,7 @@ fn on_core<'f>(
     for encoding in &found.encodings {
         let asked = Asked { entry, request, facts, core, masks };
         let mut opening = asked.opening(encoding, notes)?;
-        if let Some(leader) = load_latency::leader(&opening, pmu)? {
+        if let Some(leader) = latency_leader(&opening, pmu)? {
             opening.leader = Some(openings.len());
             openings.push(leader);
         }
@@ -352,4 +352,36 @@ fn promises(encoding: &Encoding) -> Promises {
 pub(super) fn is_intel(uarch: Option<Microarchitecture>, facts: &Facts) -> bool {
     let vendor = facts.cpus.vendor.as_deref();
     uarch.map_or(vendor == Some("GenuineIntel"), |uarch| !uarch.is_amd())
+}
+
+/// Load latency, event and umask.
+const LOAD_LATENCY: u64 = 0x1cd;
+/// The kernel's name of the helper, there on the cores that need it.
+const HELPER: &str = "mem-loads-aux";
+
+/// The leader that an event needs before it, if it needs one.
+pub(super) fn latency_leader(opening: &Opening, pmu: &Pmu) -> Result<Option<Opening>, Refusal> {
+    let Some(description) = &pmu.description else { return Ok(None) };
+    let is_load_latency = opening.words[0] & 0xffff == LOAD_LATENCY
+        && opening.precision.wanted > 0
+        && opening.fields.contains(SampleType::DATA_SRC);
+    if !is_load_latency {
+        return Ok(None);
+    }
+    let Some(packed) = description.alias_config(HELPER) else { return Ok(None) };
+    let packed = packed.map_err(|error| Refusal::Terms {
+        event: HELPER.to_owned(),
+        pmu: pmu.name.clone(),
+        error: error.to_string(),
+    })?;
+    Ok(Some(Opening {
+        name: HELPER.to_owned(),
+        event: HELPER.to_owned(),
+        words: packed.words,
+        interval: 0,
+        fields: SampleType::empty(),
+        precision: Precision::default(),
+        carrier: true,
+        ..opening.clone()
+    }))
 }

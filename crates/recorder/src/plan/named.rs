@@ -1,14 +1,12 @@
 //! Events named by terms, codes, perf's generic names and their makers'.
 
-mod precise;
-
 use std::cmp::Reverse;
 
-use perfdata::{EventType, SampleType};
+use perfdata::{Arch, EventType, SampleType};
 
 use super::hardware::{self, MachineCore};
-use super::opening::Opening;
-use super::{ibs, large_pebs, load_latency};
+use super::opening::{Opening, Precision};
+use super::{ibs, large_pebs, precision};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
@@ -16,7 +14,7 @@ use crate::catalogue::{self, CatalogueType, Microarchitecture, NamedEvent};
 use crate::machine::facts::{Facts, NamedTerm, Pmu, PmuDescription};
 use crate::machine::pmu_format::{ConfigWords, Term, TermValue, Terms};
 use crate::request::event_spec::{
-    EventSpecError, Generic, Modifiers, RequestedEvent, generic, generic_names,
+    EventSpecError, Generic, Modifiers, Precise, RequestedEvent, generic, generic_names,
 };
 use crate::spelling::{best_three, likeness, suggestion};
 use crate::{Modes, Promises, Refusal, Request};
@@ -282,8 +280,7 @@ impl<'a> Asked<'a> {
                 opening.promises.weight = WeightPromise::MissLatency;
                 opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
             }
-            opening.interval =
-                self.request.interval.or(found.interval).unwrap_or(precise::INTERVAL);
+            opening.interval = self.request.interval.or(found.interval).unwrap_or(INTERVAL);
             opening.registers = perfdata::registers::general(self.facts.kernel.arch());
             ibs::fit_memory_fields(&mut opening, self.facts.kernel.version, self.notes)?;
             ibs::choose_modes(&mut opening, core.pmu, self.request.modes, self.notes)?;
@@ -295,7 +292,7 @@ impl<'a> Asked<'a> {
         }
         self.finish(&mut opening, found.known.as_ref(), modifiers, core.pmu)?;
         large_pebs::tell(&opening, self.request.target, self.notes);
-        let leader = load_latency::leader(&opening, core.pmu)?;
+        let leader = hardware::latency_leader(&opening, core.pmu)?;
         if leader.is_some() {
             opening.leader = Some(0);
         }
@@ -412,4 +409,134 @@ fn is_to_be_had(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool
     let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
     matches!(catalogue::availability(entry, facts), catalogue::Availability::Available { .. })
         || is_emulated && catalogue::emulable(entry, facts).is_some()
+}
+
+/// Of the makers' intervals for rare events some are so short that kernels
+/// refuse them (trap 6).
+const SHORTEST_USUAL: u64 = 128;
+
+/// Events between samples where nothing says better: the original's.
+const INTERVAL: u64 = 10_000;
+
+impl Asked<'_> {
+    /// Interval, registers and precision.
+    fn finish(
+        &mut self,
+        opening: &mut Opening,
+        known: Option<&NamedEvent>,
+        modifiers: &Modifiers,
+        pmu: &Pmu,
+    ) -> Result<(), Refusal> {
+        let own = Some(opening.interval).filter(|&interval| interval > 0);
+        let table = known.map(|known| known.default_interval.max(SHORTEST_USUAL));
+        opening.interval = self.request.interval.or(own).or(table).unwrap_or(INTERVAL);
+        if opening.interval > i64::MAX.cast_unsigned() {
+            return Err(Refusal::IntervalTooLarge { interval: opening.interval });
+        }
+        opening.registers = perfdata::registers::general(self.facts.kernel.arch());
+        opening.excludes.hypervisor &= !modifiers.hypervisor;
+        let is_x86 = self.facts.kernel.arch() == Arch::X86_64;
+        let most = pmu.most_precise();
+        let table = known.map_or(0, |known| known.most_precise);
+        let (wanted, least) = match modifiers.precise {
+            // Other architectures' kernels take precise_ip and ignore it (trap 4).
+            Some(Precise::Level(_)) if !is_x86 && !self.request.allow_skid => {
+                let (event, pmu) = (opening.event.clone(), pmu.name.clone());
+                return Err(Refusal::NoPrecision { event, pmu });
+            }
+            Some(_) if !is_x86 => (0, 0),
+            Some(Precise::Level(level)) => (level, if self.request.allow_skid { 0 } else { level }),
+            // AMD's caps/max_precise is 0 with IBS too.
+            Some(Precise::Highest) if self.is_amd(opening) => {
+                (if self.may_forward(opening) { 2 } else { 0 }, 0)
+            }
+            Some(Precise::Highest) => {
+                let known = if table > 0 { table } else { 3 };
+                (most.map_or(known, |most| most.min(known)), 0)
+            }
+            None => (table.min(most.unwrap_or(3)), u8::from(!self.request.allow_skid)),
+        };
+        opening.precision = Precision { wanted, least: least.min(wanted) };
+        if wanted > 0 && self.is_amd(opening) {
+            return self.forward(opening, wanted);
+        }
+        if table > 0 && wanted > table {
+            return Err(Refusal::TooPrecise {
+                event: opening.event.clone(),
+                asked: wanted,
+                most: table,
+            });
+        }
+        precision::fit_interval(opening, self.notes)?;
+        if wanted == 0 {
+            if modifiers.precise.is_some() {
+                self.notes.push(format!("{}: nothing precise here, IPs have skid", opening.event));
+            }
+            return Ok(());
+        }
+        opening.promises.source = SampleSource::Pebs;
+        opening.promises.registers = RegistersPromise::AfterRetirement;
+        opening.promises.ip = match table {
+            0 => IpPromise::AsEachRecordSays,
+            _ if wanted < precision::LEAST_EXACT => IpPromise::AfterCausing,
+            _ => IpPromise::Exact,
+        };
+        if known.is_some_and(|known| known.data_address) {
+            opening.promises.address = AddressPromise::Data;
+            opening.fields |= SampleType::DATA_SRC;
+        }
+        if is_load_latency(opening) {
+            opening.promises.address = AddressPromise::Data;
+            opening.promises.weight = WeightPromise::LoadLatency;
+            opening.fields |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+        }
+        Ok(())
+    }
+
+    fn is_amd(&self, opening: &Opening) -> bool {
+        let vendor = self.facts.cpus.vendor.as_deref();
+        opening.uarch.map_or(vendor == Some("AuthenticAMD"), Microarchitecture::is_amd)
+    }
+
+    /// Whether this user gets the event from IBS, which has both modes.
+    fn may_forward(&self, opening: &Opening) -> bool {
+        is_forwarded(opening)
+            && self.facts.pmu(hardware::IBS).is_some()
+            && !self.facts.access.kernel_denied()
+    }
+
+    /// AMD's kernel hands precise cycles and micro-operations on to IBS, and
+    /// refuses all else (forward_event_to_ibs(), trap 7).
+    fn forward(&mut self, opening: &mut Opening, wanted: u8) -> Result<(), Refusal> {
+        let event = || opening.event.clone();
+        if !is_forwarded(opening) {
+            return Err(Refusal::NotForwarded { event: event() });
+        }
+        if wanted > 2 {
+            return Err(Refusal::TooPrecise { event: event(), asked: wanted, most: 2 });
+        }
+        if self.facts.pmu(hardware::IBS).is_none() {
+            return Err(Refusal::NoDevice { event: event(), pmu: hardware::IBS.to_owned() });
+        }
+        opening.promises.source = SampleSource::Ibs;
+        opening.promises.ip = IpPromise::Exact;
+        // IBS's own filter of modes has no bit in the event handed on.
+        ibs::keep_modes(opening, self.request.modes, self.notes)?;
+        ibs::round_interval(opening, self.notes);
+        Ok(())
+    }
+}
+
+fn is_load_latency(opening: &Opening) -> bool {
+    // Nehalem, Sandy Bridge on, E-cores (trap 10).
+    matches!((opening.words[0] & 0xffff, opening.words[1]), (0x100b | 0x1cd | 0x5d0, 1..))
+}
+
+/// Cycles and micro-operations, with no bit more: core_pmu_ibs_config().
+fn is_forwarded(opening: &Opening) -> bool {
+    match opening.kind {
+        EventType::HARDWARE => opening.words[0] == 0,
+        EventType::HW_CACHE => false,
+        _ => matches!(opening.words[0], 0x76 | 0xc1),
+    }
 }

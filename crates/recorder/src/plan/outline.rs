@@ -4,9 +4,7 @@
 use perfdata::{Attr, SampleFilter};
 
 use super::opening::Opening;
-use super::{
-    Fallback, PlannedEvent, attrs, callers, hardware, named, precision, several, software, uneven,
-};
+use super::{Fallback, PlannedEvent, attrs, callers, hardware, named, precision, software, uneven};
 use crate::catalogue::promises::RegistersPromise;
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::machine::facts::{Facts, Lockdown, Version};
@@ -79,7 +77,7 @@ impl Outline {
 /// What this machine does not have, or not together.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let outlines = request.each().map(|one| outline_one(&one, facts));
-    several::joined(outlines.collect::<Result<_, _>>()?, Request::MOST_EVENTS)
+    joined(outlines.collect::<Result<_, _>>()?, Request::MOST_EVENTS)
 }
 
 fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
@@ -225,4 +223,37 @@ fn drop_refused_registers(openings: &mut [Opening], facts: &Facts, notes: &mut V
         opening.promises.registers = RegistersPromise::None;
     }
     notes.push(format!("no registers in the records: {reason}"));
+}
+
+/// One outline of all events, `most` at most: each with its own name, members
+/// still behind their leaders. The first one's carrier of side records serves
+/// all: what records have behind them is the same for all events.
+pub(crate) fn joined(outlines: Vec<Outline>, most: usize) -> Result<Outline, Refusal> {
+    let count = outlines.len();
+    let mut parts = outlines.into_iter();
+    let Some(mut whole) = parts.next().filter(|_| count <= most) else {
+        return Err(Refusal::TooManyEvents { count, most });
+    };
+    for part in parts {
+        let is_known = |event: &OutlinedEvent| {
+            let mut known = whole.sampled();
+            known.any(|known| known.planned.name == event.planned.name)
+        };
+        if let Some(twice) = part.sampled().find(|event| is_known(event)) {
+            return Err(Refusal::Twice { event: twice.planned.name.clone() });
+        }
+        let before = whole.events.len();
+        whole.name = format!("{},{}", whole.name, part.name);
+        whole.events.extend(part.events.into_iter().map(|mut event| {
+            event.planned.leader = event.planned.leader.map(|leader| leader + before);
+            event
+        }));
+        for note in part.notes {
+            if !whole.notes.contains(&note) {
+                whole.notes.push(note);
+            }
+        }
+        whole.side.flags |= part.side.flags;
+    }
+    Ok(whole)
 }

@@ -14,7 +14,7 @@ use super::layout::{
     BEGIN, BEGUN, END, MAGIC, NAME, NO_ROOM, NUMBER, READ, SLOT, SLOTS, TASK, TIME, WHAT, WORDS,
     slot,
 };
-use crate::sys::shared_words::SharedWords;
+use crate::sys::mapping::SharedWords;
 
 /// What came through a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::layout::{
     BEGIN, BEGUN, END, MAGIC, NO_ROOM, NUMBER, READ, SLOT, SLOTS, TASK, TIME, WHAT, WORDS, slot,
 };
-use crate::sys::shared_words::SharedWords;
+use crate::sys::mapping::SharedWords;
 
 /// Why a log cannot be written to.
 #[derive(Debug, thiserror::Error)]

@@ -6,23 +6,17 @@
 
 mod frame;
 mod message;
-mod named_target;
 mod request;
-mod version;
-mod when_slow;
 
 pub use frame::{
-    FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, ProtocolFrame,
-    frame, parse,
+    FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, OLDEST, Parsed,
+    ProtocolFrame, VERSION, common, frame, parse,
 };
 pub use message::{
-    Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats, TypeLine,
-    Verb, WHOLE,
+    Complaint, ComplaintCode, Joined, NamedTarget, Reply, SessionLine, StandingLine, Started,
+    Stats, TypeLine, Verb, WHOLE, WhenSlow,
 };
-pub use named_target::NamedTarget;
 pub use request::{ClientRequest, request};
-pub use version::{OLDEST, VERSION, common};
-pub use when_slow::WhenSlow;
 
 pub use crate::session::ledger::{Account, EventTimes, RateLowered};
 

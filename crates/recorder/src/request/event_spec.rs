@@ -5,7 +5,6 @@ mod error;
 mod generic;
 mod modifiers;
 mod named_breakpoint;
-mod pmu;
 mod raw;
 
 use serde::{Deserialize, Serialize};
@@ -95,7 +94,7 @@ impl EventSpec {
             });
         }
         if typed.contains('/') {
-            return pmu::parse(typed);
+            return parse_pmu(typed);
         }
         if let Some(entry) = find_type(typed) {
             return match entry.kind {
@@ -226,6 +225,32 @@ impl fmt::Display for EventSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Reads an event that has a slash. `typed` is the whole text.
+fn parse_pmu(typed: &str) -> Result<RequestedEvent, EventSpecError> {
+    let typed_owned = || typed.to_owned();
+    let form = |why: String| EventSpecError::PmuForm { typed: typed_owned(), why };
+    let (pmu, rest) = typed.split_once('/').unwrap_or((typed, ""));
+    // Nobody means an address below /proc or a path, and none must get far.
+    let is_name = !pmu.is_empty()
+        && !pmu.starts_with('.')
+        && pmu.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.@".contains(&byte));
+    if !is_name {
+        return Err(form(format!("{pmu:?} is no name of a PMU")));
+    }
+    let Some((terms, letters)) = rest.rsplit_once('/') else {
+        return Err(form("the slash behind the terms is missing".to_owned()));
+    };
+    if let Some(event) = generic(pmu) {
+        let name = event.name;
+        return Err(form(format!("{name} is an event, not a PMU: say -t {name} and options")));
+    }
+    let terms = Terms::parse(terms)
+        .map_err(|source| EventSpecError::Terms { typed: typed_owned(), source })?;
+    let modifiers = Modifiers::parse(letters.strip_prefix(':').unwrap_or(letters))
+        .map_err(|source| EventSpecError::Letters { typed: typed_owned(), source })?;
+    Ok(RequestedEvent::Pmu { pmu: pmu.to_owned(), terms, modifiers })
 }
 
 #[cfg(test)]

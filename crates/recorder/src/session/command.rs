@@ -2,20 +2,21 @@
 //! on it first.
 
 mod entry;
-mod found;
 mod leave;
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, PipeReader, Read, pipe};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use perfdata::Pid;
-use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
+use rustix::fs::Stat;
+use rustix::process::{
+    PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, getegid, geteuid, pidfd_open, waitid,
+};
 
 use crate::sys::spawn::{ChildPipes, ExecImage, fork};
-use found::Found;
 use leave::{Leave, leaves};
 
 /// Where execvp(3) looks when PATH is unset.
@@ -379,6 +380,35 @@ fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, CommandErro
             c_string(OsStr::from_bytes(&full))
         })
         .collect()
+}
+
+/// What one of the paths that execvp(3) would try leads to.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Type and permissions; all bits set where they cannot be looked at,
+    /// which is for execve(2) to judge.
+    pub(super) mode: u32,
+    /// Whether it is set-user-ID or set-group-ID of somebody else.
+    changes_user: Option<bool>,
+}
+
+impl Found {
+    /// None: there is no such file.
+    fn at(path: &CStr) -> Option<Found> {
+        match rustix::fs::stat(path) {
+            Ok(stat) => Some(Found { mode: stat.st_mode, changes_user: Some(changes_user(&stat)) }),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => None,
+            Err(_) => Some(Found { mode: u32::MAX, changes_user: None }),
+        }
+    }
+}
+
+fn changes_user(stat: &Stat) -> bool {
+    let set = |bit: u32| stat.st_mode & bit != 0;
+    let user = set(libc::S_ISUID) && stat.st_uid != geteuid().as_raw();
+    // Without the right to execute it marks mandatory locks.
+    let group = set(libc::S_ISGID) && set(libc::S_IXGRP) && stat.st_gid != getegid().as_raw();
+    user || group
 }
 
 #[cfg(test)]

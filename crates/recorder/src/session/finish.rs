@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use perfdata::attr::SamplingRate;
 use perfdata::stream::write;
 use perfdata::{AttrFlags, Cpu};
 
 use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
 use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
+use crate::catalogue::promises::SampleSource;
 use crate::regions::RegionLogAccount;
-use crate::session::ledger::{CountReached, RateLowered};
-use crate::session::ledger::{EventAccount, Ledger};
-use crate::sys::event::NATIVE_ORDER;
-use crate::sys::grace;
+use crate::session::ledger::{CountReached, EventAccount, Ledger, RateLowered};
+use crate::sys::event::{NATIVE_ORDER, wait_for_handlers};
 use crate::{PlannedEvent, Target};
 
 /// So often what the kernel counted is taken, where a CPU does not come to
@@ -41,7 +41,7 @@ impl Session {
         if self.state != TargetState::Gone {
             // A CPU may still be writing the record of an event that it has
             // counted, the more so a virtual one that its host has paused.
-            if grace::wait_for_handlers().is_err() {
+            if wait_for_handlers().is_err() {
                 std::thread::sleep(A_MOMENT);
             }
         }
@@ -221,6 +221,37 @@ fn told(of: RegionLogAccount) -> Option<String> {
         )),
     }
 }
+impl Session {
+    /// Whether an event and its witness counted the same: from the exec of a
+    /// command to its end. Others are enabled and stopped one after the other.
+    pub(super) fn is_whole(&self) -> bool {
+        let is_command = self.plan.target == Target::Command;
+        is_command && self.state == TargetState::Gone && !self.pauses.any()
+    }
+
+    /// Books what was counted beyond what records stand for, once all of them
+    /// are out. A task that was started in between has an event of its own on
+    /// each CPU.
+    pub(super) fn book_uncovered(&mut self, totals: &Retired) {
+        // A fork that was lost may have left rests that nobody knows of.
+        if self.interval_changed || self.ledger.side_lost > 0 {
+            return;
+        }
+        let cpus = self.rings.len() as u64;
+        for (place, (index, event)) in self.attrs.sampled().enumerate() {
+            let is_counter =
+                matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter);
+            let SamplingRate::Period(interval @ 1..) = event.attr.sampling() else { continue };
+            if !is_counter {
+                continue;
+            }
+            let opened = totals.events.get(index).map_or(0, |total| total.opened);
+            let openings = opened.saturating_add(self.seen.forks.saturating_mul(cpus));
+            self.ledger.book_uncovered(place, interval, openings);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

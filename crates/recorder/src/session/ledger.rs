@@ -2,23 +2,15 @@
 //! left out as it was told to, and the loss has a cause.
 
 mod account;
-mod count_reached;
 mod event_account;
-mod filtered;
 mod lost;
-mod note;
-mod sample_count;
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 pub use account::{Account, EventTimes, RateLowered};
-pub use count_reached::CountReached;
 pub use event_account::EventAccount;
-pub use filtered::Filtered;
 pub use lost::Lost;
-use note::Note;
-pub use sample_count::SampleCount;
 
 /// The account of one session; complete after `Session::finish`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -330,6 +322,79 @@ impl fmt::Display for Ledger {
             .filter_map(EventAccount::multiplexed)
             .try_for_each(|multiplexed| write!(f, ", {multiplexed}"))
     }
+}
+
+/// The count of records that was asked for, where it left something out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountReached {
+    pub count: u64,
+    /// What was sampled ran on: later events were not counted.
+    pub ran_on: bool,
+}
+
+impl CountReached {
+    /// None: it was reached with the last record that there was.
+    pub(crate) fn new(count: u64, ran_on: bool, beyond: u64) -> Option<CountReached> {
+        (ran_on || beyond > 0).then_some(CountReached { count, ran_on })
+    }
+
+    /// As a stream's end has it.
+    fn write(self, note: &mut Note) {
+        note.add("count.reached", self.count);
+        if self.ran_on {
+            note.add("count.ran_on", "yes");
+        }
+    }
+}
+
+/// How many, by what the program looked at (`pid`, `comm`, `one_in`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filtered(Vec<(String, u64)>);
+
+impl Filtered {
+    /// Adds hits that were left out for this reason.
+    pub(crate) fn add(&mut self, reason: &str, count: u64) {
+        match self.0.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, sum)) => *sum += count,
+            None if count > 0 => self.0.push((reason.to_owned(), count)),
+            None => {}
+        }
+    }
+
+    /// Each reason that left out any, and how many.
+    pub fn reasons(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(reason, count)| (reason.as_str(), *count))
+    }
+
+    /// All reasons together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// `key=value` joined with `;`.
+#[derive(Debug, Default)]
+struct Note(String);
+
+impl Note {
+    fn add(&mut self, key: &str, value: impl fmt::Display) {
+        let separator = if self.0.is_empty() { "" } else { ";" };
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{separator}{key}={value}");
+    }
+
+    fn into_text(self) -> String {
+        self.0
+    }
+}
+
+/// So many samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleCount {
+    /// All of them.
+    pub all: u64,
+    /// Of these, with EXACT_IP.
+    pub exact_ip: u64,
 }
 
 #[cfg(test)]
