@@ -29,7 +29,6 @@ pub(crate) mod hindrance;
 pub(crate) mod line_sharing;
 pub(crate) mod line_use;
 pub(crate) mod miss_curve;
-pub(crate) mod object_extent;
 pub(crate) mod remedy;
 pub(crate) mod set_counts;
 pub(crate) mod share_interval;
@@ -38,12 +37,25 @@ pub(crate) mod stack_distances;
 pub(crate) mod step_sizes;
 pub(crate) mod verdict;
 
+use serde::Serialize;
+
 pub use cache_shape::{CacheShape, MissedLevel};
 pub use hindrance::{Hindrance, HindranceVerdict};
 pub use line_sharing::LineSharing;
 pub use miss_curve::{MissCurve, MissCurvePoint};
-pub use object_extent::ObjectExtent;
 pub use remedy::{MissEvidence, Remedy};
 pub use share_interval::ShareInterval;
 pub use split_offsets::OffsetCount;
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};
+
+/// The bytes of an object at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ObjectExtent {
+    /// Its first byte, in the process that was sampled first.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// It is a variable's, as its file declares it; else from the lowest to the
+    /// highest byte that samples of the instruction have.
+    pub is_variable: bool,
+}

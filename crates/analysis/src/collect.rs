@@ -29,7 +29,6 @@ pub(crate) mod row_count;
 pub(crate) mod row_counter;
 pub(crate) mod sample_holder;
 pub(crate) mod sampled;
-pub(crate) mod sampling;
 pub(crate) mod shared_lines;
 pub(crate) mod single_sample;
 pub(crate) mod single_samples;

@@ -67,7 +67,6 @@ mod name;
 mod pipeline;
 mod print;
 mod query;
-mod ratio;
 mod reorder;
 mod sieve;
 mod typed;
@@ -86,9 +85,9 @@ pub use pipeline::Pipeline;
 pub use print::{
     annotation, causes as cause_cards, csv, curves, diff_csv, folded, json, plot, sharing, table,
 };
+pub use query::chain_view::FrameCut;
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
-pub use query::frame_cut::FrameCut;
 pub use query::glob::Glob;
 pub use query::key::{Key, KeyError};
 pub use query::parameters::without_parameters;

@@ -1,7 +1,6 @@
 //! The answer to a query, as plain data.
 
 mod access_maps;
-mod accesses;
 pub(crate) mod answer;
 mod call_tree;
 pub(crate) mod chains;
@@ -14,8 +13,6 @@ mod listing;
 mod loss;
 pub(crate) mod miss_causes;
 mod miss_curves;
-mod not_kept;
-mod overview;
 mod plots;
 mod shared_lines;
 mod sieved;
@@ -23,13 +20,12 @@ mod type_uses;
 mod way_to_judge;
 
 pub use crate::collect::access_totals::AccessTotals;
+pub use crate::collect::event::{PeriodUnit, SamplingMode};
 pub use crate::collect::plot_counts::SetOrigin;
-pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
 pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};
 pub(crate) use access_maps::map_report;
 pub use access_maps::{EventMap, MapCell, MapReport, ObjectBand, SetMap};
-pub use accesses::{AccessReport, Latencies};
 pub use call_tree::{CallTree, OtherNodes, TreeNode};
 pub use chains::{FrameName, ReportChain, ReportChains};
 pub(crate) use facts::strides;
@@ -43,8 +39,6 @@ pub use loss::{Bursts, CountEnd, Losses, RecorderLedger};
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub(crate) use miss_curves::curve_report;
 pub use miss_curves::{CurveLack, CurveMark, CurveReport, EventCurve};
-pub use not_kept::NotKept;
-pub use overview::Overview;
 pub(crate) use plots::plot_report;
 pub use plots::{EventPlots, LatencyPlot, PlotBar, PlotLevel, PlotReport, SetPlot};
 pub(crate) use shared_lines::sharing;
@@ -57,11 +51,12 @@ pub use type_uses::{
     UseCount,
 };
 
+use crate::causes::share_interval::ratio;
 use crate::collect::registers::Register;
 use crate::collect::row_count::Sum;
+use crate::error::Error;
 use crate::query::Weighting;
 use crate::query::key::Key;
-use crate::ratio::ratio;
 use perfdata::IpMeaning;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -381,4 +376,83 @@ impl Serialize for Row {
         }
         map.end()
     }
+}
+
+/// Latencies of accesses, in the event's cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latencies {
+    /// Samples that have one.
+    pub samples: u64,
+    /// Sum of the latencies.
+    pub cycles: u64,
+    /// Part of all cycles that the event's latencies add up to, 0 to 1; where
+    /// shares are of periods, each times the period of its sample.
+    pub share: f64,
+    /// Sum of the latencies by their number.
+    pub mean: f64,
+    /// What half of the samples do not exceed (nearest rank). From 2048 on
+    /// rounded down by less than 0.1 per cent, as `p95`.
+    pub median: u64,
+    /// What 95 per cent of the samples do not exceed.
+    pub p95: u64,
+}
+
+/// What is known of the accesses of a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AccessReport {
+    /// None when no sample has a latency.
+    pub latency: Option<Latencies>,
+    /// Part of the row's samples (or of the sum of their periods, where
+    /// shares are of periods) that each level served, 0 to 1. Empty when the
+    /// event has no data source.
+    pub levels: BTreeMap<String, f64>,
+}
+
+/// What the row of all that was not kept holds, and what the other rows may
+/// lack for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NotKept {
+    /// Rows that were kept at most, of all events.
+    pub most_rows: usize,
+    /// Samples in the row of what was not kept.
+    pub samples: u64,
+    /// Sum of their periods.
+    pub period: u64,
+    /// Samples that any other row may lack at most. Every row of more samples
+    /// than these has a row of its own.
+    pub lacking: u64,
+    /// The same of periods.
+    pub lacking_period: u64,
+}
+
+impl NotKept {
+    /// In a sentence, of the event of this name.
+    pub fn told(&self, event: &str) -> String {
+        let NotKept { most_rows, samples, lacking, .. } = self;
+        format!(
+            "{event}: {samples} samples are in the row [rows not kept], as there are more than \
+             {most_rows} rows: any other row may lack up to {lacking} samples, and what has more \
+             than that has a row; sums are exact (--most-rows keeps more)"
+        )
+    }
+}
+
+/// What [`crate::Pipeline::overview`] answers: each is as its own method would have it.
+#[derive(Debug)]
+pub struct Overview {
+    /// The query's rows, and what was counted in all.
+    pub rows: Report,
+    /// Why misses came about.
+    ///
+    /// # Errors
+    /// Without misses.
+    pub causes: Result<CauseReport, Error>,
+    /// Lines that several threads used.
+    pub sharing: SharingReport,
+    /// Types that samples are on.
+    pub types: TypeReport,
+    /// Where accesses are over time.
+    pub maps: MapReport,
+    /// What caches of other sizes would miss.
+    pub curves: CurveReport,
 }

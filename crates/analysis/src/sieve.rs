@@ -10,8 +10,8 @@ mod split;
 
 pub use doubts::Doubt;
 
+use crate::code::SampledInstruction;
 use crate::code::instruction_class::{classes, decode};
-use crate::code::sampled_instruction::SampledInstruction;
 use crate::error::Error;
 use crate::name::lookup::MOST_PLACES;
 use doubts::Doubts;

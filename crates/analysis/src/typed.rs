@@ -17,7 +17,6 @@ pub(crate) mod frame_registers;
 pub(crate) mod known_variables;
 pub(crate) mod live_variables;
 pub(crate) mod member_name;
-pub(crate) mod nested;
 pub(crate) mod object_types;
 pub(crate) mod routine_flow;
 pub(crate) mod transfer;

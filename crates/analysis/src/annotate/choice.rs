@@ -4,7 +4,7 @@ use crate::collect::spots::{Candidate, Spots};
 use crate::error::{ChoiceError, Commonest};
 use crate::name::lookup::Lookup;
 use crate::query::glob::Glob;
-use crate::query::nearest::nearest;
+use crate::query::nearest;
 use crate::query::site::SiteName;
 use crate::query::target::{Fit, What};
 

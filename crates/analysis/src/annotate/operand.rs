@@ -1,8 +1,7 @@
 //! What an instruction accesses, in the registers' own names.
 
 use crate::code::instruction_class::{reads, writes};
-use crate::code::register_number::register_number;
-use crate::code::written_registers::written;
+use crate::code::{register_number, written};
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory};
 use serde::Serialize;
 use std::fmt::Write;

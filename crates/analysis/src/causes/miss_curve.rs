@@ -4,7 +4,7 @@
 //! was used less than its lines ago, whatever its size (Mattson et al. 1970): one
 //! look at the distances tells of all sizes.
 
-use crate::ratio::ratio;
+use crate::causes::share_interval::ratio;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeSet;

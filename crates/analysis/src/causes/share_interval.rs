@@ -38,6 +38,12 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
+/// `part` of `whole`, 0 of nothing.
+#[allow(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::ShareInterval;

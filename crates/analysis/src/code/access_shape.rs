@@ -1,7 +1,7 @@
 //! How wide an access is, and whether the next one waits for it.
 
 use crate::code::instruction_class::{decode, reads, writes};
-use crate::code::written_registers::written;
+use crate::code::written;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 
 /// Instructions behind an access that are looked at for what moves its pointer

@@ -8,8 +8,7 @@
 //! what served it.
 
 use crate::code::instruction_class::decode;
-use crate::code::register_number::register_number;
-use crate::code::written_registers::written;
+use crate::code::{register_number, written};
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, Resolution, SampledAddress, Symbolizer};

@@ -1,7 +1,7 @@
 //! The store in the same routine that holds a part of what a load reads.
 
 use crate::code::instruction_class::{decode, reads, writes};
-use crate::code::written_registers::written;
+use crate::code::written;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, UsedMemory};
 
 /// A store and its bytes.

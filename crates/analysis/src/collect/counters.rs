@@ -3,8 +3,7 @@
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::causes::curve_subject::CurveSubject;
 use crate::causes::hindrance::Hindrance;
-use crate::code::register_number::register_number;
-use crate::code::sampled_instruction::SampledInstruction;
+use crate::code::{SampledInstruction, register_number};
 use crate::collect::access_maps::AccessMaps;
 use crate::collect::curve_streams::CurveStreams;
 use crate::collect::event::{Event, HeapEvent, says};

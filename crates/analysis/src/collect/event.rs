@@ -3,7 +3,6 @@
 use crate::collect::fields::{FieldReader, register_name};
 use crate::collect::registers::Histogram;
 use crate::collect::row_count::Sum;
-use crate::collect::sampling::{PeriodUnit, SamplingMode};
 use crate::collect::weight::Weighing;
 use crate::query::glob::Glob;
 use crate::query::{Query, Weighting};
@@ -11,6 +10,7 @@ use crate::sieve::{Doubt, SieveVerdict};
 use perfdata::aggregate::{Aggregate, Site};
 use perfdata::stream::{EventDescription, Features, note};
 use perfdata::{AttrFlags, ReadFormat, SampleType, SoftwareEvent, Time};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How to read an event's samples, and their sums.
@@ -291,6 +291,27 @@ pub(crate) fn title<'e>(mut together: impl Iterator<Item = &'e Event>) -> &'e st
         (&event.name, event.config, event.sampling) == (&first.name, first.config, first.sampling)
     };
     if together.all(is_same) { &first.name } else { first.request() }
+}
+
+/// How an event was sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SamplingMode {
+    /// A sample every so many events.
+    Period(u64),
+    /// The kernel aimed at so many samples a second.
+    Frequency(u64),
+}
+
+/// What an event's periods count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PeriodUnit {
+    /// Occurrences.
+    Events,
+    /// Time: the kernel's clocks, whose period is an interval
+    /// (perf_swevent_init_hrtimer(), kernel/events/core.c).
+    Nanoseconds,
 }
 
 #[cfg(test)]

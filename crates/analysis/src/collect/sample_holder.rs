@@ -1,6 +1,6 @@
 //! What holds the bytes that a sample is on.
 
-use crate::code::register_number::register_number;
+use crate::code::register_number;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
 use crate::name::data_holder::{DataHolder, MappingHolder};

@@ -1,6 +1,6 @@
 //! Samples in words, one by one, for who writes them down.
 
-use crate::collect::sampling::PeriodUnit;
+use crate::collect::event::PeriodUnit;
 use crate::name::lookup::Lookup;
 use crate::name::sampled_stacks::{FrameId, NameNumber, NamedFrame, SampledStacks, StackId};
 use crate::query::Weighting;

@@ -5,8 +5,8 @@ use super::exposure::{Exposures, plain};
 use super::key_names::{SameObject, only_other};
 use super::moves::join_moved;
 use super::run_counts::{RowSum, RunCounts};
+use super::statistics::discovery_rates;
 use super::statistics::dispersion::PearsonSum;
-use super::statistics::false_discovery::discovery_rates;
 use super::{
     DiffError, DiffEvent, DiffPer, DiffReport, DiffRow, DiffRun, DiffRunFacts, DiffSides,
     DiffVerdict,

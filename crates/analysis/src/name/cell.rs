@@ -1,6 +1,6 @@
 //! The value of one key in one row.
 
-use crate::ratio::ratio;
+use crate::causes::share_interval::ratio;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::sync::Arc;

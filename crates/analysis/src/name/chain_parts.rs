@@ -4,7 +4,7 @@ use crate::name::atom::Lack;
 use crate::name::call_chains::Callers;
 use crate::name::chain_tree::{ChainStep, ChainTop};
 use crate::name::lookup::Lookup;
-use crate::query::frame_cut::FrameCut;
+use crate::query::chain_view::FrameCut;
 use crate::query::glob::Glob;
 use rustc_hash::FxHashMap;
 use symbolizer::Place;

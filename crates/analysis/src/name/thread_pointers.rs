@@ -4,7 +4,7 @@
 //! before it does, by its data address.
 
 use super::lookup::{Lookup, MOST_PLACES};
-use crate::code::written_registers::written;
+use crate::code::written;
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, Register};
 use perfdata::{Pid, Tid, Time};
 use rustc_hash::FxHashMap;

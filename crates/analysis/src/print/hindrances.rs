@@ -1,10 +1,10 @@
 //! Hindered accesses as text for a terminal.
 
 use crate::causes::hindrance::Hindrance;
+use crate::causes::share_interval::ratio;
 use crate::causes::split_offsets::OffsetCount;
 use crate::print::causes::{heading, more_rows, routine_of};
 use crate::print::table::{Style, note, number_of, percent};
-use crate::ratio::ratio;
 use crate::report::{EventHindrances, HindranceRow};
 use std::fmt::Write;
 

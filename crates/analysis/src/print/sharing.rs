@@ -1,8 +1,8 @@
 //! Lines that threads share as text for a terminal.
 
+use crate::causes::share_interval::ratio;
 use crate::name::cell::SiteCell;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
-use crate::ratio::ratio;
 use crate::report::{AccessTotals, LineSite, SharedLine, SharingReport};
 use std::fmt::Write;
 

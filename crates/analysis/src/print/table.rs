@@ -8,13 +8,12 @@ mod facts;
 mod head;
 mod joined;
 mod listing;
-mod remarks;
 mod trials;
 
+use crate::causes::share_interval::ratio;
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::query::time::seconds;
-use crate::ratio::ratio;
 use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, ReportChains, Row, hex};
 use columns::{Align, Columns};
 pub use diff::render as render_diff;
@@ -22,7 +21,6 @@ pub use joined::render as render_joined;
 pub use listing::render_listing;
 pub(crate) use listing::tidy;
 pub(crate) use perfdata::printable::printable;
-pub use remarks::{ReportRemarks, remarks};
 pub use trials::render_trial;
 
 /// How text looks.
@@ -315,4 +313,23 @@ fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text)
         out.text.push('\n');
         columns.render(&mut out.text);
     }
+}
+
+/// Sentences about the numbers of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportRemarks {
+    /// Of all events.
+    pub all: Vec<String>,
+    /// Of each event, in the report's order.
+    pub events: Vec<Vec<String>>,
+}
+
+/// The lines above a report's tables, without their signs; reasons are all there.
+pub fn remarks(report: &Report) -> ReportRemarks {
+    let (all, events) = heads(report, Style { reasons: true, ..Style::default() });
+    let lines = |text: &str| {
+        let line = |line: &str| line.strip_prefix("# ").unwrap_or(line).trim().to_owned();
+        text.lines().map(line).collect()
+    };
+    ReportRemarks { all: lines(&all), events: events.iter().map(|text| lines(text)).collect() }
 }

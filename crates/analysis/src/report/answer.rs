@@ -10,6 +10,7 @@ mod rows;
 mod share;
 mod sieved;
 
+use crate::causes::share_interval::ratio;
 use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::inclusive::inclusive;
@@ -24,8 +25,7 @@ use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::chain_view::{ChainView, TreeQuery};
 use crate::query::key::Key;
-use crate::query::nearest::nearest;
-use crate::ratio::ratio;
+use crate::query::nearest;
 use crate::report::{Losses, Machine, NotKept, Question, Report};
 use accesses::EventAccesses;
 use call_tree::{TreeShares, call_tree};

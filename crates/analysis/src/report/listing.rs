@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::causes::share_interval::ratio;
 use crate::error::Error;
 use crate::query::key::Key;
-use crate::ratio::ratio;
 use crate::report::{Cell, JoinedCount, JoinedEvent, JoinedReport, Machine, Question, Report};
 
 /// What was counted in each line of source files.

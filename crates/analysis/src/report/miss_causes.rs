@@ -1,8 +1,9 @@
 //! What was counted of misses becomes causes.
 
+use crate::causes::ObjectExtent;
 use crate::causes::cache_shape::{CacheShape, MissedLevel};
-use crate::causes::object_extent::ObjectExtent;
 use crate::causes::remedy::{MissEvidence, Remedy, remedies};
+use crate::causes::share_interval::ratio;
 use crate::causes::verdict::{CauseGrade, MissVerdict};
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::miss_distances::DistanceCounts;
@@ -12,7 +13,6 @@ use crate::collect::unit_key::UnitCount;
 use crate::name::cell::{Cell, SiteCell};
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::{Lookup, PlaceKind};
-use crate::ratio::ratio;
 use crate::report::way_to_judge::{Judge, UnitPast, WayToJudge};
 use crate::report::{EventHindrances, EventReport, Report};
 use perfdata::MissClass;

@@ -2,9 +2,7 @@
 
 use super::rule::RegistersOf;
 use crate::code::instruction_class::reads;
-use crate::code::register_number::register_number;
-use crate::code::sampled_instruction::SampledInstruction;
-use crate::code::written_registers::written;
+use crate::code::{SampledInstruction, register_number, written};
 use iced_x86::{Instruction, InstructionInfoFactory, Register, UsedMemory};
 
 /// Bytes of a cache line on every x86 CPU with 64-bit code.

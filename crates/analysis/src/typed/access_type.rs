@@ -1,6 +1,6 @@
 //! The type of one sampled access, by code and by object.
 
-use super::nested::within;
+use super::typed_operand::within;
 use super::typed_operand::{CountedFrom, TypedOperand, TypedPlace, element};
 use types::{ProgramTypes, TypeTable};
 

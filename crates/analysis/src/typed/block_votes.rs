@@ -5,8 +5,8 @@
 //! hold this type there; what nearly all votes agree with is their type.
 
 use super::member_name::is_alike;
-use super::nested::within;
 use super::typed_operand::TypedPlace;
+use super::typed_operand::within;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::sync::Arc;

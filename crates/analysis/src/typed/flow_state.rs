@@ -1,7 +1,7 @@
 //! What is known of all registers and stack slots before an instruction.
 
 use super::flow_value::{FlowValue, PartOf};
-use crate::code::register_number::register_number;
+use crate::code::register_number;
 use iced_x86::Register;
 use std::collections::BTreeMap;
 

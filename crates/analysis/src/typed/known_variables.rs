@@ -2,9 +2,9 @@
 
 use super::flow_state::{FlowState, of_dwarf};
 use super::flow_value::{FlowValue, TypedPointer};
-use super::nested::within;
 use super::transfer::Transfer;
-use crate::code::written_registers::written;
+use super::typed_operand::within;
+use crate::code::written;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Register};
 use types::{LocalVariable, PathEnd, PlaceBase, PlaceUse, TypeId, TypeKind, VariablePlace};
 

@@ -3,7 +3,7 @@
 use super::access_type::{AccessType, NoType, TypedBy, by_code, by_object};
 use super::routine_flow::RoutineFlow;
 use super::typed_operand::{CountedFrom, TypedPlace};
-use crate::code::register_number::register_number;
+use crate::code::register_number;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;

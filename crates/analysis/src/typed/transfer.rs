@@ -6,7 +6,7 @@ use super::live_variables::LiveVariables;
 use super::member_name::is_alike;
 use super::typed_operand::{CountedFrom, TypedOperand, is_one_array};
 use crate::code::instruction_class::{reads, writes};
-use crate::code::written_registers::written;
+use crate::code::written;
 use iced_x86::{
     Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register, UsedMemory,
 };

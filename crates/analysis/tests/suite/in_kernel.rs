@@ -1,7 +1,5 @@
 //! What the kernel counted, from streams to tables.
 
-mod callers;
-
 use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
 use analysis::{Error, Filter, Key, Query, RegisterQuery, Report, csv, json, table};
@@ -9,7 +7,7 @@ use perfdata::aggregate::{
     Aggregate, AggregatePart, Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken,
 };
 use perfdata::stream::write;
-use perfdata::{ByteOrder, Cpu, CpuMode, Misc, SideRecord, Task, Time};
+use perfdata::{ByteOrder, ChainContext, Cpu, CpuMode, Misc, SampleType, SideRecord, Task, Time};
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
 const CX: usize = 2;
@@ -476,4 +474,35 @@ fn intervals_that_overlap_are_told() {
     let told = "intervals that the kernel counted begin before the one before them ends (1): \
                 hits may be here twice";
     assert!(report.notes.iter().any(|note| note == told), "{:?}", report.notes);
+}
+
+#[test]
+fn a_chain_means_what_was_mapped_all_the_while() {
+    let process = task(100, 100);
+    let fields = usual_fields() | SampleType::CALLCHAIN;
+    let mut stream = Recording::new(&[(page_faults(fields), "page_fault")]);
+    let runs = |stream: &mut Recording, time: u64, program: &str| {
+        stream.comm(process, time, program, true);
+        stream.map(process, time, 0x40_0000..0x41_0000, &format!("/bin/{program}"));
+        stream.map(process, time, 0x70_0000..0x71_0000, "/lib/library");
+    };
+    let site = |first: u64, last: u64| Site {
+        count: 1000,
+        period: 1000,
+        last: Time(last),
+        chain: Some([ChainContext::USER.0, 0x70_0010, 0x40_0010].into()),
+        ..hit(process, CpuMode::User, 0x70_0010, first, 0).1
+    };
+    runs(&mut stream, 1, "alpha");
+    stream.aggregate(0, aggregate(0..10, [site(5, 9)]));
+    runs(&mut stream, 20, "beta");
+    // Of hits before and after that exec.
+    stream.aggregate(0, aggregate(10..50, [site(15, 30)]));
+    stream.aggregate(0, aggregate(50..90, [site(60, 80)]));
+    let report = report(by("caller"), &stream.bytes).unwrap();
+    for name in ["alpha", "beta", "no call chain"] {
+        let found = rows(&report);
+        let row = found.iter().find(|(_, _, cell)| cell.contains(name));
+        assert_eq!(row.map(|row| row.0), Some(1000), "{name} in {found:?}");
+    }
 }

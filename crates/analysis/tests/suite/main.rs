@@ -12,7 +12,6 @@ mod aggregation;
 mod annotate;
 mod bounds;
 mod callers;
-mod damage;
 mod filters;
 mod groups;
 mod in_kernel;

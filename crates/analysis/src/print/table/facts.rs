@@ -2,7 +2,7 @@
 
 use super::columns::{self, Align};
 use super::{NOTHING, Text, percent};
-use crate::ratio::ratio;
+use crate::causes::share_interval::ratio;
 use crate::report::{Row, RowFacts, Stride, hex};
 
 /// Which columns some row has a value for.

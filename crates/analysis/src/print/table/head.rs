@@ -2,8 +2,8 @@
 //! the numbers.
 
 use super::{Text, number_of, percent};
+use crate::causes::share_interval::ratio;
 use crate::query::Weighting;
-use crate::ratio::ratio;
 use crate::report::emulation::emulation;
 use crate::report::{
     Bursts, CountEnd, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit,

@@ -2,6 +2,7 @@
 
 use super::rows::Words;
 use super::share::share_error;
+use crate::causes::share_interval::ratio;
 use crate::collect::access::{ASPECTS, AccessCount, AccessKinds};
 use crate::collect::distribution::Distribution;
 use crate::collect::row_count::{RowCount, Sum};
@@ -9,7 +10,6 @@ use crate::collect::sampled::KeyColumn;
 use crate::name::atom::{Atom, Lack};
 use crate::query::Weighting;
 use crate::query::key::Key;
-use crate::ratio::ratio;
 use crate::report::{AccessReport, EventReport, Latencies, Row};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! Rows of one event: cut to the top ones, put in words, sorted.
 
-mod order;
-
 use super::accesses::EventAccesses;
 use super::facts::facts;
 use super::share::share_error;
@@ -11,14 +9,14 @@ use crate::collect::sampled::KeyColumn;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::{Lookup, PlaceKind};
 use crate::name::regions::RegionPath;
-use crate::query::Query;
-use crate::query::Weighting;
 use crate::query::chain_view::ChainView;
 use crate::query::key::Key;
 use crate::query::sort::Sort;
-use crate::report::{Cell, EventReport, MissingValue, OwnCount, Row, SiteCell};
+use crate::query::{Query, Weighting};
+use crate::report::{Cell, EventReport, Latencies, MissingValue, OwnCount, Row, SiteCell};
 use perfdata::{Arch, MissClass};
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use symbolizer::Place;
@@ -92,14 +90,14 @@ impl EventRows<'_> {
             facts: count.site().map(|site| facts(site, arch)),
         };
         report.rows = rows.into_iter().map(row).collect();
-        order::sort(&mut report.rows, &query.sort, weighting);
+        sort_rows(&mut report.rows, &query.sort, weighting);
         report.rows.truncate(query.top.unwrap_or(usize::MAX));
     }
 }
 
 /// Sorts rows by what shares are of.
 pub(super) fn sort(rows: &mut [Row], weighting: Weighting) {
-    order::sort(rows, &Sort::Share, weighting);
+    sort_rows(rows, &Sort::Share, weighting);
 }
 
 /// Drops rows that cannot be among the top ones, before any of them gets
@@ -292,5 +290,55 @@ impl<'l> Words<'l> {
     fn site(&mut self, of: PlaceKind, place: Place) -> SiteCell {
         let Words { lookup, sites } = self;
         sites.entry((of, place)).or_insert_with(|| lookup.site_cell(of, place)).clone()
+    }
+}
+
+/// Sorts; ties go by address, then by name, then by all cells.
+fn sort_rows(rows: &mut [Row], by: &Sort, weighting: Weighting) {
+    let weight = |row: &Row| match weighting {
+        Weighting::Count => row.count,
+        Weighting::Period => row.period,
+    };
+    rows.sort_unstable_by(|a, b| {
+        let first = match by {
+            Sort::Count => b.count.cmp(&a.count),
+            Sort::Share => weight(b).cmp(&weight(a)),
+            Sort::Cycles => by_latency(a, b, |latency| latency.share),
+            Sort::Latency => by_latency(a, b, |latency| latency.mean),
+            Sort::Address => Ordering::Equal,
+            Sort::Name => some_first(name(a), name(b)),
+            Sort::Key(key) => match a.keys.iter().position(|column| column == key) {
+                // Missing values come last.
+                Some(column) => a.cells[column].cmp(&b.cells[column]),
+                None => Ordering::Equal,
+            },
+        };
+        first
+            .then_with(|| some_first(address(a), address(b)))
+            .then_with(|| some_first(name(a), name(b)))
+            .then_with(|| a.cells.cmp(&b.cells))
+    });
+}
+
+/// Greatest first, rows without latencies last.
+fn by_latency(a: &Row, b: &Row, of: fn(&Latencies) -> f64) -> Ordering {
+    let value = |row: &Row| row.served.as_ref()?.latency.as_ref().map(of);
+    // None of them is negative.
+    value(b).unwrap_or(-1.0).total_cmp(&value(a).unwrap_or(-1.0))
+}
+
+fn address(row: &Row) -> Option<u64> {
+    row.cells.iter().find_map(Cell::address)
+}
+
+fn name(row: &Row) -> Option<&str> {
+    row.cells.iter().find_map(Cell::name)
+}
+
+/// Rows without the thing come last.
+fn some_first<T: Ord>(a: Option<T>, b: Option<T>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
     }
 }

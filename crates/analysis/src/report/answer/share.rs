@@ -1,8 +1,8 @@
 //! How sure it is what part of an event's samples a row has.
 
+use crate::causes::share_interval::ratio;
 use crate::collect::row_count::Sum;
 use crate::query::Weighting;
-use crate::ratio::ratio;
 use crate::report::SamplingMode;
 
 /// The standard error of a row's share of the whole, as of samples that were taken at random: each
