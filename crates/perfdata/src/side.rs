@@ -8,7 +8,6 @@ mod fields;
 mod kernel;
 mod loss;
 mod mapping;
-mod sample_id;
 mod task;
 mod trace;
 
@@ -17,12 +16,11 @@ mod identity;
 
 pub use error::SideError;
 pub use mapping::{FileIdentity, Mapping};
-pub use sample_id::SampleId;
 pub use task::NamespaceLink;
 
 use crate::bytes::{ByteOrder, ByteWriter, RecordWords};
 use crate::header::{Misc, RecordHeader, RecordType};
-use crate::units::{Pid, Task, Tid, Time};
+use crate::units::{Cpu, Pid, Task, Tid, Time};
 use fields::Fields;
 
 /// A side record's body, decoded.
@@ -276,4 +274,22 @@ impl<'a> SideRecord<'a> {
             SideRecord::Unknown { kind, .. } => *kind,
         }
     }
+}
+
+/// The trailer of side records under `sample_id_all`; fields as the attr's
+/// sample_type says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleId {
+    /// Thread that the record is about, or was made by.
+    pub task: Option<Task>,
+    /// When.
+    pub time: Option<Time>,
+    /// Event id.
+    pub id: Option<u64>,
+    /// Event id, children told apart.
+    pub stream_id: Option<u64>,
+    /// CPU.
+    pub cpu: Option<Cpu>,
+    /// Event id, last.
+    pub identifier: Option<u64>,
 }

@@ -9,7 +9,6 @@
 
 mod column;
 mod digits;
-mod error;
 mod parser;
 mod record_writer;
 mod text_stream;
@@ -17,7 +16,6 @@ mod writer;
 
 pub use column::Column;
 pub use digits::{decimal, hexadecimal};
-pub use error::TextError;
-pub use parser::{Parser, TextLine, Values};
+pub use parser::{Parser, TextError, TextLine, Values};
 pub use text_stream::TextStream;
 pub use writer::Columns;

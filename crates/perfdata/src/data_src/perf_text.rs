@@ -146,7 +146,7 @@ mod tests {
     /// Words and what perf script 6.1 printed of them.
     #[test]
     fn perf_prints_the_same() {
-        for (word, text) in include_str!("perf_text/perf_6.1.txt").lines().filter_map(|line| {
+        for (word, text) in include_str!("perf_6.1.txt").lines().filter_map(|line| {
             let (word, text) = line.trim_start().split_once(' ')?;
             Some((u64::from_str_radix(word, 16).expect("is hexadecimal"), text))
         }) {

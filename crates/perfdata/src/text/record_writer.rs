@@ -1,8 +1,7 @@
 //! Values of text records to records of a stream.
 
 use super::column::{Column, flags_bit};
-use super::error::TextError;
-use super::parser::Values;
+use super::parser::{TextError, Values};
 use crate::arch::Arch;
 use crate::attr::{Attr, AttrFlags, EventType, SampleType};
 use crate::bytes::{ByteOrder, RecordWords};

@@ -1,12 +1,10 @@
 //! Text records as a stream in pipe form, as if they were a recording.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-
-use super::error::TextError;
-use super::parser::{Parser, TextLine};
+use super::parser::{Parser, TextError, TextLine};
 use super::record_writer::RecordWriter;
 use crate::arch::Arch;
 use crate::registers;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// Bytes of a line at most: one with every column has some 2,000.
 const LINE: u64 = 1 << 16;
