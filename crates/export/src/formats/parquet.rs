@@ -1,13 +1,11 @@
 //! Parquet: docs/parquet.md is what others may count on.
 
 mod column_values;
-mod exposure;
 
 use crate::columns::{COLUMNS, ColumnKind, FlatRow, push_stack};
 use crate::export::{Export, ExportedRecording};
 use analysis::{SampleNames, SampleSink, SingleSample};
 use column_values::ColumnValues;
-use exposure::exposure;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -15,6 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use perfdata::Time;
+use serde_json::{Value, json};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -155,4 +154,35 @@ impl Export for ParquetExport {
         writer.finish().map_err(as_io)?;
         writer.inner_mut().flush()
     }
+}
+
+/// Of the machine and of each event, as docs/parquet.md says.
+fn exposure(recording: &ExportedRecording<'_>, span: Option<(Time, Time)>) -> Value {
+    let ExportedRecording { report, features } = recording;
+    let events = report.events.iter().map(|event| {
+        json!({
+            "name": event.name,
+            "unit": event.unit,
+            "sampling": event.sampling,
+            "samples": event.totals.samples,
+            "counted": event.totals.counted,
+            "events": event.totals.period,
+            "recorder": event.ledger,
+        })
+    });
+    let seconds = recording.report.events.iter().filter_map(|event| event.ledger.as_ref()?.seconds);
+    json!({
+        "host": report.machine.hostname,
+        "kernel": report.machine.os_release,
+        "arch": report.machine.arch,
+        "cpu": features.cpu_description,
+        "cpus": features.nr_cpus.map(|(_, online)| online),
+        "command": report.machine.command_line,
+        "first_time": span.map(|(first, _)| first.0),
+        "last_time": span.map(|(_, last)| last.0),
+        "seconds": seconds.reduce(f64::max),
+        "events": events.collect::<Vec<_>>(),
+        "losses": report.losses,
+        "filters": report.query.filters,
+    })
 }

@@ -1,14 +1,11 @@
 //! JSON of speedscope: a profile an event, its samples in the order they came.
 //! <https://github.com/jlfwong/speedscope/blob/main/src/lib/file-format-spec.ts>
 
-mod sampled_profile;
-
 use crate::export::{Export, ExportedRecording};
 use analysis::report::PeriodUnit;
 use analysis::{SampleNames, SampleSink, SingleSample, StackId};
 use perfdata::printable::printable;
 use rustc_hash::FxHashMap;
-use sampled_profile::SampledProfile;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -140,5 +137,65 @@ impl Export for SpeedscopeExport {
             quoted(&name)
         )?;
         self.out.flush()
+    }
+}
+
+/// Samples in order that are kept, 16 bytes each.
+const MOST_SAMPLES: usize = 1 << 21;
+
+/// Stacks with their weights.
+#[derive(Debug, Default)]
+struct SampledProfile {
+    samples: Vec<(StackId, u64)>,
+    /// Those that there was no room for, by stack.
+    others: FxHashMap<StackId, u64>,
+    total: u64,
+}
+
+impl SampledProfile {
+    /// Adds a sample; it joins the one before if their stacks are one.
+    fn add(&mut self, stack: StackId, weight: u64) {
+        self.total = self.total.saturating_add(weight);
+        if self.samples.len() >= MOST_SAMPLES {
+            let sum = self.others.entry(stack).or_default();
+            *sum = sum.saturating_add(weight);
+            return;
+        }
+        match self.samples.last_mut() {
+            Some((last, sum)) if *last == stack => *sum = sum.saturating_add(weight),
+            _ => self.samples.push((stack, weight)),
+        }
+    }
+
+    /// The sum of all weights.
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// All of them; those that there was no room for behind the others, one a stack.
+    fn samples(&self) -> impl Iterator<Item = (StackId, u64)> + '_ {
+        let others = self.others.iter().map(|(stack, sum)| (*stack, *sum));
+        self.samples.iter().copied().chain(others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_stay_in_order_and_none_is_lost() {
+        let mut profile = SampledProfile::default();
+        for (stack, weight) in [(1, 10), (1, 5), (2, 1), (1, 2)] {
+            profile.add(StackId(stack), weight);
+        }
+        let all: Vec<_> = profile.samples().map(|(stack, sum)| (stack.0, sum)).collect();
+        assert_eq!((profile.total(), all), (18, vec![(1, 15), (2, 1), (1, 2)]));
+        for stack in 0..3_000_000 {
+            profile.add(StackId(stack % 4), 1);
+        }
+        assert_eq!(profile.samples().count(), MOST_SAMPLES + 4);
+        let sum: u64 = profile.samples().map(|(_, sum)| sum).sum();
+        assert_eq!((sum, profile.total()), (3_000_018, 3_000_018));
     }
 }
