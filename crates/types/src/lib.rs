@@ -10,7 +10,8 @@
 //! with offsets, holes, lines.
 //!
 //! Rooms, each of which takes from those before it alone: `table` (types as
-//! values), `variables` (where variables are), `dwarf` and `btf` (readers), `source` (which of them reads a file), `program` (types and variables together),
+//! values), `variables` (where variables are), `dwarf` and `btf` (readers), `source` (which of
+//! them reads a file; types and variables together),
 //! `path` (members by offset), `spelling` (types as their language writes them),
 //! `layout`. Files come from strangers: every walk has a bound, and what was
 //! left out is told by [`TypeTable::notes`].
@@ -26,19 +27,15 @@ mod btf;
 mod dwarf;
 mod layout;
 mod path;
-mod program;
-
 mod source;
 mod spelling;
-
 mod table;
 mod variables;
 
 pub use btf::BtfError;
 pub use layout::{BitPlace, ClassLayout, LayoutRow, LayoutSums, MemberRow};
 pub use path::{MemberPath, MembersAt, OpenArray, PathEnd, PathStep};
-pub use program::ProgramTypes;
-pub use source::TypesError;
+pub use source::{ProgramTypes, TypesError};
 pub use spelling::Declarator;
 pub use table::{
     Composite, CompositeSort, DiscriminantRange, Enumerator, MemberId, MemberSort, NameId,

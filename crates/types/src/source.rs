@@ -2,7 +2,9 @@
 
 use crate::btf::{self, BtfError};
 use crate::dwarf;
-use crate::table::TypeTable;
+use crate::table::{TypeId, TypeKind, TypeTable};
+use crate::variables::VariableTable;
+use rustc_hash::FxHashMap;
 use std::path::Path;
 use symbolizer::{DebugSections, NoDebug, NoSections, SymbolizerOptions};
 
@@ -62,5 +64,74 @@ impl TypeTable {
             return btf::read(bytes).map_err(damaged);
         }
         Ok(dwarf::read(&DebugSections::parse(bytes)?))
+    }
+}
+
+/// What debug info tells of data.
+#[derive(Debug)]
+pub struct ProgramTypes {
+    pub types: TypeTable,
+    /// Which variables lie where.
+    pub variables: VariableTable,
+    /// By the structure without a name: the first typedef of it.
+    aliases: FxHashMap<TypeId, TypeId>,
+}
+
+impl ProgramTypes {
+    /// Reads all of a file's debug info.
+    pub fn read(sections: &DebugSections) -> ProgramTypes {
+        let (types, variables) = dwarf::read_program(sections);
+        let mut aliases = FxHashMap::default();
+        for id in types.ids() {
+            let TypeKind::Alias { of } = types.get(id).kind else { continue };
+            let of = types.resolved(of);
+            let entry = types.get(of);
+            if entry.name.is_none() && matches!(entry.kind, TypeKind::Composite(_)) {
+                aliases.entry(of).or_insert(id);
+            }
+        }
+        ProgramTypes { types, variables, aliases }
+    }
+
+    /// The typedef that a structure without a name is known by.
+    pub fn alias(&self, of: TypeId) -> Option<TypeId> {
+        self.aliases.get(&of).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// At address 0 `unused` would cover all of the program.
+    const PROGRAM: &str = "long unused[1 << 20], used[4];\n\
+        int main(int count, char **words) { (void)words; return (int)used[count & 3]; }\n";
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "a test that skips says why")]
+    fn a_variable_that_was_left_out_lies_nowhere() {
+        let scene = tempfile::tempdir().unwrap();
+        std::fs::write(scene.path().join("p.c"), PROGRAM).unwrap();
+        let gcc = |line: &[&str]| {
+            let built = Command::new("gcc").args(line).current_dir(scene.path()).status();
+            built.is_ok_and(|status| status.success())
+        };
+        if !gcc(&["-g", "-fdata-sections", "-Wl,--gc-sections", "-o", "p", "p.c"]) {
+            return eprintln!("skipped: no gcc, or it cannot link this");
+        }
+        let read = |name: &str| {
+            let path = scene.path().join(name);
+            ProgramTypes::read(&DebugSections::open(&path, &SymbolizerOptions::default()).unwrap())
+        };
+        let program = read("p");
+        assert_eq!(program.variables.static_before(0x1000), None);
+        let used = program.variables.static_before(u64::MAX).unwrap();
+        assert_eq!(program.types.size_of(used.of), Some(32));
+        // In what is not linked yet 0 is where data lies.
+        assert!(gcc(&["-g", "-fdata-sections", "-c", "-o", "p.o", "p.c"]));
+        let object = read("p.o").variables;
+        let last = object.static_before(u64::MAX).unwrap();
+        assert!(object.static_before(last.start - 1).is_some(), "both are there");
     }
 }

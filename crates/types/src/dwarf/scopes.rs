@@ -4,9 +4,8 @@ use super::attributes::{EntryKey, UnitPlace, key};
 use super::unit_reader::TypeReader;
 use crate::table::{NameId, TypeId};
 use crate::variables::{
-    FrameBase, LocalVariable, RoutineStretch, RoutineVariables, StaticVariable, VariableTable,
-    located,
-    place::{LocatedBytes, LocatedPart},
+    FrameBase, LocalVariable, LocatedBytes, LocatedPart, RoutineStretch, RoutineVariables,
+    StaticVariable, VariableTable, located,
 };
 use gimli::AttributeValue;
 use rustc_hash::FxHashMap;
