@@ -39,6 +39,8 @@ pub mod selftest;
 pub mod sessions;
 mod started_ebs;
 pub mod stat;
+#[allow(unsafe_code, reason = "the edge to the kernel")]
+mod sys;
 #[cfg(feature = "top")]
 pub mod top;
 pub mod types;

@@ -1,12 +1,33 @@
-//! The user's end of a command: `said` is what it says on stderr,
-//! [`causes`] words an error, [`style`] is how stdout shows tables,
-//! `grammar` is what both grammars share; [`signals`] are what ends it,
-//! `progress` how far it is, and [`debuginfod`] shows how downloads go.
+//! The user's end of both commands: what they say on stderr, and what their
+//! grammars share. [`causes`] words an error, [`style`] is how stdout shows
+//! tables, [`signals`] are what ends a command, `progress` how far it is, and
+//! [`debuginfod`] shows how downloads go.
 
 pub mod causes;
 pub mod debuginfod;
-pub(crate) mod grammar;
 pub(crate) mod progress;
-pub(crate) mod said;
 pub mod signals;
 pub mod style;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use perfdata::printable::printable;
+use std::io::{self, Write};
+
+/// Styles of help and errors.
+pub(crate) const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// A number; an error in words that a user understands when it is none.
+pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    let most = 8 * size_of::<N>();
+    text.parse().map_err(|_| format!("not a whole number from 0 to 2^{most} - 1"))
+}
+
+/// A line for the user, `PROGRAM: TEXT`: names in it were chosen by others,
+/// and end no line. A closed stderr is no reason to fail.
+pub(crate) fn say(program: &str, text: &str) {
+    let _closed = writeln!(io::stderr(), "{program}: {}", printable(text));
+}

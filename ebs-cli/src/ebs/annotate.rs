@@ -7,7 +7,7 @@ mod whole_files;
 
 use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
 use crate::ebs::report::{self, CountedRecording};
-use crate::terminal::said::say;
+use crate::terminal::say;
 use analysis::annotate::{RoutineTarget, Syntax, View};
 use analysis::annotation::render;
 use analysis::{Glob, Query};

@@ -1,19 +1,24 @@
 //! `ebs archive`: the files that a recording's names come from, into it.
 
-mod named_places;
-
 use crate::ebs::arguments::{ArchiveArguments, SymbolArguments};
 use crate::ebs::convert::Rewriting;
 use crate::ebs::input::{End, Input};
 use crate::ebs::report;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::{Context, Result, anyhow, bail};
-use named_places::NamedPlaces;
+use perfdata::aggregate::Site;
+use perfdata::callchain::{CallChainWord, parts};
 use perfdata::recording::RecordingDecoder;
-use perfdata::stream::{FeatureId, StreamDecoder};
+use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord};
+use perfdata::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use symbolizer::{FilePacker, PackedFiles, Symbolizer, SymbolizerOptions};
+use symbolizer::{
+    FilePacker, PackedFiles, Place, Resolution, StackFrame, Symbolizer, SymbolizerOptions,
+    UserStack,
+};
 
 /// Files without a name that are named when some are.
 const MOST_TOLD: usize = 8;
@@ -116,4 +121,197 @@ fn kernel(stream: &StreamDecoder) -> Option<&'static str> {
         "the kernel's symbols are not in it: elsewhere give its System.map or kallsyms (-s FILE), \
          or record with `ebs -k -o FILE.data`, which keeps them",
     )
+}
+
+/// Places that are kept; then they are asked for, and a new lot begins.
+const MOST_PLACES: usize = 1 << 20;
+/// Frames of a stack that are looked at.
+const MOST_FRAMES: usize = 1024;
+/// Reasons that are kept.
+const MOST_REASONS: usize = 4096;
+
+/// Places of code and data that samples have.
+struct NamedPlaces {
+    symbolizer: Symbolizer,
+    code: FxHashSet<Place>,
+    data: FxHashSet<Place>,
+    /// Events of which the symbolizer was told.
+    events: usize,
+    frames: Vec<StackFrame>,
+    /// Why files could not be had.
+    missing: BTreeSet<String>,
+}
+
+/// Where and when a sample was taken.
+#[derive(Clone, Copy)]
+struct Sampled {
+    mode: CpuMode,
+    pid: Pid,
+    time: Time,
+}
+
+impl NamedPlaces {
+    fn new(symbolizer: Symbolizer) -> NamedPlaces {
+        NamedPlaces {
+            symbolizer,
+            code: FxHashSet::default(),
+            data: FxHashSet::default(),
+            events: 0,
+            frames: Vec::new(),
+            missing: BTreeSet::new(),
+        }
+    }
+
+    /// Reads a recording twice: where everything was mapped, then what was
+    /// sampled there.
+    fn read(&mut self, file: &Path) -> Result<ReadRecording> {
+        let mut input = Input::open(file)?;
+        let mut decoder = input.decoder();
+        let end = input.read(&mut decoder, |stream, record| {
+            self.told(stream, record);
+            Ok(())
+        })?;
+        if decoder.stream().events().is_empty() {
+            end.into_result()?;
+            anyhow::bail!("{}: the recording describes no event", input.name());
+        }
+        let mut input = Input::open(file)?;
+        let mut again = input.decoder();
+        // What is wrong with it is known by now.
+        let _: End = input.read(&mut again, |stream, record| {
+            match record {
+                StreamRecord::Sample { event, misc, payload } => {
+                    self.sample(stream, *event, *misc, payload);
+                }
+                // Of chains whose samples came before.
+                StreamRecord::Side {
+                    record: SideRecord::CallchainDeferred { chain, .. },
+                    id,
+                    ..
+                } => {
+                    let pid = id.task.unwrap_or_default().pid;
+                    let time = id.time.unwrap_or_default();
+                    self.chain(Sampled { mode: CpuMode::User, pid, time }, chain.iter());
+                }
+                StreamRecord::Aggregate { part, .. } => {
+                    part.sites.iter().for_each(|site| self.site(site));
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(ReadRecording { decoder, end })
+    }
+
+    fn told(&mut self, stream: &StreamDecoder, record: &StreamRecord<'_>) {
+        for event in stream.events().iter().skip(self.events) {
+            self.symbolizer.sampled_with(&event.attr);
+        }
+        self.events = stream.events().len();
+        match record {
+            StreamRecord::Side { misc, record, id, .. } => self.symbolizer.side(*misc, record, id),
+            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
+                self.symbolizer.recorded(stream.features());
+            }
+            StreamRecord::EventUpdate(event) => {
+                let clock = stream.events().get(*event).and_then(|event| event.clock);
+                clock.into_iter().for_each(|clock| self.symbolizer.timed_by(clock));
+            }
+            _ => {}
+        }
+    }
+
+    fn sample(&mut self, stream: &StreamDecoder, event: usize, misc: Misc, payload: &[u8]) {
+        let Some(described) = stream.events().get(event) else { return };
+        let Ok(sample) = described.layout.decode(misc, payload) else { return };
+        let sampled = Sampled {
+            mode: misc.cpu_mode(),
+            pid: sample.task.map(|task| task.pid).unwrap_or_default(),
+            time: sample.time.unwrap_or_default(),
+        };
+        if let Some(ip) = sample.ip {
+            self.code(sampled, ip);
+        }
+        self.chain(sampled, sample.callchain.unwrap_or_default().iter());
+        for branch in sample.branch_stack.iter().flat_map(|stack| stack.branches()) {
+            self.code(sampled, branch.from);
+            self.code(sampled, branch.to);
+        }
+        self.stack(sampled, &sample);
+        if let Some(address) = sample.addr.filter(|address| *address != 0) {
+            let Sampled { mode, pid, time } = sampled;
+            self.data.insert(self.symbolizer.data_place(mode, pid, address, time));
+        }
+        if self.code.len() + self.data.len() > MOST_PLACES {
+            self.ask();
+        }
+    }
+
+    /// Hits that the kernel counted: of a process, or of those of which some
+    /// are whole.
+    fn site(&mut self, site: &Site) {
+        let taken = site.taken.iter().map(|hit| (hit.pid, hit.time));
+        let own = site.process.map(|pid| (pid, site.last));
+        let chain = site.chain.as_deref().unwrap_or_default();
+        for (pid, time) in taken.chain(own) {
+            let sampled = Sampled { mode: site.mode, pid, time };
+            self.code(sampled, site.ip);
+            self.chain(sampled, chain.iter().copied());
+        }
+        if self.code.len() + self.data.len() > MOST_PLACES {
+            self.ask();
+        }
+    }
+
+    fn code(&mut self, Sampled { mode, pid, time }: Sampled, address: u64) {
+        let mode = self.symbolizer.owner(mode, address);
+        self.code.insert(self.symbolizer.place(mode, pid, address, time));
+    }
+
+    /// Callers that were recorded. A return address is looked up one byte before.
+    fn chain(&mut self, sampled: Sampled, words: impl Iterator<Item = u64> + Clone) {
+        for word in parts(words) {
+            if let CallChainWord::Address(address) = word {
+                self.code(sampled, address.saturating_sub(1));
+            }
+        }
+    }
+
+    fn stack(&mut self, sampled: Sampled, sample: &Sample<'_>) {
+        let (Some(registers), Some(stack)) = (sample.regs_user, sample.stack_user) else { return };
+        let Sampled { pid, time, .. } = sampled;
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
+        // What is missing is told where its file is asked for.
+        let _ = self.symbolizer.unwind(&of, &mut frames);
+        for frame in &frames {
+            self.code(Sampled { mode: CpuMode::User, ..sampled }, frame.code());
+        }
+        self.frames = frames;
+    }
+
+    /// Asks for all that there is to know. Gives the reasons why some files
+    /// cannot be had.
+    fn pack(&mut self) -> Vec<String> {
+        self.ask();
+        std::mem::take(&mut self.missing).into_iter().collect()
+    }
+
+    fn ask(&mut self) {
+        let code: Vec<Place> = std::mem::take(&mut self.code).into_iter().collect();
+        for place in &code {
+            if let Resolution::Unknown(reason) = self.symbolizer.resolve(*place)
+                && reason.is_of_a_file()
+                && self.missing.len() < MOST_REASONS
+            {
+                self.missing.insert(reason.to_string());
+            }
+        }
+        // Of debug info only the files matter here.
+        let _ = self.symbolizer.all_frames(&code);
+        for place in std::mem::take(&mut self.data) {
+            let _ = self.symbolizer.resolve_data(place);
+        }
+    }
 }

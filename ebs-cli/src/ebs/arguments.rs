@@ -7,7 +7,6 @@
 
 mod accesses;
 mod annotating;
-mod archiving;
 mod comparing;
 mod converting;
 mod counting;
@@ -16,39 +15,32 @@ mod exporting;
 mod in_kernel;
 mod laying_out;
 mod live;
-mod page;
 mod planning;
 mod reading;
 mod selftesting;
-mod serving;
-mod steering;
 mod timing;
 mod watching;
 
 pub use accesses::{AccessArguments, C2cArguments, CausesArguments};
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
-pub use archiving::ArchiveArguments;
 pub use comparing::{CompareArguments, ComparingArguments, DiffArguments};
-pub use converting::ConvertArguments;
+pub use converting::{ArchiveArguments, ConvertArguments};
 pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
 pub use exporting::{ExportArguments, ExportForm, SegmentArguments};
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use laying_out::LayoutArguments;
 pub use live::{ReplaySpeed, ReplaySpeedError, TopArguments};
-pub use page::HtmlArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
-    PlotForm, ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
-    TableArguments, TreeDirection,
+    HtmlArguments, PlotForm, ReportArguments, ScriptArguments, ScriptFormat, StandingArguments,
+    SymbolArguments, TableArguments, TreeDirection,
 };
 pub use selftesting::SelftestArguments;
-pub use serving::ServingArguments;
-pub use steering::SteeringArguments;
 pub use timing::{CpuList, MemlatArguments};
-pub use watching::{SessionsArguments, WatchArguments};
+pub use watching::{ServingArguments, SessionsArguments, WatchArguments};
 
-use crate::terminal::grammar::{STYLES, number};
+use crate::terminal::{STYLES, number};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -375,6 +367,24 @@ pub fn command() -> clap::Command {
 pub fn usage_error(message: impl std::fmt::Display) -> clap::Error {
     Sampling::command().error(clap::error::ErrorKind::ValueValidation, message)
 }
+
+/// The options of steering.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SteeringArguments {
+    /// Begins to sample so many milliseconds after the start; -1: when --control says so.
+    #[arg(short = 'D', long, value_name = "MS", help_heading = STEERING)]
+    #[arg(allow_negative_numbers = true)]
+    pub delay: Option<String>,
+    /// Takes commands there, a line each, and answers `ack`, as `perf record` does: enable, disable,
+    /// ping, stop, evlist. N and M are descriptors that are open already; FILE and ACKS are FIFOs.
+    #[arg(long, value_name = "fd:N[,M]|fifo:FILE[,ACKS]", help_heading = STEERING)]
+    pub control: Option<OsString>,
+    /// Ends sampling so long after the start, such as 500ms, 30s or 10m; the program runs on.
+    #[arg(long, value_name = "TIME", help_heading = STEERING)]
+    pub until: Option<String>,
+}
+
+const STEERING: &str = "Steering";
 
 #[cfg(test)]
 mod tests;

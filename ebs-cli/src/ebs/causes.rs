@@ -1,8 +1,6 @@
 //! `ebs causes`: why a recording's misses came about, and what to change.
 
 mod sampled_command;
-#[allow(unsafe_code, reason = "the edge to the kernel")]
-mod sys;
 mod trial;
 pub(in crate::ebs) mod tried_change;
 

@@ -5,7 +5,7 @@ use crate::ebs::diff::{DiffFiles, NamedFile, show};
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::outputs;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use analysis::diff::DiffPer;
 use anyhow::{Context, Result, bail};
 use rustix::fs::CWD;

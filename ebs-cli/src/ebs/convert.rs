@@ -7,7 +7,6 @@ mod anonymiser;
 mod content;
 mod conversion;
 mod file_sink;
-mod left_out;
 mod pipe_sink;
 mod sink;
 

@@ -1,16 +1,15 @@
 //! `ebs diff`: two recordings, or two sets of them, side by side.
 
-mod runs;
-
 use crate::ebs::arguments::{ComparingArguments, DiffArguments, SymbolArguments};
 use crate::ebs::exit_status::{BEYOND, SUCCESS};
-use crate::ebs::report::filters;
+use crate::ebs::input::{End, Input};
+use crate::ebs::report::{CountedRecording, filters, run_times_of, symbols_of};
 use analysis::diff::{DiffPer, DiffQuery, DiffReport, DiffRun, DiffSides, LimitVerdict};
-use analysis::{Glob, Key, Query, csv, diff_csv, table};
+use analysis::{Glob, Key, Pipeline, Query, Report, csv, diff_csv, table};
 use anyhow::{Context, Result, bail};
-use runs::ReadRuns;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use symbolizer::Symbolizer;
 
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;
@@ -219,4 +218,55 @@ fn in_folder(path: &Path) -> Result<Vec<NamedFile>> {
         bail!("{}: no file there is called *.data", path.display());
     }
     Ok(files.into_iter().map(NamedFile::new).collect())
+}
+
+/// Reads recordings, and keeps what is wrong with the first damaged one.
+#[derive(Debug)]
+struct ReadRuns<'q> {
+    query: &'q Query,
+    symbols: &'q SymbolArguments,
+    damage: Option<anyhow::Error>,
+}
+
+impl<'q> ReadRuns<'q> {
+    fn new(query: &'q Query, symbols: &'q SymbolArguments) -> ReadRuns<'q> {
+        ReadRuns { query, symbols, damage: None }
+    }
+
+    fn all(&mut self, files: &[NamedFile]) -> Result<Vec<DiffRun>> {
+        files.iter().map(|file| self.one(file)).collect()
+    }
+
+    fn one(&mut self, file: &NamedFile) -> Result<DiffRun> {
+        let NamedFile { name, path } = file.clone();
+        let about = || format!("in {name}");
+        let mut input = Input::open(&path)?;
+        let options = symbols_of(&input, self.symbols)?;
+        let symbolizer = Symbolizer::new(options);
+        let counted = CountedRecording::read(&mut input, self.query.clone(), symbolizer);
+        let (report, end) =
+            counted.with_context(about)?.answer(Pipeline::finish).with_context(about)?;
+        if let End::Damaged(error) = end {
+            self.damage.get_or_insert(error.context(name.clone()));
+        }
+        let seconds = if tells_seconds(&report) { None } else { seconds(&path) };
+        Ok(DiffRun { name, report, seconds })
+    }
+
+    /// The damage of the first recording that has some.
+    fn into_result(self) -> Result<()> {
+        self.damage.map_or(Ok(()), Err)
+    }
+}
+
+fn tells_seconds(report: &Report) -> bool {
+    let mut ledgers = report.events.iter().filter_map(|event| event.ledger.as_ref());
+    ledgers.any(|ledger| ledger.seconds.is_some())
+}
+
+/// From the first sample to the last, of another recorder's.
+fn seconds(file: &Path) -> Option<f64> {
+    let times = run_times_of(Some(file)).ok()?;
+    let nanoseconds = times.last.0.saturating_sub(times.first.0);
+    Some(std::time::Duration::from_nanos(nanoseconds).as_secs_f64())
 }

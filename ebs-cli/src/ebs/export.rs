@@ -8,7 +8,7 @@ mod written_export;
 use crate::ebs::arguments::{ExportArguments, ExportForm};
 use crate::ebs::input::Input;
 use crate::ebs::report;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use analysis::{Glob, Pipeline, Query};
 use anyhow::{Context, Result};
 use destination::Destination;

@@ -1,7 +1,7 @@
 //! A recording, read record by record from a file or stdin.
 
 use crate::terminal::progress::ProgressReader;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::{Context, Result, anyhow};
 use perfdata::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
 use perfdata::segment::{SegmentHeader, SegmentStream};

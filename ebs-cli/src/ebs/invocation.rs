@@ -4,26 +4,21 @@
 mod emulation;
 mod events;
 mod in_kernel;
-mod page;
 mod planning;
 mod regions;
-mod ring_size;
-mod scaled;
 mod selftest;
-mod serving;
 mod stat;
 mod steering;
 mod target;
 
 pub use emulation::EmulationChoice;
 pub use in_kernel::InKernelMisuse;
-pub use page::PageMisuse;
 pub use planning::PlanJob;
 pub use regions::RegionMisuse;
 pub use selftest::SelftestJob;
-pub use serving::Serving;
 pub use stat::{PerUnit, StatForm, StatJob, StatMisuse};
 pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
+pub use target::Serving;
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
@@ -32,11 +27,10 @@ use crate::ebs::arguments::{
     SampleArguments, ScriptArguments, SessionsArguments, TableArguments, TopArguments, Typed,
     WatchArguments,
 };
+use events::{nearest, ring, scaled};
 use recorder::in_kernel::InKernel;
 use recorder::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
 use recorder::{EventSpec, Modes, Request, Target};
-use ring_size::{nearest, ring};
-use scaled::scaled;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -364,7 +358,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     }
     let counts = asked.request.in_kernel.as_ref().is_some_and(InKernel::counts);
     let output = output(&arguments)?;
-    page::check(arguments.html.as_deref(), &output)?;
+    check_page(arguments.html.as_deref(), &output)?;
     asked.count = count(arguments.count.as_deref(), &output)?;
     if counts && matches!(output, OutputChoice::Text(_)) {
         return Err(InKernelMisuse::Text.into());
@@ -477,6 +471,37 @@ fn output(arguments: &SampleArguments) -> Result<OutputChoice, Misuse> {
         Format::Text => OutputChoice::Text(place),
         Format::Perf => OutputChoice::Stream(place),
     })
+}
+
+/// Why `--html` means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PageMisuse {
+    /// Beside text records, or a stream on stdout.
+    #[error(
+        "--html makes its page of a recording: with -o say -o FILE.data, or leave -o and --format out"
+    )]
+    NoRecording,
+    /// The recording's own file.
+    #[error("--html and -o name one file: name another for the page")]
+    SameFile,
+}
+
+/// Whether a job can have a page.
+///
+/// # Errors
+///
+/// Why not.
+fn check_page(page: Option<&Path>, output: &OutputChoice) -> Result<(), PageMisuse> {
+    let Some(page) = page else { return Ok(()) };
+    match output {
+        OutputChoice::Stream(OutputPlace::File(recording)) if recording == page => {
+            Err(PageMisuse::SameFile)
+        }
+        OutputChoice::Stream(OutputPlace::File(_)) | OutputChoice::Unnamed => Ok(()),
+        OutputChoice::Stream(OutputPlace::Stdout)
+        | OutputChoice::Table { .. }
+        | OutputChoice::Text(_) => Err(PageMisuse::NoRecording),
+    }
 }
 
 #[cfg(test)]

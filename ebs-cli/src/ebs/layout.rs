@@ -1,7 +1,6 @@
 //! `ebs layout`: types of a program, member by member.
 
 mod json;
-mod list;
 mod recorded;
 mod sampled_json;
 mod sampled_text;
@@ -9,8 +8,7 @@ mod suggested;
 mod text;
 
 use crate::ebs::arguments::LayoutArguments;
-use crate::terminal::debuginfod;
-use crate::terminal::said::say;
+use crate::terminal::{debuginfod, say};
 use anyhow::{Result, anyhow, bail};
 use std::collections::HashMap;
 use std::io::Write;
@@ -68,7 +66,7 @@ pub fn run(arguments: &LayoutArguments, out: &mut dyn Write) -> Result<()> {
     match (&arguments.of, arguments.json) {
         (_, true) => json::print(&table, &found, arguments, out),
         (Some(_), false) => text::print(&table, &found, arguments.line, out),
-        (None, false) => list::print(&table, &found, arguments.line, out),
+        (None, false) => print_list(&table, &found, arguments.line, out),
     }
 }
 
@@ -113,4 +111,27 @@ fn unknown(table: &TypeTable, name: &str, file: &str) -> anyhow::Error {
         false => format!("nearest: {}; `ebs layout {file}` lists all", near.join(", ")),
     };
     anyhow!("{file} has no type {name:?}. {hint}")
+}
+
+/// Prints them in order of name.
+fn print_list(
+    table: &TypeTable,
+    found: &[FoundType],
+    line: u64,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut rows: Vec<_> = found.iter().map(|one| (table.full_name(one.id), one.id)).collect();
+    rows.sort();
+    writeln!(out, "#   size members   holes    lost  padding  type")?;
+    for (name, id) in rows {
+        let Some(layout) = table.layout(table.resolved(id), line) else { continue };
+        let sums = layout.sums;
+        let keyword = table.keyword(table.resolved(id));
+        writeln!(
+            out,
+            "{:8} {:7} {:7} {:7} {:8}  {keyword} {name}",
+            sums.size, sums.members, sums.holes, sums.sum_holes, sums.padding
+        )?;
+    }
+    Ok(())
 }

@@ -15,7 +15,7 @@ use crate::ebs::arguments::MemlatArguments;
 use crate::ebs::html as page;
 use crate::ebs::place::Place;
 use crate::terminal::progress::ProgressLine;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::{Context, Result};
 use as_cache::as_cache;
 use emulator::Geometry;

@@ -1,18 +1,19 @@
 //! Where a conversion, an export or a page goes: a file that is there only when it is whole, or
 //! stdout.
 
-mod removal;
-
 use crate::ebs::invocation::Misuse;
 use crate::outputs::{NamedOutput, Replacement};
 use anyhow::{Context, Error, Result, anyhow};
-pub(super) use removal::remove_when_ended;
 use rustix::fs::Stat;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// What is written to.
 #[derive(Debug)]
@@ -176,4 +177,46 @@ fn about(input: &Path) -> Option<Metadata> {
         false => input,
     };
     fs::metadata(input).ok()
+}
+
+/// From now on calls `remove` when SIGINT, SIGTERM or SIGHUP ends the
+/// program. Those that it was started to ignore (`nohup`, a shell's
+/// background) stay ignored.
+///
+/// # Errors
+///
+/// No pipe can be made, or no thread started.
+pub(super) fn remove_when_ended(remove: impl Fn() + Send + 'static) -> Result<()> {
+    let status = fs::read("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&String::from_utf8_lossy(&status));
+    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let mut signals = Signals::new(ends.filter(|signal| ignored >> (signal - 1) & 1 == 0))
+        .context("signals cannot be caught; with too many open files raise `ulimit -n`")?;
+    let watch = move || {
+        for signal in signals.forever() {
+            remove();
+            // Whoever waits sees the signal. It cannot fail for these three.
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    thread::Builder::new().spawn(watch).context("no thread can be started")?;
+    Ok(())
+}
+
+/// The mask of ignored signals in a /proc/PID/status.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read() {
+        let status = "Name:\tebs\nSigBlk:\t0000000000000002\nSigIgn:\t0000000000001001\n";
+        assert_eq!(ignored(status), 0x1001);
+        assert_eq!(ignored(""), 0);
+    }
 }

@@ -1,25 +1,22 @@
 //! `ebs report`: tables from a recording.
 
-pub(crate) mod run_times;
-
 use crate::ebs::arguments::{
     PlotForm, ReportArguments, StandingArguments, SymbolArguments, TreeDirection,
 };
 use crate::ebs::causes::shapes;
 use crate::ebs::input::{End, Input};
-use crate::terminal::debuginfod;
-use crate::terminal::said::say;
 use crate::terminal::style::is_utf8;
+use crate::terminal::{debuginfod, say};
 use analysis::filter::FilterCondition;
 use analysis::plot::PlotGlyphs;
 use analysis::report::{EventPlots, JoinedReport};
 use analysis::{
     CauseQuery, ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report,
-    RunPart, Sort, TreeOrder, TreeQuery, csv, folded, json, plot, table,
+    RunPart, RunTimes, Sort, TreeOrder, TreeQuery, csv, folded, json, plot, table,
 };
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use perfdata::recording::RecordingDecoder;
-use perfdata::stream::StreamDecoder;
+use perfdata::stream::{StreamDecoder, StreamRecord};
 use recorder::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
 use recorder::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
@@ -360,7 +357,7 @@ pub fn in_time(mut query: Query, time: Option<&str>, file: Option<&Path>) -> Res
         return Ok(query);
     }
     let part: Option<RunPart> = time.map(str::parse).transpose()?;
-    let run = run_times::of(file)?;
+    let run = run_times_of(file)?;
     query.run = Some(run);
     if let Some(part) = part {
         let condition = FilterCondition::Time(part.within(run)?);
@@ -381,4 +378,36 @@ fn join(arguments: &ReportArguments, report: &Report, out: &mut dyn Write) -> Re
         out.write_all(table::render_joined(&joined, report, style).as_bytes())?;
     }
     Ok(())
+}
+
+/// The first and the last sample's, of all events.
+///
+/// # Errors
+///
+/// What can be read but once; a recording without samples that have a time.
+pub(crate) fn run_times_of(file: Option<&Path>) -> Result<RunTimes> {
+    let Some(file) = file.filter(|file| file.metadata().is_ok_and(|it| it.is_file())) else {
+        bail!(
+            "times of a run are counted from its first sample to its last, for which it is read \
+             twice: name a file, not a pipe or what a daemon keeps"
+        );
+    };
+    let mut input = Input::open(file)?;
+    let mut decoder = input.decoder();
+    let mut times: Option<RunTimes> = None;
+    // What is wrong with it is said when it is counted.
+    let _: End = input.read(&mut decoder, |stream, record| {
+        let StreamRecord::Sample { event, payload, .. } = record else { return Ok(()) };
+        let layout = stream.events().get(*event).map(|event| &event.layout);
+        if let Some(time) = layout.and_then(|layout| layout.peek_time(payload)) {
+            let known = times.get_or_insert(RunTimes { first: time, last: time });
+            known.first = known.first.min(time);
+            known.last = known.last.max(time);
+        }
+        Ok(())
+    })?;
+    match times {
+        Some(times) => Ok(times),
+        None => bail!("{}: none of its samples has a time: leave --time out", file.display()),
+    }
 }

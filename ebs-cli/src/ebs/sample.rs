@@ -17,17 +17,14 @@ pub mod output;
 mod preloaded;
 mod serving;
 mod steering;
-#[allow(unsafe_code, reason = "descriptors that are known by number alone")]
-mod sys;
 mod watched;
 
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
 use crate::ebs::html;
 use crate::ebs::invocation::{Beginning, SampleJob, Serving};
 use crate::ebs::started_ebs::command_line;
-use crate::terminal::causes;
-use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
+use crate::terminal::{causes, say};
 use anyhow::{Context, Result, bail};
 pub(crate) use command_end::{end_command, outlive};
 use cut_short::{Afterwards, CutShort};

@@ -2,9 +2,6 @@
 
 mod chain;
 mod column;
-mod counted;
-mod data_sources;
-mod emulation;
 mod field;
 mod joined_chain;
 mod line;
@@ -22,12 +19,13 @@ pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
 
 use crate::ebs::input::Input;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::{Result, anyhow};
-use counted::Counted;
 use order::Order;
+use perfdata::aggregate::AggregatePart;
 use perfdata::stream::{StreamDecoder, StreamRecord};
 use perfdata::{CpuMode, Misc, Sample, SampleId, SideRecord};
+use std::collections::BTreeMap;
 use std::io::Write;
 use symbolizer::{Symbolizer, SymbolizerOptions};
 
@@ -315,4 +313,28 @@ fn write(
         lines.text.clear();
     }
     Ok(())
+}
+
+/// Hits and parts of aggregates, by event.
+#[derive(Debug, Default)]
+struct Counted {
+    events: BTreeMap<usize, (u64, u64)>,
+}
+
+impl Counted {
+    fn add(&mut self, event: usize, part: &AggregatePart) {
+        let (hits, intervals) = self.events.entry(event).or_default();
+        *hits = hits.saturating_add(part.samples());
+        *intervals += u64::from(part.is_last);
+    }
+
+    fn notes<'d>(&'d self, decoder: &'d StreamDecoder) -> impl Iterator<Item = String> + 'd {
+        self.events.iter().filter_map(|(event, (hits, intervals))| {
+            let name = decoder.events().get(*event)?.title();
+            Some(format!(
+                "{name}: {hits} hits were counted in the kernel, in {intervals} intervals; they have no \
+                 records that could be printed: `ebs report` shows their sites"
+            ))
+        })
+    }
 }

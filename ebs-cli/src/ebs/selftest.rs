@@ -14,6 +14,8 @@ mod json;
 mod judge;
 mod observed;
 mod pipes;
+#[cfg(target_arch = "x86_64")]
+mod prepared;
 mod program;
 mod recording;
 mod row;

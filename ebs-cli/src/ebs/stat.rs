@@ -6,7 +6,6 @@
 mod counter;
 mod csv;
 mod json;
-mod list;
 mod row;
 mod text;
 
@@ -14,11 +13,15 @@ use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::invocation::{StatForm, StatJob};
 use crate::ebs::sample::{end_command, outlive};
 use crate::outputs::{self, PatientWriter};
-use crate::terminal::said::say;
-use crate::terminal::signals::{self, AskedEnd, Catcher};
+use crate::terminal::{
+    say,
+    signals::{self, AskedEnd, Catcher},
+};
 use anyhow::{Context, Result, bail};
 use counter::Counter;
+use recorder::catalogue::identify;
 use recorder::counting::{self, CountingPlan, CountingRequest, TotalCounts};
+use recorder::metrics::{MetricCore, on_core};
 use recorder::session::TargetState;
 use recorder::{Facts, Modes, SourceChoice, Target};
 use row::{StatRow, StatTable, rows};
@@ -39,7 +42,7 @@ const INTERRUPTED: u8 = 130;
 pub fn run(job: &StatJob) -> Result<u8> {
     if job.list {
         let mut out = opened(job)?;
-        list::write(&Facts::read(Path::new("/"))?, &mut out)?;
+        write_list(&Facts::read(Path::new("/"))?, &mut out)?;
         return Ok(SUCCESS);
     }
     let mut request = CountingRequest {
@@ -279,4 +282,29 @@ impl Statistics<'_> {
         }
         Counter::kernel(plan, self.job)
     }
+}
+
+/// A line of each metric, by who counts it.
+///
+/// # Errors
+/// Those of `out`.
+fn write_list(facts: &Facts, out: &mut dyn Write) -> Result<()> {
+    let mut kinds = vec![("software", MetricCore::Kernel)];
+    for pmu in facts.pmus.iter().flatten().filter(|pmu| pmu.counts_events()) {
+        let uarch = identify(&facts.cpus, pmu).core();
+        kinds.push((pmu.name.as_str(), MetricCore::Pmu { pmu, uarch }));
+    }
+    kinds.push(("emulated", MetricCore::Emulated));
+    for (name, core) in kinds {
+        for found in on_core(core) {
+            let metric = found.metric;
+            writeln!(
+                out,
+                "{name:9} {:9} {:22} {:11} {} = {}",
+                metric.group, metric.name, metric.unit, metric.meaning, metric.text
+            )
+            .context("cannot write the list")?;
+        }
+    }
+    Ok(())
 }

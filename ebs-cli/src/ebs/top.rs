@@ -2,13 +2,11 @@
 //!
 //! `source` is where samples come from: a child that samples
 //! (`sampled_child`), the daemon (`standing_stream`), a recording (`replay`).
-//! A thread counts them (`counting`) and tells the one that has the screen
-//! (`news`); another reads one routine (`zoom`) of what is kept
-//! (`kept_stream`).
+//! A thread counts them (`counting`) and tells the one that has the screen;
+//! another reads one routine (`zoom`) of what is kept (`kept_stream`).
 
 mod counting;
 mod kept_stream;
-mod news;
 mod replay;
 mod sampled_child;
 mod source;
@@ -18,10 +16,10 @@ mod zoom;
 use crate::ebs::arguments::TopArguments;
 use crate::ebs::exit_status::SUCCESS;
 use crate::ebs::invocation::Misuse;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use crate::terminal::signals::{AskedEnd, Catcher};
+use analysis::Report;
 use anyhow::{Context, Result, ensure};
-use news::TopNews;
 use source::{Opened, TopSource};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -156,4 +154,25 @@ fn watch(
             }
         }
     }
+}
+
+/// A part of a stream, from whoever reads it.
+#[derive(Debug)]
+enum StreamPart {
+    Bytes(Vec<u8>),
+    /// No more comes, for this reason; None: it has ended as it should.
+    End(Option<String>),
+}
+
+/// What whoever counts tells.
+#[derive(Debug)]
+enum TopNews {
+    /// What was counted since the last time, and in how many seconds.
+    Interval(Box<Report>, f64),
+    /// An interval in which nothing could be counted: there is no event yet.
+    Nothing,
+    /// All that there was has been counted; what was wrong with it.
+    End(Option<String>),
+    /// The text of a routine, or why there is none.
+    Routine(String),
 }

@@ -1,6 +1,6 @@
 //! What was typed.
 
-use crate::terminal::grammar::{STYLES, number};
+use crate::terminal::{STYLES, number};
 use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

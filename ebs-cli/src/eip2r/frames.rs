@@ -12,7 +12,7 @@ use super::line::{Line, Lines};
 use super::line_source::LineSource;
 use super::output::Output;
 use super::shown_frames::{Style, push, push_bad, push_comment};
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::Context;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -2,8 +2,7 @@
 
 use super::arguments::Arguments;
 use super::direct::Direct;
-use crate::terminal::debuginfod;
-use crate::terminal::said::say;
+use crate::terminal::{debuginfod, say};
 use anyhow::{Context, bail};
 use perfdata::printable::push_printable;
 use perfdata::{CpuMode, Pid, Time};

@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::direct::Direct;
 use super::file_symbols::FileSymbols;
 use super::machine::Machine;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use perfdata::printable::printable;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -2,8 +2,7 @@
 //! while a file comes.
 
 use crate::terminal::progress::{ProgressLine, in_bytes};
-use crate::terminal::said::say;
-use crate::terminal::signals;
+use crate::terminal::{say, signals};
 use std::env;
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};

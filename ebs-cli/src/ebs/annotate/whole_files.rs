@@ -3,7 +3,7 @@
 use super::source_files::SourceFiles;
 use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat};
 use crate::ebs::report::{self, CountedRecording};
-use crate::terminal::said::say;
+use crate::terminal::say;
 use analysis::report::SourceListing;
 use analysis::{Key, Pipeline, Query, table};
 use anyhow::{Context, Result, bail};

@@ -2,7 +2,7 @@
 
 use super::reading::{StandingArguments, SymbolArguments, TableArguments};
 use crate::ebs::causes::tried_change::TriedChanges;
-use crate::terminal::grammar::number;
+use crate::terminal::number;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Options of `ebs annotate`.
 
 use super::reading::{StandingArguments, SymbolArguments, TableArguments};
-use crate::terminal::grammar::number;
+use crate::terminal::number;
 use clap::Args;
 use perfdata::InstructionClass;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::EmulationArguments;
 use super::reading::{SymbolArguments, TableArguments};
-use crate::terminal::grammar::number;
+use crate::terminal::number;
 use analysis::diff::{DiffLimit, DiffPer, SameObject};
 use clap::Args;
 use perfdata::InstructionClass;

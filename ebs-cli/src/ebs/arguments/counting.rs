@@ -1,7 +1,7 @@
 //! `ebs stat`.
 
 use super::EmulationArguments;
-use crate::terminal::grammar::number;
+use crate::terminal::number;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;

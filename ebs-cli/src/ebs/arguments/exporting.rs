@@ -1,8 +1,8 @@
 //! Options of `ebs export`.
 
 use super::reading::{StandingArguments, SymbolArguments};
-use super::serving::DAEMON;
 use super::timing::size;
+use super::watching::DAEMON;
 use clap::Args;
 use perfdata::InstructionClass;
 use std::path::PathBuf;

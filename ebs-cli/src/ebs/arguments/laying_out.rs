@@ -1,7 +1,7 @@
 //! Options of `ebs layout`.
 
 use super::reading::{SymbolArguments, TableArguments};
-use crate::terminal::grammar::number;
+use crate::terminal::number;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! Options of the subcommands that read recordings.
 
 use super::annotating::percent;
-use super::serving::DAEMON;
-use crate::terminal::grammar::number;
+use super::watching::DAEMON;
+use crate::terminal::number;
 use crate::terminal::style::style;
 use analysis::table::Style;
 use clap::Args;
@@ -250,4 +250,27 @@ pub enum ScriptFormat {
     /// As `ebs -o FILE` writes them: instruction pointer in column 2.
     #[value(alias = "hardmeter")]
     Text,
+}
+
+/// `ebs html`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct HtmlArguments {
+    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
+    #[arg(required_unless_present = "standing")]
+    pub file: Option<PathBuf>,
+    /// Where to write the page; `-` is stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What the daemon keeps.
+    #[command(flatten)]
+    pub standing: StandingArguments,
+    /// Looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB")]
+    pub event: Option<String>,
+    /// Counts only records that match; see `ebs report --help`.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
 }

@@ -43,7 +43,7 @@ pub struct MemlatArguments {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Measures on this CPU [default: the one that is idle most].
-    #[arg(long, value_name = "N", value_parser = crate::terminal::grammar::number::<u32>)]
+    #[arg(long, value_name = "N", value_parser = crate::terminal::number::<u32>)]
     pub cpu: Option<u32>,
     /// CPUs of the core to core matrix, such as 0-3,8 [default: all that may be used, or 16 of them].
     #[arg(long, value_name = "LIST", value_parser = cpus)]

@@ -2,9 +2,9 @@
 
 use super::question;
 use super::sampled_command::{model_words, sampling_words};
-use super::sys::fix_addresses;
 use crate::ebs::arguments::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
+use crate::ebs::sys::fix_addresses;
 use crate::outputs;
 use analysis::report::{CauseReport, LayoutTrial, TriedLayout};
 use analysis::table;

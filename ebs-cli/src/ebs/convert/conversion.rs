@@ -2,8 +2,7 @@
 
 use super::anonymiser::{Anonymiser, Anonymous, Verdict};
 use super::content::{Content, copy_part};
-use super::left_out::LeftOut;
-use super::sink::Sink;
+use super::sink::{LeftOut, Sink};
 use anyhow::{Context, Result};
 use perfdata::bytes::Cursor;
 use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord};

@@ -2,8 +2,7 @@
 //! last.
 
 use super::content::Content;
-use super::left_out::LeftOut;
-use super::sink::Sink;
+use super::sink::{LeftOut, Sink};
 use anyhow::Result;
 use perfdata::bytes::ByteWriter;
 use perfdata::recording::file_form::{self, FileOutline};

@@ -1,8 +1,7 @@
 //! The pipe form: records from front to back.
 
 use super::content::Content;
-use super::left_out::LeftOut;
-use super::sink::Sink;
+use super::sink::{LeftOut, Sink};
 use anyhow::{Result, bail};
 use perfdata::bytes::{ByteWriter, Cursor};
 use perfdata::stream::{FeatureId, StreamDecoder, write};

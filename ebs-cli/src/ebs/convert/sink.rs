@@ -1,10 +1,11 @@
 //! The form that a recording comes out in.
 
 use super::content::Content;
-use super::left_out::LeftOut;
 use anyhow::Result;
 use perfdata::stream::{FeatureId, StreamDecoder};
 use perfdata::{ByteOrder, RecordType};
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Takes a recording piece by piece.
 pub(super) trait Sink {
@@ -35,4 +36,27 @@ pub(super) trait Sink {
 
     /// Everything was given.
     fn finish(&mut self, stream: &StreamDecoder) -> Result<()>;
+}
+
+/// Reasons, and how often each.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut(BTreeMap<String, u64>);
+
+impl LeftOut {
+    pub(super) fn note(&mut self, what: impl Into<String>) {
+        *self.0.entry(what.into()).or_default() += 1;
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (what, count)) in self.0.iter().enumerate() {
+            f.write_str(if index == 0 { "; left out: " } else { ", " })?;
+            match count {
+                1 => f.write_str(what)?,
+                count => write!(f, "{what} ({count} times)")?,
+            }
+        }
+        Ok(())
+    }
 }

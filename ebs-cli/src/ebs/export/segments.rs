@@ -11,7 +11,7 @@ use crate::ebs::arguments::ExportArguments;
 use crate::ebs::input::{End, Input};
 use crate::ebs::invocation::Misuse;
 use crate::outputs::{self, FolderName, create_folder, open_folder};
-use crate::terminal::said::say;
+use crate::terminal::say;
 use account_file::AccountFile;
 use anyhow::{Context, Result, anyhow, bail};
 use export_account::{PendingPart, SegmentKey};

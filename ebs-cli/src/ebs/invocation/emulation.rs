@@ -1,7 +1,7 @@
 //! What the options of the emulated PMU mean.
 
 use super::Misuse;
-use super::scaled::scaled;
+use super::events::scaled;
 use crate::ebs::arguments::EmulationArguments;
 use emulator::{Burst, Geometry, ObjectLayout};
 use recorder::emulated::Model;

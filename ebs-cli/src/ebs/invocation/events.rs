@@ -2,7 +2,6 @@
 
 use crate::ebs::arguments::EventArguments;
 use crate::ebs::invocation::Misuse;
-use crate::ebs::invocation::scaled::scaled;
 use recorder::EventSpec;
 use recorder::request::EventRequest;
 
@@ -71,6 +70,32 @@ fn interval(text: &str) -> Result<u64, Misuse> {
     number.ok_or_else(|| Misuse::Interval(text.to_owned()))
 }
 
+/// 0 is for the plan to refuse.
+pub(super) fn ring(pages: u32) -> Result<u32, Misuse> {
+    if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(Misuse::Ring { pages }) }
+}
+
+/// Which sizes there are, in words.
+pub(super) fn nearest(pages: u32) -> String {
+    let below = pages.checked_ilog2().map_or(1, |bit| 1_u32 << bit);
+    match pages.checked_next_power_of_two() {
+        Some(above) => format!("a power of two, such as {below} or {above}"),
+        None => format!("a power of two, {below} at most"),
+    }
+}
+
+/// A whole number, which may end in k, m or g: powers of 1000, in either
+/// letter case. None: it is none, or 2^64 and more.
+pub(super) fn scaled(text: &str) -> Option<u64> {
+    let units = [('k', 1_000), ('m', 1_000_000), ('g', 1_000_000_000)];
+    let lower = text.to_ascii_lowercase();
+    let unit =
+        units.into_iter().find_map(|(letter, unit)| Some((lower.strip_suffix(letter)?, unit)));
+    let (digits, unit) = unit.unwrap_or((&lower, 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +116,7 @@ mod tests {
     }
 
     use super::events as events_of;
+    use crate::ebs::invocation::events::scaled;
 
     fn event(name: &str, interval: Option<u64>, drawn: bool) -> (String, Option<u64>, bool) {
         (name.to_owned(), interval, drawn)
@@ -135,5 +161,23 @@ mod tests {
         assert_eq!(error, Misuse::SeedOfFixed("=1,=2".to_owned()));
         assert!(events_of(&arguments("a,b", &[], "=1,2")).is_ok());
         assert_eq!(events_of(&EventArguments::default()), Err(Misuse::TypeMissing));
+    }
+
+    #[test]
+    fn a_letter_stands_for_a_power_of_a_thousand() {
+        for (text, number) in [
+            ("0", 0),
+            ("10k", 10_000),
+            ("10K", 10_000),
+            ("1M", 1_000_000),
+            ("1m", 1_000_000),
+            ("2g", 2_000_000_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(scaled(text), Some(number), "{text}");
+        }
+        for none in ["", "k", "1.5M", "-1k", "+1", "1kk", "10 k", "1T", "99999999999g"] {
+            assert_eq!(scaled(none), None, "{none}");
+        }
     }
 }

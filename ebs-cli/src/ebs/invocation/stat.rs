@@ -1,7 +1,6 @@
 //! What `ebs stat`'s words mean.
 
-use super::events::split;
-use super::scaled::scaled;
+use super::events::{scaled, split};
 use super::target::{process, target};
 use super::{EmulationChoice, Misuse};
 use crate::ebs::arguments::StatArguments;

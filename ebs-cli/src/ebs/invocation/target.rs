@@ -1,9 +1,12 @@
 //! Whose samples: a command, a process, or the system.
 
 use super::Misuse;
+use crate::ebs::arguments::ServingArguments;
 use perfdata::Pid;
 use recorder::Target;
+use recorder::remote::client::SOCKET;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 /// The process that `-p` names, as other profilers take it.
 pub(super) fn process(pid: &str, words: &[OsString]) -> Result<Target, Misuse> {
@@ -42,4 +45,30 @@ pub(super) fn target(words: &[OsString]) -> Result<Target, Misuse> {
 
 fn digits(word: &OsStr) -> Option<&str> {
     word.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Who opens the events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Serving {
+    /// This process; where its rights do not suffice, the daemon that listens
+    /// there, if one does.
+    Auto(PathBuf),
+    /// The daemon that listens there.
+    Daemon(PathBuf),
+    /// This process.
+    Own,
+}
+
+impl Serving {
+    /// Whoever names a socket wants the daemon at it.
+    pub(super) fn new(arguments: &ServingArguments) -> Serving {
+        let ServingArguments { daemon, no_daemon, socket } = arguments;
+        let path = || socket.clone().unwrap_or_else(|| SOCKET.into());
+        match (daemon, no_daemon) {
+            (_, true) => Serving::Own,
+            (true, _) => Serving::Daemon(path()),
+            _ if socket.is_some() => Serving::Daemon(path()),
+            _ => Serving::Auto(path()),
+        }
+    }
 }

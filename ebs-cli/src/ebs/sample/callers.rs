@@ -2,7 +2,7 @@
 //! else by copies of the stack.
 
 use crate::ebs::invocation::SampleJob;
-use crate::terminal::said::say;
+use crate::terminal::say;
 use recorder::in_kernel::InKernel;
 use recorder::request::CallGraph;
 use recorder::{Command, Target};

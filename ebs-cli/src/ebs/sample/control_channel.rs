@@ -1,9 +1,9 @@
 //! Where commands come from while sampling runs, and where answers go.
 
 use super::control_command::{CommandReader, ControlCommand};
-use super::sys;
 use crate::ebs::invocation::ControlPlace;
-use crate::terminal::said::say;
+use crate::ebs::sys::copy_of;
+use crate::terminal::say;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -113,7 +113,7 @@ fn is_at(descriptor: BorrowedFd<'_>, wanted: PollFlags) -> bool {
 }
 
 fn inherited(number: RawFd) -> Result<OwnedFd> {
-    sys::copy_of(number).with_context(|| {
+    copy_of(number).with_context(|| {
         format!(
             "--control fd: descriptor {number} is not open; open it where ebs is started, as in \
              `exec {number}<>FIFO`"

@@ -4,8 +4,7 @@
 use crate::ebs::exit_status::FAILURE;
 use crate::ebs::exit_status::status_of;
 use crate::ebs::invocation::{OutputChoice, OutputPlace};
-use crate::terminal::said::say;
-use crate::terminal::signals;
+use crate::terminal::{say, signals};
 use anyhow::{Context, Result, bail};
 use perfdata::Pid;
 use recorder::CommandStatus;

@@ -4,7 +4,6 @@
 mod destination;
 mod keeper;
 mod recorded_file;
-mod records;
 mod sampled_page;
 mod stack_unwinder;
 mod text;
@@ -20,7 +19,8 @@ use crate::outputs::PatientWriter;
 use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};
 use anyhow::{Context, Result, bail};
-use perfdata::ByteOrder;
+use perfdata::bytes::Cursor;
+use perfdata::{ByteOrder, RecordHeader};
 pub use recorded_file::RecordedExtras;
 use recorded_file::RecordedFile;
 use recorder::Facts;
@@ -247,4 +247,13 @@ impl Sink for SampleOutput {
         self.kept += whole;
         result
     }
+}
+
+/// The record that `records` begins with, its header included; None where
+/// none is whole.
+fn first_record(records: &[u8]) -> Option<(RecordHeader, &[u8])> {
+    let header = RecordHeader::decode(&mut Cursor::new(records, NATIVE_ORDER)).ok()?;
+    let size = usize::from(header.size);
+    let record = records.get(..size).filter(|_| size >= RecordHeader::SIZE)?;
+    Some((header, record))
 }

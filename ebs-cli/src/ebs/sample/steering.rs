@@ -3,7 +3,7 @@
 use super::control_channel::ControlChannel;
 use super::control_command::{ControlCommand, EventListForm};
 use crate::ebs::invocation::{Beginning, Steering};
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::Result;
 use perfdata::attr::SamplingRate;
 use recorder::session::TargetState;

@@ -4,7 +4,7 @@
 //! its libraries once the loader has mapped them: the command is stopped there.
 
 use crate::ebs::invocation::{SampleJob, Serving};
-use crate::terminal::said::say;
+use crate::terminal::say;
 use anyhow::{Context, Result, bail};
 use hardmeter::{FoundBreakpoint, WatchError, WatchedObjects};
 use recorder::request::event_spec::{Breakpoint, NamedBreakpoint, RequestedEvent};

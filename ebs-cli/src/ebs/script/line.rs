@@ -4,6 +4,7 @@ use super::column::{blanks, hex, id, right};
 use super::field::{Field, LineFields};
 pub(super) use perfdata::printable::push_printable as clean;
 use perfdata::sample::{BranchStack, Weight};
+use perfdata::stream::{EventDescription, note};
 use perfdata::text::decimal;
 use perfdata::{Misc, MissClass, Sample};
 
@@ -242,6 +243,17 @@ pub(super) fn write_page_size(size: u64, out: &mut Vec<u8>) {
     }
     right(left, 0, out);
     out.push(b"BKMG"[unit]);
+}
+
+/// Appends what was modelled as a comment line, `# emulated: ...`, if the
+/// event is one of the emulated PMU.
+pub(super) fn write_emulation(event: &EventDescription, out: &mut Vec<u8>) {
+    let says = |key: &str| event.notes.iter().find_map(|text| note::value(text, key));
+    if let Some(phrase) = analysis::emulation(says) {
+        out.extend_from_slice(b"# ");
+        clean(phrase.as_bytes(), out);
+        out.push(b'\n');
+    }
 }
 
 #[cfg(test)]

@@ -2,18 +2,20 @@
 
 use super::chain::{Besides, CopiedStack, copied_stack, end_of_frames, frames, is_full, is_unsent};
 use super::column::hex;
-use super::data_sources::DataSources;
 use super::field::{Field, LineFields, Selection};
-use super::line::{self, Start};
+use super::line::{self, Start, write_emulation};
 use super::names::{At, Names};
 use super::registers::RegisterNames;
 use super::title_widths::TitleWidths;
-use super::{About, Printer, emulation};
+use super::{About, Printer};
 use analysis::{Growth, Members, SampleShare};
 use perfdata::attr::BranchSampleType;
+use perfdata::data_src::PerfText;
 use perfdata::registers::instruction_pointer;
 use perfdata::stream::{EventDescription, StreamDecoder};
-use perfdata::{Arch, ClassifiedMiss, Sample, SampleType, SoftwareEvent};
+use perfdata::{Arch, ClassifiedMiss, DataSrc, Sample, SampleType, SoftwareEvent};
+use rustc_hash::FxHashMap;
+use std::io::Write;
 use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 
 /// Prints as `perf script` does.
@@ -210,7 +212,7 @@ impl PerfPrinter {
         if self.looks.get(event).is_none_or(Option::is_none) {
             self.look_at(event, about);
             if let Some(description) = about.decoder.events().get(event) {
-                emulation::write(description, out);
+                write_emulation(description, out);
             }
         }
         let PerfPrinter { names, sources, registers, looks, cut, ends, unwound, unsourced, .. } =
@@ -324,4 +326,34 @@ fn write_source(line: Option<&[u8]>, out: &mut Vec<u8>) {
 /// (sample_addr_correlates_sym(), tools/perf/util/event.c).
 fn names_data(event: &EventDescription) -> bool {
     event.attr.software().is_some_and(SoftwareEvent::is_page_fault)
+}
+
+/// Texts that are kept; machines write some dozens of different words.
+const KEPT: usize = 4096;
+
+/// The texts of the words seen so far.
+#[derive(Debug, Default)]
+pub(super) struct DataSources {
+    texts: FxHashMap<DataSrc, Box<[u8]>>,
+    /// Of the longest text so far: perf pads all that follow to it.
+    width: usize,
+}
+
+impl DataSources {
+    /// Appends a word and what it says.
+    pub(super) fn write(&mut self, word: DataSrc, out: &mut Vec<u8>) {
+        if self.texts.len() >= KEPT {
+            self.texts.clear();
+        }
+        let text = self.texts.entry(word).or_insert_with(|| {
+            let mut text = Vec::new();
+            // Writing to a vector cannot fail.
+            let _ = write!(text, " {:15x} {}", word.0, PerfText(word));
+            text.into()
+        });
+        self.width = self.width.max(text.len());
+        let end = out.len() + self.width;
+        out.extend_from_slice(text);
+        out.resize(end, b' ');
+    }
 }

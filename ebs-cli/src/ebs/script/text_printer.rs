@@ -1,6 +1,7 @@
 //! Records in hardmeter's own text form.
 
-use super::{About, Printer, emulation};
+use super::line::write_emulation;
+use super::{About, Printer};
 use perfdata::Sample;
 use perfdata::stream::StreamDecoder;
 use perfdata::text::Columns;
@@ -35,7 +36,7 @@ impl TextPrinter {
             let headed = self.current.and_then(|last| self.columns.get(last)?.as_ref());
             let new = self.columns[event].as_ref()?;
             if headed != Some(new) {
-                emulation::write(description, out);
+                write_emulation(description, out);
                 new.header(out);
             }
             self.current = Some(event);

@@ -3,13 +3,10 @@
 //! it took, and ends. Between the two waits there is next to nothing but its
 //! loop, so that samples of that time are of the loop or wrong.
 
-#[cfg(target_arch = "x86_64")]
-mod prepared;
-
 use super::program::{Extent, Program};
-use super::sys::inherited;
 use super::truth::{Done, Truth};
 use crate::ebs::exit_status::SUCCESS;
+use crate::ebs::sys::inherited;
 use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -98,14 +95,14 @@ pub(crate) fn play(words: &[String]) -> Result<u8> {
 }
 
 /// A program that is ready to run.
-struct Prepared {
-    truth: Truth,
-    run: Box<dyn FnMut() -> Result<()>>,
+pub(super) struct Prepared {
+    pub(super) truth: Truth,
+    pub(super) run: Box<dyn FnMut() -> Result<()>>,
 }
 
 #[cfg(target_arch = "x86_64")]
 fn prepare(part: &Part) -> Result<Prepared> {
-    prepared::prepare(part)
+    super::prepared::prepare(part)
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -3,7 +3,6 @@
 
 #[cfg(target_arch = "x86_64")]
 mod circle;
-mod descriptor;
 #[cfg(target_arch = "x86_64")]
 mod loops;
 #[cfg(target_arch = "x86_64")]
@@ -11,7 +10,6 @@ mod region;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use circle::{Circle, LINK};
-pub(super) use descriptor::inherited;
 #[cfg(target_arch = "x86_64")]
 pub(super) use loops::{
     BLOCKED, BRANCHES, CALLS, CHASE, COLUMNS, COMPUTE, Label, Loop, Path, STORES, TURNS, WALK,

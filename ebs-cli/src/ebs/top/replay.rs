@@ -1,7 +1,7 @@
 //! A recording, played in its own time.
 
+use super::TopNews;
 use super::counting::TopQuestion;
-use super::news::TopNews;
 use crate::ebs::arguments::ReplaySpeed;
 use crate::ebs::input::{End, Input};
 use analysis::Pipeline;

@@ -1,6 +1,6 @@
 //! An `ebs` that samples, and writes its stream into a pipe of ours.
 
-use super::news::StreamPart;
+use super::StreamPart;
 use crate::ebs::arguments::TopArguments;
 use crate::ebs::started_ebs::started_ebs;
 use crate::outputs::{self, NamedOutput};

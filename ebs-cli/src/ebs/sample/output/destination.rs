@@ -1,7 +1,6 @@
 //! A file or pipe that takes whole pieces or nothing.
 
-use super::NATIVE_ORDER;
-use super::records::first;
+use super::{NATIVE_ORDER, first_record};
 use crate::ebs::invocation::OutputPlace;
 use crate::outputs::{NamedOutput, PatientWriter};
 use anyhow::{Context, Result};
@@ -212,7 +211,7 @@ impl Destination {
 /// How many of the whole records are samples.
 fn samples(mut records: &[u8]) -> u64 {
     let mut samples = 0;
-    while let Some((header, record)) = first(records) {
+    while let Some((header, record)) = first_record(records) {
         samples += u64::from(header.kind == RecordType::SAMPLE);
         records = &records[record.len()..];
     }

@@ -1,15 +1,14 @@
 //! Which files are kept open while records come, for the names of the table or
 //! of the recording.
 
-use super::NATIVE_ORDER;
-use super::records::first;
+use super::{NATIVE_ORDER, first_record};
 use perfdata::{RecordHeader, RecordType, SideRecord};
 use symbolizer::KeptFiles;
 
 /// Shows it the mappings among whole records of a stream. Others are passed
 /// over by their size.
 pub(super) fn keep(kept: &mut KeptFiles, mut records: &[u8]) {
-    while let Some((header, record)) = first(records) {
+    while let Some((header, record)) = first_record(records) {
         records = &records[record.len()..];
         let is_mapping = matches!(header.kind, RecordType::MMAP | RecordType::MMAP2);
         // A path ends with a NUL, so what follows it does not matter here.
@@ -54,13 +53,13 @@ mod tests {
         let trailer = [0xff; 16];
         SideRecord::Mmap2(mapping).encode(Misc(2), &trailer, NATIVE_ORDER, &mut bytes).unwrap();
         for end in 0..bytes.len() {
-            assert!(first(&bytes[..end]).is_none(), "{end}");
+            assert!(first_record(&bytes[..end]).is_none(), "{end}");
         }
-        let (header, record) = first(&bytes).unwrap();
+        let (header, record) = first_record(&bytes).unwrap();
         assert_eq!((header.kind, record.len()), (RecordType::MMAP2, bytes.len()));
         let whole = SideRecord::decode(header, &record[RecordHeader::SIZE..], NATIVE_ORDER);
         assert!(matches!(whole, Ok(SideRecord::Mmap2(Mapping { path: b"/program", .. }))));
         // A size that no record has ends the look.
-        assert!(first(&[0; 8]).is_none());
+        assert!(first_record(&[0; 8]).is_none());
     }
 }

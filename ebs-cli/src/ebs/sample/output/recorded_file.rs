@@ -9,9 +9,8 @@
 //! is for readers who look for it there.
 
 use super::destination::Destination;
-use super::keeper;
-use super::records::first;
 use super::stack_unwinder::StackUnwinder;
+use super::{first_record, keeper};
 use perfdata::bytes::Cursor;
 use perfdata::recording::file_form::{self, FileOutline};
 use perfdata::stream::{FeatureId, StreamDecoder, StreamStep};
@@ -256,7 +255,7 @@ impl RecordedFile {
         let mut bytes = Vec::new();
         let outline = FileOutline::begin(self.stream.events(), self.stream.order(), &mut bytes)
             .map_err(io::Error::other)?;
-        while let Some((header, record)) = first(records) {
+        while let Some((header, record)) = first_record(records) {
             records = &records[record.len()..];
             if header.kind != RecordType::HEADER_ATTR {
                 bytes.extend_from_slice(record);
@@ -285,7 +284,7 @@ impl RecordedFile {
     fn without_events(&mut self, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let mut others: Option<Vec<u8>> = None;
         let mut rest = bytes;
-        while let Some((header, record)) = first(rest) {
+        while let Some((header, record)) = first_record(rest) {
             let at = bytes.len() - rest.len();
             rest = &rest[record.len()..];
             match header.kind {
@@ -355,7 +354,7 @@ fn not_carried(error: &io::Error) -> String {
 /// tells neither of events nor of the machine.
 fn front(bytes: &[u8]) -> usize {
     let mut end = STREAM_HEADER.min(bytes.len());
-    while let Some((header, record)) = first(&bytes[end..]) {
+    while let Some((header, record)) = first_record(&bytes[end..]) {
         let tells = [RecordType::HEADER_ATTR, RecordType::EVENT_UPDATE, RecordType::HEADER_FEATURE];
         if !tells.contains(&header.kind) {
             break;

@@ -6,7 +6,7 @@
 //! was copied, takes the place of a stack: whoever reads the others later may
 //! have files that were not here, and says why they end.
 
-use super::records::first;
+use super::first_record;
 use perfdata::bytes::RecordWords;
 use perfdata::callchain::has_user;
 use perfdata::sample::StackUser;
@@ -204,7 +204,7 @@ impl StackUnwinder {
     fn unwind_piece(&mut self, piece: &HeldPiece) {
         let mut copied = 0;
         for held in &piece.samples {
-            let Some((header, record)) = first(&piece.bytes[held.at..]) else { continue };
+            let Some((header, record)) = first_record(&piece.bytes[held.at..]) else { continue };
             self.ready.bytes.extend_from_slice(&piece.bytes[copied..held.at]);
             copied = held.at;
             self.ready.samples.push(*held);

@@ -1,6 +1,6 @@
 //! Each program with its memory, and what is true of it.
 
-use super::{Part, Prepared};
+use super::child::{Part, Prepared};
 use crate::ebs::selftest::program::{
     COLUMNS, Extent, PAGE_STRIDE, Program, ROW, ROWS, STORE_STRIDE, STRIDE, WATCHED,
 };
