@@ -1,5 +1,10 @@
 //! What the emulated PMU can count.
 
+use std::fmt;
+use std::sync::Arc;
+
+use iced_x86::Instruction;
+
 /// An event of the emulated PMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmulatedEvent {
@@ -79,4 +84,27 @@ pub enum Class {
     Retired,
     /// Those of a class.
     Of(perfdata::InstructionClass),
+}
+
+/// A rule over decoded instructions, asked once when an instruction is
+/// translated.
+#[derive(Clone)]
+pub struct Classifier(Arc<dyn Fn(&Instruction) -> bool + Send + Sync>);
+
+impl Classifier {
+    /// Counts the instructions for which `counts` is true.
+    pub fn new(counts: impl Fn(&Instruction) -> bool + Send + Sync + 'static) -> Classifier {
+        Classifier(Arc::new(counts))
+    }
+
+    /// Whether the instruction is of the class.
+    pub fn counts(&self, instruction: &Instruction) -> bool {
+        (self.0)(instruction)
+    }
+}
+
+impl fmt::Debug for Classifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Classifier")
+    }
 }

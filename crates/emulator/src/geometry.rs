@@ -3,11 +3,9 @@
 mod error;
 mod machine;
 mod parse;
-mod preset;
 
 pub use error::GeometryError;
 pub(crate) use parse::bytes;
-pub use preset::PRESETS;
 
 use std::fmt;
 
@@ -62,7 +60,7 @@ impl Default for Geometry {
             costs: COSTS,
         };
         // A test holds that no preset is refused.
-        empty.clone().with(preset::DEFAULT).unwrap_or(empty)
+        empty.clone().with(DEFAULT_PRESET).unwrap_or(empty)
     }
 }
 
@@ -156,6 +154,28 @@ fn size(bytes: u64) -> String {
     } else {
         bytes.to_string()
     }
+}
+
+/// Names that `--cache` knows, each with all levels of its machine in the
+/// words of `--cache`: a first core's caches, and a third level of a common
+/// size, as the makers' manuals and CPUID have them.
+pub const PRESETS: [(&str, &str); 9] = [
+    ("nehalem", "l1d=32k,8 l1i=32k,4 l2=256k,8 l3=8m,16 dtlb=64,4 stlb=512,4"),
+    ("haswell", "l1d=32k,8 l1i=32k,8 l2=256k,8 l3=8m,16 dtlb=64,4 stlb=1024,8"),
+    ("skylake", "l1d=32k,8 l1i=32k,8 l2=256k,4 l3=8m,16 dtlb=64,4 stlb=1536,12"),
+    (DEFAULT_PRESET, "l1d=32k,8 l1i=32k,8 l2=1m,16 l3=22m,11 dtlb=64,4 stlb=1536,12"),
+    ("icelake", "l1d=48k,12 l1i=32k,8 l2=512k,8 l3=8m,16 dtlb=64,4 stlb=2048,16"),
+    ("sapphire-rapids", "l1d=48k,12 l1i=32k,8 l2=2m,16 l3=60m,15 dtlb=96,6 stlb=2048,16"),
+    ("zen2", "l1d=32k,8 l1i=32k,8 l2=512k,8 l3=16m,16 dtlb=64,full stlb=2048,16"),
+    ("zen3", "l1d=32k,8 l1i=32k,8 l2=512k,8 l3=32m,16 dtlb=64,full stlb=2048,16"),
+    ("zen4", "l1d=32k,8 l1i=32k,8 l2=1m,8 l3=32m,16 dtlb=72,full stlb=3072,24"),
+];
+
+/// Of middling age and size.
+const DEFAULT_PRESET: &str = "skylake-server";
+
+fn preset_names() -> String {
+    PRESETS.map(|(name, _)| name).join(" ")
 }
 
 #[cfg(test)]

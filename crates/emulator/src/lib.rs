@@ -5,7 +5,6 @@
 pub mod account;
 mod allocators;
 pub mod block;
-pub mod classifier;
 pub mod code_cache;
 pub mod event;
 pub mod geometry;
@@ -23,8 +22,7 @@ pub use account::{
     TargetStanding,
 };
 pub use allocators::{AllocatorFinder, FileAllocator};
-pub use classifier::Classifier;
-pub use event::{Class, EmulatedEvent};
+pub use event::{Class, Classifier, EmulatedEvent};
 pub use geometry::{CacheGeometry, Geometry, TlbGeometry};
 pub use settings::{
     Burst, EmulationSettings, EmulationTarget, EventSettings, LayoutChange, ObjectLayout,

@@ -11,8 +11,7 @@ use perfdata::{Attr, Pid};
 
 use crate::allocators::AllocatorFinder;
 use crate::block::EVENTS;
-use crate::classifier::Classifier;
-use crate::event::EmulatedEvent;
+use crate::event::{Classifier, EmulatedEvent};
 use crate::geometry::Geometry;
 
 /// What to count, on which machine, and how records look.

@@ -11,28 +11,24 @@ mod assembler;
 mod check;
 mod emitter;
 mod flow;
-mod half;
 mod location;
 mod mark;
-mod region;
 mod register;
 mod settings;
 mod special;
 pub(crate) mod stop;
 mod stubs;
 mod trace;
-mod vector;
 
 pub(crate) use assembler::{Assembler, reach};
 pub(crate) use emitter::{BlockHead, DirectBranch, Emitter};
 pub(crate) use flow::{ENTRY_MATCHED, write_entry};
-pub use half::Half;
-pub use location::{Location, Phase};
+pub use location::{Half, Location, Phase};
 pub(crate) use mark::{BlockMark, ColdMark, Mark, MarkPhase};
-pub(crate) use region::MARK_BYTES;
 pub use settings::{
     CodeSource, Countdown, CpuFeatures, EventCountdown, Needs, Runtime, Translation,
 };
+pub(crate) use special::MARK_BYTES;
 pub use stop::CodeStop;
 pub(crate) use stubs::{Stubs, write as write_stubs};
 #[cfg(test)]

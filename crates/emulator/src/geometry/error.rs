@@ -7,7 +7,7 @@ pub enum GeometryError {
     #[error(
         "{0:?} is neither one of l1d= l1i= l2= l3= (or ll=) dtlb= stlb= memory= modified= walk= \
          blocked= nor one of the known machines: {known}",
-        known = super::preset::names()
+        known = super::preset_names()
     )]
     Unknown(String),
     /// Not a size, ways and line.

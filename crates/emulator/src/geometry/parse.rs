@@ -1,11 +1,7 @@
 //! Descriptions of caches: `zen3 l2=off l1d=32k,8,64:4 dtlb=64,full walk=30`.
 
-mod numbers;
-
 use super::{CacheGeometry, Geometry, GeometryError, PRESETS, TlbGeometry};
 use crate::model::{Costs, LINE};
-use numbers::Numbers;
-pub(crate) use numbers::bytes;
 
 const CACHES: [&str; 4] = ["l1d", "l1i", "l2", "l3"];
 const TLBS: [&str; 2] = ["dtlb", "stlb"];
@@ -210,4 +206,20 @@ fn untimed(item: &str, level: &str) -> GeometryError {
         },
         _ => GeometryError::Unknown(item.to_owned()),
     }
+}
+
+/// What an item says: ways are None for `full`.
+struct Numbers {
+    size: u64,
+    ways: Option<u64>,
+    line: Option<u64>,
+}
+
+/// Bytes, also in k, m or g (powers of 1024).
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let units = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
+    let unit = units.iter().find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, *unit)));
+    let (digits, unit) = unit.unwrap_or((text, 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
 }

@@ -1,8 +1,10 @@
-//! Memory of another process, read and written by its id.
+//! Other processes: their memory, read and written by their id, and waking
+//! who sleeps at a word, in whatever process.
 
 use std::ffi::c_void;
 use std::io;
 use std::ptr;
+use std::sync::atomic::AtomicU64;
 
 /// Reads into `out` from `address` of process `pid`; bytes read, which are
 /// fewer than asked for where a page is not readable.
@@ -33,4 +35,10 @@ pub(crate) fn write(pid: i32, address: u64, bytes: &[u8]) -> io::Result<()> {
 fn remote(address: u64, bytes: usize) -> io::Result<libc::iovec> {
     let address = usize::try_from(address).map_err(io::Error::other)?;
     Ok(libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: bytes })
+}
+
+/// Wakes one that sleeps at the lower half of a word.
+pub(crate) fn wake(word: &AtomicU64) {
+    // SAFETY: the kernel reads nothing at the address.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
 }

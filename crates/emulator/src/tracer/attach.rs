@@ -6,14 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use perfdata::Pid;
+use raw_cpuid::CpuId;
 
-use super::engine::{Engine, SpacePlan, TaskMode, TracedTask, panicked};
-use super::features::features;
+use super::engine::{Engine, SpacePlan, TaskMode, TracedTask, Trouble, panicked};
 use super::progress::TracerProgress;
 use super::side::{Side, task};
 use super::space::SpaceLayout;
 use super::status;
-use super::trouble::Trouble;
 use super::{emulation::system, maps};
 use crate::account::{EmulationAccount, StartError};
 use crate::event::{Class, EmulatedEvent};
@@ -21,7 +20,7 @@ use crate::runtime::{EventSetup, Setup, SetupError, image};
 use crate::settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
 use crate::sys::mapping::Memory;
 use crate::sys::{alarm, ptrace};
-use crate::translate::{Countdown, EventCountdown, Needs};
+use crate::translate::{Countdown, CpuFeatures, EventCountdown, Needs};
 
 /// Traces the target, from the thread that stays its tracer.
 pub(crate) fn begin(
@@ -336,5 +335,26 @@ impl Engine {
             let _gone = ptrace::detach(*tid, 0);
         }
         self.tasks.clear();
+    }
+}
+
+/// Bit of AT_HWCAP2: user space may use rdfsbase.
+const FSGSBASE: usize = 2;
+/// What fxsave writes.
+const LEGACY_STATE: u16 = 512;
+
+/// Asks the processor.
+pub(crate) fn features() -> CpuFeatures {
+    let cpu = CpuId::new();
+    let extended = cpu.get_extended_feature_info();
+    let has = |test: fn(&raw_cpuid::ExtendedFeatures) -> bool| extended.as_ref().is_some_and(test);
+    let state = cpu.get_extended_state_info();
+    let xsave = state.map_or(0, |state| state.xsave_area_size_enabled_features());
+    let (_, hwcap2) = rustix::param::linux_hwcap();
+    CpuFeatures {
+        bmi2: has(raw_cpuid::ExtendedFeatures::has_bmi2),
+        fsgsbase: hwcap2 & FSGSBASE != 0,
+        avx512bw: has(raw_cpuid::ExtendedFeatures::has_avx512bw),
+        xsave_bytes: u16::try_from(xsave).unwrap_or(u16::MAX).max(LEGACY_STATE),
     }
 }

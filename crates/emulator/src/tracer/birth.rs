@@ -1,10 +1,9 @@
 //! New threads, processes and programs.
 
-use super::engine::{AddressSpace, Engine, TaskMode, TracedTask};
+use super::engine::{AddressSpace, Engine, TaskMode, TracedTask, Trouble};
 use super::maps;
 use super::side;
 use super::status;
-use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, Made, TraceeStop};
 

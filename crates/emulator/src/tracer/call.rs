@@ -1,11 +1,10 @@
 //! System calls that the tracer looks at.
 
 use super::buffers::{self, READS};
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::filter::adds_filter;
 use super::give_way::MEMORY_CALLS;
 use super::side::task;
-use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 

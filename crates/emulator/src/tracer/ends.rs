@@ -58,8 +58,8 @@ mod tests {
     use crate::settings::{EmulationSettings, EmulationTarget, EventSettings};
     use crate::sys::mapping::Memory;
     use crate::tracer::attach;
+    use crate::tracer::engine::Trouble;
     use crate::tracer::progress::TracerProgress;
-    use crate::tracer::trouble::Trouble;
 
     const RING_PAGES: u32 = 16;
     const KILLED: Option<Ended> = Some(Ended::Killed(libc::SIGKILL));

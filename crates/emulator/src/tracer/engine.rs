@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,7 +18,6 @@ use super::smaps::Transparent;
 use super::space::{Space, SpaceLayout};
 use super::status::status;
 use super::trap::TrapAction;
-use super::trouble::Trouble;
 use crate::account::{EmulationAccount, Fault, TargetStanding};
 use crate::block;
 use crate::runtime::{RuntimeImage, Setup};
@@ -449,4 +450,56 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("an internal error: {}", text.unwrap_or("it says nothing"))
+}
+
+impl EmulationAccount {
+    /// Books a thread that ended or is left, by its words.
+    pub(crate) fn take(&mut self, setup: &Setup, words: &[AtomicU64]) {
+        self.lose(setup, words);
+        for (counts, sum) in self.by_event.iter_mut().zip(setup.sums(words)) {
+            counts.records = counts.records.saturating_add(sum.records);
+            counts.beyond = counts.beyond.saturating_add(sum.beyond);
+            counts.events = counts.events.saturating_add(sum.events);
+            if let Some(coverage) = setup.coverage(words, &sum) {
+                *counts.bursts.get_or_insert_default() += coverage;
+            }
+        }
+    }
+
+    /// Books the records of a thread that are due and will not be written.
+    pub(crate) fn lose(&mut self, setup: &Setup, words: &[AtomicU64]) {
+        for (counts, is_due) in self.by_event.iter_mut().zip(setup.give_up(words)) {
+            counts.lost += u64::from(is_due);
+        }
+        self.side_lost += u64::from(setup.give_up_mark(words));
+    }
+}
+
+/// Why work on a thread broke off.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The thread is gone, or runs another program now: its report says so,
+    /// or will.
+    Gone,
+    /// What should not be: the emulation ends.
+    Broken(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        match error.raw_os_error() {
+            Some(libc::ESRCH) => Trouble::Gone,
+            _ => Trouble::Broken(error.to_string()),
+        }
+    }
+}
+
+impl Trouble {
+    /// The same, with what was being done.
+    pub(crate) fn doing(self, what: &str) -> Trouble {
+        match self {
+            Trouble::Gone => Trouble::Gone,
+            Trouble::Broken(text) => Trouble::Broken(format!("{what}: {text}")),
+        }
+    }
 }

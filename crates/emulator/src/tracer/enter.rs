@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use super::code::{CodeReader, PAGE, Watch};
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::registers::restart_call;
 use super::space::ZONE;
-use super::trouble::Trouble;
 use crate::block;
 use crate::code_cache::TranslateError;
 use crate::sys::ptrace;

@@ -4,9 +4,8 @@
 //! with a filter is not emulated: the filter would kill it for a call that it
 //! never made.
 
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::status;
-use super::trouble::Trouble;
 use crate::sys::ptrace::{SignalInfo, TraceeRegisters, set_options};
 
 /// prctl(2).

@@ -5,8 +5,7 @@
 use std::ops::Range;
 
 use super::buffers;
-use super::engine::Engine;
-use super::trouble::Trouble;
+use super::engine::{Engine, Trouble};
 use crate::block;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, TaskMode};
+use super::engine::{Engine, TaskMode, Trouble};
 use super::settle::is_fault;
 use super::status::status;
-use super::trouble::Trouble;
 use crate::sys::ptrace::{self, SI_KERNEL, TraceeStop};
 
 /// How often is looked whether a thread has stopped, and after how long

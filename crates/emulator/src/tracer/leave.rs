@@ -1,8 +1,7 @@
 //! Letting the target run on natively.
 
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::registers::restart_call;
-use super::trouble::Trouble;
 use crate::account::Ended;
 use crate::sys::ptrace::{self, TraceeStop};
 

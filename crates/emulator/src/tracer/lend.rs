@@ -18,10 +18,10 @@ use rustix::process::{
 };
 
 use super::code::PAGE;
+use super::engine::Trouble;
 use super::injection::Injection;
 use super::limits::limit;
 use super::status;
-use super::trouble::Trouble;
 use crate::sys::mapping::Memory;
 use crate::sys::remote;
 

@@ -10,9 +10,8 @@ use perfdata::{
     SampleType, Task, Time,
 };
 
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::side::{now, task};
-use super::trouble::Trouble;
 use crate::event::EmulatedEvent;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::code::PAGE;
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::give_way::{REMAP_FIXED, pages};
 use super::maps;
 use super::side::task;
-use super::trouble::Trouble;
 use crate::sys::ptrace::TraceeRegisters;
 
 /// mmap(2).

@@ -7,9 +7,8 @@
 
 use std::ops::Range;
 
-use super::engine::{AddressSpace, Engine};
+use super::engine::{AddressSpace, Engine, Trouble};
 use super::smaps::{self, BLOCK, Large, Transparent};
-use super::trouble::Trouble;
 use crate::model::LARGE;
 use crate::sys::ptrace::TraceeRegisters;
 

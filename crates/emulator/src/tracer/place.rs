@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use super::allocators::MappedAllocators;
 use super::code::PAGE;
-use super::engine::{AddressSpace, Engine};
+use super::engine::{AddressSpace, Engine, Trouble};
 use super::lend::{Want, map_file};
 use super::maps::{self, MappedRegion};
 use super::space::Space;
-use super::trouble::Trouble;
 use crate::block;
 use crate::code_cache::CodeCache;
 use crate::runtime::ThreadSetup;

@@ -9,8 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::code::PAGE;
-use super::engine::Engine;
-use super::trouble::Trouble;
+use super::engine::{Engine, Trouble};
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
 

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, TaskMode};
+use super::engine::{Engine, TaskMode, Trouble};
 use super::registers::register;
 use super::step::repeats;
 use super::stuck::StuckWatch;
-use super::trouble::Trouble;
-use crate::block;
+use crate::block::{self, NAME};
+use crate::runtime::guest::region::RDI;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
+use crate::sys::remote;
 use crate::translate::{CodeStop, Location, MARK_BYTES, Phase};
 
 /// Steps and stops before it is given up.
@@ -386,4 +387,26 @@ impl Engine {
 /// Whether a signal is a fault of the instruction that was about to run.
 pub(crate) fn is_fault(signal: i32, code: i32) -> bool {
     code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE)
+}
+
+impl Engine {
+    /// Reads the name of a region for a thread whose filter may end who reads it
+    /// itself; the thread stands in the runtime, which asks again.
+    pub(crate) fn read_name(&mut self, tid: i32) -> Result<(), Trouble> {
+        let setup = self.plan.setup.clone();
+        let (space, number) = self.block_of(tid)?;
+        let address = space.get(number, block::REGISTERS + 8 * RDI);
+        let mut name = [0; NAME];
+        let there = remote::read(tid, address, &mut name).unwrap_or(0);
+        let name = name.get(..there).unwrap_or_default();
+        setup.put_name(space.block_words(number), name);
+        Ok(())
+    }
+
+    /// Whether a thread that stands in the runtime has a mark to write.
+    pub(crate) fn is_at_mark(&mut self, tid: i32) -> Result<bool, Trouble> {
+        let setup = self.plan.setup.clone();
+        let (space, number) = self.block_of(tid)?;
+        Ok(setup.has_mark(space.block_words(number)))
+    }
 }

@@ -1,10 +1,9 @@
 //! Stops of threads in translated code: breakpoints and signals.
 
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::settle::is_fault;
 use super::status::status;
 use super::trap::AtTrap;
-use super::trouble::Trouble;
 use crate::block::{self, Exit};
 use crate::sys::ptrace::{self, SI_KERNEL, SignalInfo, TraceeRegisters, TraceeStop};
 use crate::translate::{CodeStop, Location, Phase};

@@ -4,11 +4,10 @@ use std::time::{Duration, Instant};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
-use super::engine::Engine;
+use super::engine::{Engine, Trouble};
 use super::give_way::narrow_call;
 use super::settle::is_fault;
 use super::signal::is_write;
-use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, SI_KERNEL, TraceeRegisters, TraceeStop};
 use crate::sys::remote;

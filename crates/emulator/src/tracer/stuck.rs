@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::trouble::Trouble;
+use super::engine::Trouble;
 use crate::sys::ptrace;
 
 /// CPU time that a thread may take for one slow path. All of them take far

@@ -2,8 +2,7 @@
 //! what they trace is left to them.
 
 use super::birth::clone_arguments;
-use super::engine::{Engine, TaskMode};
-use super::trouble::Trouble;
+use super::engine::{Engine, TaskMode, Trouble};
 use crate::block;
 use crate::sys::ptrace::TraceeRegisters;
 

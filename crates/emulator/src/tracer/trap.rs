@@ -2,8 +2,7 @@
 //! well: the kernel forgets it when one is met while the signal is blocked or
 //! ignored (force_sig_info_to_task() in kernel/signal.c).
 
-use super::engine::Engine;
-use super::trouble::Trouble;
+use super::engine::{Engine, Trouble};
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 use crate::sys::remote;

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::engine::Engine;
-use super::trouble::Trouble;
+use super::engine::{Engine, Trouble};
 use crate::runtime::Setup;
 use crate::runtime::guest::baton::Baton;
-use crate::sys::futex;
+use crate::sys::remote;
 
 impl Engine {
     /// A process is about to have a second thread: from now on its threads
@@ -74,6 +73,6 @@ fn wake(baton: &Baton<'_>, next: Option<usize>) {
     if seat.ring()
         && let Some(bell) = seat.bell()
     {
-        futex::wake(bell);
+        remote::wake(bell);
     }
 }

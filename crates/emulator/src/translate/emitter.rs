@@ -3,7 +3,7 @@
 
 use super::access::{Address, AddressForm, SegmentBase};
 use super::assembler::{Assembler, low32};
-use super::half::Half;
+use super::location::Half;
 use super::mark::{BlockMark, ColdMark, Mark, MarkPhase};
 use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;

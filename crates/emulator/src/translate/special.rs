@@ -8,7 +8,7 @@ use super::emitter::Emitter;
 use super::mark::MarkPhase;
 use super::register::{Gpr, Gprs, RAX, RBX, RCX, RDI, RDX, RSI};
 use super::stop;
-use crate::block;
+use crate::block::{self, AccessKind};
 
 /// Registers that can stand in for an address, best first.
 const STAND_IN: [Gpr; 6] = [RCX, RAX, RDX, RSI, RDI, RBX];
@@ -272,4 +272,28 @@ impl Emitter {
 
 pub(crate) fn has_memory(instruction: &Instruction) -> bool {
     (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == OpKind::Memory)
+}
+
+/// Bytes of an instruction by which a program marks its regions: a no-operation
+/// of a form that compilers do not write.
+pub(crate) const MARK_BYTES: u64 = 8;
+
+/// What an instruction marks, by its bytes: `nopl 0x484d5200(%rax,%rax,1)` and
+/// what is to be done in the lowest byte of the displacement.
+pub(crate) fn region_side(raw: &[u8]) -> Option<AccessKind> {
+    match raw {
+        [0x0f, 0x1f, 0x84, 0x00, 1, b'R', b'M', b'H'] => Some(AccessKind::RegionBegin),
+        [0x0f, 0x1f, 0x84, 0x00, 2, b'R', b'M', b'H'] => Some(AccessKind::RegionEnd),
+        _ => None,
+    }
+}
+
+impl Emitter {
+    /// Has the runtime write the mark, once: who is stopped behind that is taken
+    /// on to the next instruction.
+    pub(crate) fn region(&mut self, side: AccessKind, raw: &[u8]) {
+        self.tell(side);
+        self.mark_step(MarkPhase::Checked);
+        self.hot.put(raw);
+    }
 }

@@ -12,10 +12,10 @@ use super::assembler::low32;
 use super::emitter::{BlockHead, Cold, Emitter};
 use super::flow::{self, InstructionFlow, Ways};
 use super::mark::{ColdMark, MarkPhase};
-use super::region;
 use super::register::{Gprs, RAX, RCX};
 use super::settings::CodeSource;
 use super::special::has_memory;
+use super::special::region_side;
 use super::stop;
 use crate::block::{self, AccessKind};
 
@@ -302,7 +302,7 @@ impl TraceWriter {
                     emitter.hot.put(raw);
                     return (InstructionFlow::Block, Ways::default());
                 }
-                if let Some(side) = region::side(raw) {
+                if let Some(side) = region_side(raw) {
                     emitter.region(side, raw);
                     return (InstructionFlow::Same, Ways::default());
                 }

@@ -18,8 +18,6 @@ mod bursts;
 mod counted;
 /// Records against truth and single steps.
 mod exact;
-/// What programs ask of the kernel out of the ordinary.
-mod kernel;
 /// Programs that are left run on natively.
 mod left;
 /// A plain cache.
@@ -40,8 +38,6 @@ mod recomputed;
 mod regions;
 /// Running a program under the emulated PMU.
 mod run;
-/// Two runs, one result.
-mod same;
 /// Several events in one run.
 mod several;
 /// Single steps.

@@ -4,7 +4,6 @@
 //! Each has a seat where it waits. The words lie in the space's head; threads
 //! and the tracer work on them alike.
 
-mod lines;
 mod queue;
 mod seat;
 mod sinking;
@@ -13,11 +12,11 @@ mod tests;
 mod woken;
 mod words;
 
-pub use lines::ContestedLines;
 pub use queue::TurnQueue;
 pub use seat::Seat;
 pub use sinking::{ProgramFutex, SinkingThread};
 pub use woken::WokenThreads;
+pub use words::ContestedLines;
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -207,7 +206,7 @@ impl<'a> Baton<'a> {
     #[inline(always)]
     pub fn draw(&self, most: u64) -> u64 {
         let mut random = self.words.get(RANDOM);
-        let drawn = super::random::below(&mut random, most);
+        let drawn = super::period::random_below(&mut random, most);
         self.words.put(RANDOM, random);
         drawn + 1
     }

@@ -1,6 +1,6 @@
 //! Counts for each event of its own, in the countdowns of a thread.
 
-use super::local::Local;
+use super::thread::Local;
 use crate::block::COUNTED_FROM;
 use crate::model::Events;
 

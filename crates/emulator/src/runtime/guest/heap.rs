@@ -5,10 +5,9 @@
 use core::sync::atomic::Ordering;
 
 use super::count::{next_periods, seen};
-use super::local::Local;
 use super::ring::{Ring, TIME};
 use super::stack::StackMemory;
-use super::thread::Pending;
+use super::thread::{Local, Pending};
 use crate::block::{AccessKind, AccessSite};
 use crate::model::Events;
 

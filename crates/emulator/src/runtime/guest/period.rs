@@ -1,7 +1,5 @@
 //! How many events lie between one record of a thread and its next.
 
-use super::random::{below, next};
-
 /// What the periods of every thread are.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,10 +35,10 @@ impl PeriodState {
             return PeriodState { events: rule.mean, ..PeriodState::default() };
         }
         let mut random = seed;
-        random = next(&mut random).wrapping_add(number);
+        random = next_random(&mut random).wrapping_add(number);
         let limit = rule.mean.wrapping_mul(2);
-        let one = below(&mut random, limit);
-        let other = below(&mut random, limit.wrapping_sub(1));
+        let one = random_below(&mut random, limit);
+        let other = random_below(&mut random, limit.wrapping_sub(1));
         let other = other.wrapping_add(u64::from(other >= one));
         PeriodState { events: one.min(other).wrapping_add(1), before: 0, random }
     }
@@ -51,7 +49,7 @@ impl PeriodState {
         self.before = self.before.wrapping_add(ended);
         if rule.drawn != 0 {
             let most = rule.mean.wrapping_mul(2).wrapping_sub(1);
-            self.events = below(&mut self.random, most).wrapping_add(1);
+            self.events = random_below(&mut self.random, most).wrapping_add(1);
         }
         ended
     }
@@ -60,6 +58,21 @@ impl PeriodState {
     pub fn passed(&self, left: u64) -> u64 {
         self.before.wrapping_add(self.events.wrapping_sub(left))
     }
+}
+
+/// The next number of a generator (splitmix64). States that lie less than
+/// some billions apart give sequences that have nothing in common.
+pub fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// A number below `limit`, all as likely; 0 below 0.
+pub fn random_below(state: &mut u64, limit: u64) -> u64 {
+    u64::try_from((u128::from(next_random(state)) * u128::from(limit)) >> 64).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 
 use super::count::{counted, next_periods, seen};
 use super::header::Header;
-use super::local::Local;
-use super::thread::Pending;
+use super::thread::{Local, Pending};
 use super::walk::{Element, RCX, Walk};
 use super::{NextMove, legs};
 use crate::block::{AccessKind, AccessSite, COUNTED, LOCKED, READS};

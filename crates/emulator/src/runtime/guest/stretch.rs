@@ -1,7 +1,7 @@
 //! Bursts: where a thread is between stretches whose events are counted and
 //! stretches that run as they are.
 
-use super::random::below;
+use super::period::random_below;
 
 /// What is counted of every thread: `on` instructions in each period of
 /// `every`, from a place on that is drawn anew for each.
@@ -126,7 +126,7 @@ impl Stretch {
 
     /// A number below `limit`, all as likely.
     fn below(&mut self, limit: u64) -> u64 {
-        below(&mut self.random, limit)
+        random_below(&mut self.random, limit)
     }
 }
 

@@ -3,11 +3,12 @@
 use core::mem::offset_of;
 
 use super::book::EventBook;
+use super::header::Header;
 use super::heap::HeapCall;
 use super::legs::Leg;
 use super::stretch::Stretch;
 use crate::block::{self, ENTRIES, EVENTS};
-use crate::model::LineTables;
+use crate::model::{Core, LineTables};
 
 /// The block; see [`crate::block`] for the fields of the same names.
 #[repr(C)]
@@ -153,3 +154,22 @@ const _: () = {
     assert!(offset_of!(Thread, bare_branches) == block::BARE_BRANCHES);
     assert!(size_of::<Thread>() <= block::SIZE);
 };
+
+/// A thread's block, the model's words behind it, and its space's head.
+#[derive(Debug)]
+pub struct Local<'a> {
+    /// The block.
+    pub thread: &'a mut Thread,
+    /// `private_words` of them.
+    pub words: &'a mut [u64],
+    /// What does not change.
+    pub header: &'a Header,
+}
+
+impl Local<'_> {
+    /// The parts that the model works on.
+    #[inline(always)]
+    pub fn core(&mut self) -> Core<'_> {
+        Core { shape: &self.header.shape, words: self.words, tables: &mut self.thread.tables }
+    }
+}

@@ -1,6 +1,6 @@
 //! The accesses of instructions that make many of them.
 
-use super::local::Local;
+use super::thread::Local;
 use crate::block::{AccessKind, AccessSite, NARROW};
 use crate::model::LINE;
 
