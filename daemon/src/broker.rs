@@ -13,7 +13,6 @@ mod grant;
 mod kernel;
 mod program;
 mod reservation;
-mod view;
 
 pub(crate) use answer::{ANSWER_BYTES, BrokerAnswer};
 pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, TaskOnCpu};

@@ -2,20 +2,19 @@
 //! ([`crate::line`]): orders to the worker, and its reports. Each has its
 //! fixed size; neither side ever waits for the other.
 
-mod follow;
 mod report;
 mod status;
 mod tally;
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::fixed_size;
 use crate::line::SupervisorEnd;
 
-pub(crate) use follow::Follow;
 pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Word, WorkerReport};
 pub(crate) use status::{
     NAME_BYTES, StandingEntry, StandingStatus, State, Status, Stored, fitting, text,
@@ -57,6 +56,19 @@ impl WorkerOrder {
     pub(crate) fn send(self, line: &SupervisorEnd, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
         line.tell(&self.encode(), fds)
     }
+}
+
+/// What a reader wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Follow {
+    /// From so long ago on; None: nothing of what was recorded, if live
+    /// records are wanted, else all.
+    pub(crate) since: Option<Duration>,
+    /// What is sampled from now on.
+    pub(crate) live: bool,
+    /// Who reads; None: the superuser, or who started the daemon, whom no
+    /// other readers keep out.
+    pub(crate) reader: Option<u32>,
 }
 
 #[cfg(test)]

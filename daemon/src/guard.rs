@@ -6,13 +6,11 @@ mod admission;
 mod full;
 mod limits;
 pub(crate) mod rate;
-mod size;
 mod steps;
 mod usage;
 
 pub(crate) use admission::{Admission, Holder};
 pub(crate) use full::Full;
-pub use limits::Limits;
-pub use size::Size;
+pub use limits::{Limits, Size};
 pub(crate) use steps::{GuardStep, Steps};
 pub(crate) use usage::Usage;

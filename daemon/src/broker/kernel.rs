@@ -2,10 +2,13 @@
 //! supervisor opens or loads.
 
 use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use perfdata::Cpu;
 use recorder::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
 use recorder::session::kernel::{Kernel, Linux};
+use recorder::session::synthesize::{GrantedView, KernelFile};
 use recorder::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 use super::client::received;
@@ -77,5 +80,22 @@ impl Kernel for Brokered<'_> {
         let fds = self.broker.program(self.reservation, program).map_err(Unloadable::ByDaemon)?;
         KernelProgram::from_descriptors(in_kernel, source, fds)
             .map_err(|error| Unloadable::ByDaemon(error.to_string()))
+    }
+}
+
+/// Files of /proc that the supervisor opens under a grant.
+#[derive(Debug)]
+pub(super) struct BrokeredView {
+    pub(super) broker: Arc<Broker>,
+    pub(super) grant: u64,
+}
+
+impl GrantedView for BrokeredView {
+    fn maps(&self, pid: i32) -> io::Result<OwnedFd> {
+        self.broker.maps(self.grant, pid)
+    }
+
+    fn kernel(&self, file: KernelFile) -> io::Result<OwnedFd> {
+        self.broker.kernel(self.grant, file)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use recorder::Sight;
 
-use super::view::BrokeredView;
+use super::kernel::BrokeredView;
 use super::{Ask, Broker, Brokered};
 use crate::guard::Full;
 

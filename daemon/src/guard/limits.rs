@@ -1,8 +1,9 @@
 //! How much of everything there may be.
 
-use serde::Deserialize;
+use std::fmt;
 
-use super::Size;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
 /// How much of everything there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -52,5 +53,25 @@ impl Default for Limits {
             attach_seconds: 2,
             events_per_session: 16_384,
         }
+    }
+}
+
+/// So many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let size: bytesize::ByteSize = text.parse().map_err(|_| {
+            D::Error::custom(format!("{text:?} is no size, such as \"8 MiB\" or \"512 KiB\""))
+        })?;
+        Ok(Size(size.as_u64()))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        bytesize::ByteSize(self.0).display().iec().fmt(f)
     }
 }

@@ -12,8 +12,7 @@ use perfdata::segment::{
 use perfdata::stream::{note, write};
 use recorder::sys::event::NATIVE_ORDER;
 
-use super::writer::Readable;
-use super::writer::recorded_sampling::{FILE_HEADER, events, is_sampled};
+use super::writer::{FILE_HEADER, Readable, events, is_sampled};
 use crate::store::{Clock, Directory, Form};
 use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 

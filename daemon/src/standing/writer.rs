@@ -2,8 +2,6 @@
 //! who follow. Where it is too slow, the queue before it overflows, and rings
 //! do not.
 
-pub(super) mod recorded_sampling;
-
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -11,19 +9,26 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
+use perfdata::SampleType;
+use perfdata::segment::LONGEST;
+use perfdata::stream::{EventDescription, StreamDecoder, StreamStep, write};
 use recorder::session::Sink;
+use recorder::session::preamble::SIDE_NAME;
+use recorder::session::synthesize::Synthesizer;
+use recorder::sys::event::NATIVE_ORDER;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::oneshot;
 
 use super::spool::Spool;
 use crate::control::Status;
+use crate::standing::residents::Residents;
+use crate::standing::spool::Beginning;
 use crate::store::Directory;
 use crate::worker::Subscription;
 use crate::worker::bell::{Bell, Ear, bell};
-use crate::worker::chunk::Chunk;
+use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, kind};
 use crate::worker::fan::{Fan, Subscriber};
 use crate::worker::queue::{Next, QueueItem};
-use recorded_sampling::RecordedSampling;
 
 /// What is written is on disk that much later.
 const SYNC: Duration = Duration::from_secs(1);
@@ -232,5 +237,115 @@ impl WriterDesk {
         if let Some(ended) = self.sampled.take().and_then(|mut sampled| sampled.ended.take()) {
             let _gone = ended.send(reason);
         }
+    }
+}
+
+/// Bytes of a stream's own header, before its first record.
+pub(crate) const FILE_HEADER: usize = 16;
+
+/// One sampling of a standing session.
+#[derive(Debug)]
+pub(crate) struct RecordedSampling {
+    stream: u64,
+    /// Events, names, promises, machine; without the file's header.
+    announcement: Vec<u8>,
+    residents: Residents,
+    trailer: Vec<u8>,
+    is_identified: bool,
+    /// An id of the first event.
+    id: Option<u64>,
+}
+
+/// The events that the front of a stream describes.
+pub(crate) fn events(front: &[u8]) -> Vec<EventDescription> {
+    let mut decoder = StreamDecoder::new();
+    let mut rest = front;
+    while let Ok(StreamStep::Record { consumed, .. }) = decoder.step(rest) {
+        rest = rest.get(consumed..).unwrap_or_default();
+    }
+    decoder.events().to_vec()
+}
+
+/// Whether an event is sampled, and not there for its side records.
+pub(crate) fn is_sampled(event: &EventDescription) -> bool {
+    event.name.as_deref() != Some(SIDE_NAME)
+}
+
+impl RecordedSampling {
+    /// From the first bytes of its stream.
+    pub(crate) fn new(stream: u64, front: &[u8]) -> RecordedSampling {
+        let events = events(front);
+        let side = events.iter().find(|event| !is_sampled(event));
+        let sampled = || events.iter().filter(|event| is_sampled(event));
+        let records = Chunk::new(front.get(FILE_HEADER..).unwrap_or_default());
+        let mut residents = Residents::default();
+        residents.notice(&records);
+        let of_tools = records.records().filter(|record| kind(record).0 >= FIRST_OF_TOOLS);
+        RecordedSampling {
+            stream,
+            announcement: of_tools.flatten().copied().collect(),
+            residents,
+            trailer: side.map(|side| Synthesizer::trailer(&side.attr)).unwrap_or_default(),
+            is_identified: sampled()
+                .all(|event| event.attr.sample_type.contains(SampleType::IDENTIFIER)),
+            id: sampled().next().and_then(|event| event.ids.first().copied()),
+        }
+    }
+
+    fn trailer(&self) -> Vec<u8> {
+        self.trailer.clone()
+    }
+
+    fn is_identified(&self) -> bool {
+        self.is_identified
+    }
+
+    fn announcement(&self) -> &[u8] {
+        &self.announcement
+    }
+
+    fn notice(&mut self, chunk: &Chunk<'_>) {
+        self.residents.notice(chunk);
+    }
+
+    /// What somebody has to know who comes now.
+    fn whole(&self) -> Vec<u8> {
+        let mut all = self.announcement.clone();
+        self.residents.describe(&mut |piece| all.extend(piece));
+        all
+    }
+}
+
+impl Beginning for RecordedSampling {
+    fn stream(&self) -> u64 {
+        self.stream
+    }
+
+    fn describe(&self, each: &mut dyn FnMut(&[u8])) {
+        let mut front = Vec::new();
+        write::file_header(NATIVE_ORDER, &mut front);
+        front.extend(&self.announcement);
+        // An announcement has some kilobytes.
+        front.truncate(LONGEST);
+        each(&front);
+        self.residents.describe(each);
+    }
+
+    fn tell(&self, gap: &mut SampleGap) -> Vec<u8> {
+        gap.tell(&self.trailer)
+    }
+
+    fn miss(&self, chunk: &Chunk<'_>, gap: &mut SampleGap) {
+        gap.add(&ChunkTally::of(chunk, self.is_identified));
+        gap.add_told(chunk);
+    }
+
+    fn note(&self, text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        if let Some(id) = self.id {
+            // Too long a note is none.
+            let _fits = write::event_unit(id, text, NATIVE_ORDER, &mut out);
+        }
+        out
     }
 }

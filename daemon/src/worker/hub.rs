@@ -32,7 +32,7 @@ use crate::credentials::Credentials;
 use crate::guard::Limits;
 use crate::guard::rate::{self, TooOften};
 use crate::policy::Permissions;
-use crate::sys::heap;
+use crate::sys::trim_heap;
 
 /// So long a session's thread may take to answer: it looks up a few times a
 /// second, whatever happens.
@@ -280,7 +280,7 @@ impl Hub {
         let has_ended = sessions.len() < before;
         drop(sessions);
         if has_ended {
-            heap::trim();
+            trim_heap();
         }
     }
 
@@ -426,4 +426,24 @@ pub(super) fn unreserved(what: &str, error: &Unreserved) -> Complaint {
 fn no_session(session: u64) -> Complaint {
     let text = format!("there is no session {session} of yours; `ebs sessions` lists them");
     Complaint { code: ComplaintCode::NoSession, text }
+}
+
+/// A connection that is counted, here and by the supervisor, until this is
+/// dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection(pub(super) Rc<Hub>);
+
+impl OpenConnection {
+    pub(crate) fn new(hub: &Rc<Hub>) -> OpenConnection {
+        hub.connections.update(|connections| connections + 1);
+        OpenConnection(Rc::clone(hub))
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.connections.update(|connections| connections - 1);
+        self.0.forget_ended();
+        self.0.broker.closed();
+    }
 }

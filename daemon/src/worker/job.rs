@@ -6,7 +6,7 @@ use recorder::remote::protocol::{Complaint, ComplaintCode, NamedTarget};
 use recorder::request::event_spec::RequestedEvent;
 use recorder::{EventSpec, Job};
 
-use super::pid_place::PidPlace;
+use super::handed_client::PidPlace;
 use crate::target::FoundTarget;
 
 /// A job, and its target: the request is about that.

@@ -8,20 +8,17 @@
 //! - clone3(2), whose flags a filter cannot see, is ENOSYS, so that the C
 //!   library takes clone(2), which may make threads only.
 
-pub(super) mod calls;
-
 use std::collections::BTreeMap;
 use std::io;
 
-use calls::{
-    ABSENT, ArgumentRule, CallRule, DEADLY, DEADLY_IF, OLDER, PLAIN, PLAIN_IF, READING_IF,
-    RECORDING, RECORDING_IF,
-};
-use libc::c_long;
+use libc::{c_int, c_long};
+use recorder::sys::procmap::PROCMAP_QUERY;
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
+
+use crate::sys::namespace::PID_FROM_NAMESPACE;
 
 /// What a worker does with files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,3 +79,262 @@ fn rule(of: &ArgumentRule) -> Result<SeccompRule, Error> {
     let condition = SeccompCondition::new(of.argument, length, operator, of.value.into())?;
     Ok(SeccompRule::new(vec![condition])?)
 }
+
+/// What the lower half of an argument is to be: of its bits in `mask`, just
+/// `value`.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct ArgumentRule {
+    /// Its place, from 0.
+    argument: u8,
+    mask: u32,
+    pub(in super::super) value: u32,
+}
+
+/// A call of which one of these holds.
+#[derive(Clone, Copy, Debug)]
+struct CallRule {
+    call: c_long,
+    one_of: &'static [ArgumentRule],
+}
+
+const fn is(argument: u8, value: u32) -> ArgumentRule {
+    ArgumentRule { argument, mask: u32::MAX, value }
+}
+
+const fn without(argument: u8, bits: c_int) -> ArgumentRule {
+    ArgumentRule { argument, mask: bits.cast_unsigned(), value: 0 }
+}
+
+const fn with(argument: u8, bits: c_int) -> ArgumentRule {
+    ArgumentRule { argument, mask: bits.cast_unsigned(), value: bits.cast_unsigned() }
+}
+
+/// Programs, other ids, other processes' memory and descriptors, the kernel.
+const DEADLY: &[c_long] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setgroups,
+    libc::SYS_capset,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_bpf,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_kexec_load,
+    libc::SYS_listen,
+];
+
+/// Of sockets, only those that leave the machine.
+const DEADLY_IF: &[CallRule] = &[CallRule {
+    call: libc::SYS_socket,
+    one_of: &[
+        is(0, libc::AF_INET.cast_unsigned()),
+        is(0, libc::AF_INET6.cast_unsigned()),
+        is(0, libc::AF_NETLINK.cast_unsigned()),
+        is(0, libc::AF_PACKET.cast_unsigned()),
+    ],
+}];
+
+/// What the C library is to take for missing.
+const ABSENT: &[c_long] = &[libc::SYS_clone3];
+
+/// Found by running all tests of the daemon under strace(1).
+const PLAIN: &[c_long] = &[
+    // Descriptors.
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_close,
+    libc::SYS_lseek,
+    libc::SYS_pipe2,
+    libc::SYS_eventfd2,
+    libc::SYS_ppoll,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_recvmsg,
+    libc::SYS_recvfrom,
+    libc::SYS_shutdown,
+    libc::SYS_getsockopt,
+    libc::SYS_getsockname,
+    // Files.
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_fstatfs,
+    libc::SYS_getdents64,
+    libc::SYS_readlinkat,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_getcwd,
+    // Memory and threads.
+    libc::SYS_brk,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_futex,
+    libc::SYS_membarrier,
+    libc::SYS_set_robust_list,
+    libc::SYS_set_tid_address,
+    libc::SYS_rseq,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_getcpu,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_restart_syscall,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    // Who, when, how much.
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_gettid,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getgroups,
+    libc::SYS_uname,
+    libc::SYS_getrandom,
+    libc::SYS_getrusage,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_nanosleep,
+    // What it is all for.
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_open,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    // The filter of what is absent answers it.
+    libc::SYS_clone3,
+];
+
+/// The same of older kinds, which newer architectures have not.
+#[cfg(target_arch = "x86_64")]
+const OLDER: &[c_long] = &[
+    libc::SYS_poll,
+    libc::SYS_epoll_wait,
+    libc::SYS_readlink,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_access,
+    libc::SYS_arch_prctl,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: &[c_long] = &[];
+
+/// What is let through with some arguments.
+const PLAIN_IF: &[CallRule] = &[
+    // Nothing that is written can be run.
+    CallRule { call: libc::SYS_mmap, one_of: &[without(2, libc::PROT_EXEC)] },
+    CallRule { call: libc::SYS_mprotect, one_of: &[without(2, libc::PROT_EXEC)] },
+    // Its own limits, and not those of others of its user: a limit can kill.
+    CallRule { call: libc::SYS_prlimit64, one_of: &[is(0, 0)] },
+    CallRule { call: libc::SYS_clone, one_of: &[with(0, libc::CLONE_THREAD)] },
+    #[cfg(target_arch = "x86_64")]
+    CallRule { call: libc::SYS_open, one_of: &[without(1, WRITING)] },
+    // Names of threads, and what rustix asks for the page size.
+    CallRule {
+        call: libc::SYS_prctl,
+        one_of: &[
+            is(0, 15),          // PR_SET_NAME
+            is(0, 0x4155_5856), // PR_GET_AUXV
+        ],
+    },
+    // Of events, of mappings, of namespaces, of the runtime's sockets.
+    CallRule {
+        call: libc::SYS_ioctl,
+        one_of: &[
+            is(1, 0x2400),      // PERF_EVENT_IOC_ENABLE
+            is(1, 0x2401),      // PERF_EVENT_IOC_DISABLE
+            is(1, 0x4008_2404), // PERF_EVENT_IOC_PERIOD
+            is(1, 0x2405),      // PERF_EVENT_IOC_SET_OUTPUT
+            is(1, 0x8008_2407), // PERF_EVENT_IOC_ID
+            is(1, 0x4004_2408), // PERF_EVENT_IOC_SET_BPF, of a program that the supervisor has loaded
+            is(1, PROCMAP_QUERY),
+            is(1, PID_FROM_NAMESPACE),
+            is(1, 0x5421), // FIONBIO
+            is(1, 0x5401), // TCGETS
+        ],
+    },
+    CallRule { call: libc::SYS_fcntl, one_of: FCNTLS },
+    // What an attach takes.
+    CallRule {
+        call: libc::SYS_ptrace,
+        one_of: &[
+            is(0, libc::PTRACE_SEIZE),
+            is(0, libc::PTRACE_CONT),
+            is(0, libc::PTRACE_LISTEN),
+            is(0, libc::PTRACE_GETEVENTMSG),
+        ],
+    },
+];
+
+/// fcntl(2): of descriptors. Not whom they signal (F_SETOWN, F_SETSIG): the
+/// kernel lets whoever is user 0 signal anybody so, without any capability.
+pub(in super::super) const FCNTLS: &[ArgumentRule] = &[
+    is(1, libc::F_DUPFD.cast_unsigned()),
+    is(1, libc::F_DUPFD_CLOEXEC.cast_unsigned()),
+    is(1, libc::F_GETFD.cast_unsigned()),
+    is(1, libc::F_SETFD.cast_unsigned()),
+    is(1, libc::F_GETFL.cast_unsigned()),
+    is(1, libc::F_SETFL.cast_unsigned()),
+];
+
+/// Any flag of openat(2) that writes or makes something; O_TMPFILE holds
+/// O_DIRECTORY, which does neither.
+const WRITING: c_int = libc::O_ACCMODE
+    | libc::O_CREAT
+    | libc::O_TRUNC
+    | libc::O_APPEND
+    | (libc::O_TMPFILE & !libc::O_DIRECTORY);
+
+/// Of who only reads.
+const READING_IF: &[CallRule] =
+    &[CallRule { call: libc::SYS_openat, one_of: &[without(2, WRITING)] }];
+
+/// What a standing session takes besides.
+const RECORDING: &[c_long] = &[
+    libc::SYS_flock,
+    libc::SYS_fdatasync,
+    libc::SYS_fsync,
+    libc::SYS_ftruncate,
+    libc::SYS_renameat,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_getpriority,
+    libc::SYS_setpriority,
+];
+
+/// What it writes is named in a directory, and is no link.
+const RECORDING_IF: &[CallRule] = &[CallRule {
+    call: libc::SYS_openat,
+    one_of: &[without(2, WRITING), with(2, libc::O_NOFOLLOW)],
+}];

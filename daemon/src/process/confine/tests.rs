@@ -8,8 +8,7 @@ use std::process::Command;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, socket};
 
-use super::filter::apply;
-use super::filter::calls::FCNTLS;
+use super::filter::{FCNTLS, apply};
 use super::*;
 
 /// Of include/uapi/asm-generic/fcntl.h.
