@@ -17,7 +17,6 @@ pub(crate) mod layout;
 pub(crate) mod lazy_debug_file;
 mod lines;
 mod names;
-pub(crate) mod object_debug;
 mod paths;
 mod pieces;
 mod relocate;

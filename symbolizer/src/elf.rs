@@ -5,7 +5,6 @@
 //! may cut its file short at any moment, which would kill a reader of a
 //! mapping with SIGBUS.
 
-pub(crate) mod build_id;
 pub(crate) mod called;
 pub(crate) mod frame_pointers;
 pub(crate) mod head;

@@ -1,6 +1,5 @@
 //! The kernel's own symbols: /proc/kallsyms, System.map, vmlinux.
 
-mod boot_verdict;
 mod lines;
 pub(crate) mod list;
 pub(crate) mod load;

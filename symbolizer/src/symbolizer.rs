@@ -6,7 +6,6 @@ mod data;
 mod frames;
 mod generated;
 mod memo;
-mod programs;
 mod resolve;
 pub(crate) mod thread_data;
 pub(crate) mod unwind;
@@ -14,7 +13,7 @@ pub(crate) mod unwind;
 use memo::{MEMOS, Memo, memo_slot};
 
 use crate::code::CodeSources;
-use crate::elf::build_id::hex;
+use crate::elf::head::hex;
 use crate::elf::segments::OffsetTranslation;
 use crate::files::carried::index::CarriedPart;
 use crate::kernel::load::{Anchor, Note};
@@ -31,7 +30,7 @@ use generated::Jit;
 use perfdata::side::{FileIdentity, Mapping, SampleId, SideRecord};
 use perfdata::stream::{BuildId, Features};
 use perfdata::{Arch, CpuMode, Misc, Pid, Time};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use unwind::Unwinder;
 
 /// The kernel's own mappings come under this pid, those of some dead tasks
@@ -422,6 +421,39 @@ pub(crate) fn elsewhere(mode: CpuMode) -> ObjectId {
         CpuMode::GuestKernel | CpuMode::GuestUser => ObjectId::GUEST,
         CpuMode::Hypervisor => ObjectId::HYPERVISOR,
         CpuMode::User | CpuMode::Kernel | CpuMode::Unknown => ObjectId::UNKNOWN_MODE,
+    }
+}
+
+impl Symbolizer {
+    /// Processes that records told of and that had not ended before a span of
+    /// time, or began within it.
+    pub fn alive(&mut self, span: &RangeInclusive<Time>) -> Vec<Pid> {
+        self.timelines.alive(span)
+    }
+
+    /// The distinct places that `ip` was, as code, in some of the processes at
+    /// some time of the span; empty when nothing was mapped there. None: what was told of one of them is more than is
+    /// followed.
+    pub fn places(
+        &mut self,
+        pids: &[Pid],
+        ip: u64,
+        span: &RangeInclusive<Time>,
+    ) -> Option<Vec<Place>> {
+        // What is not kept may have been it, too.
+        if self.timelines.hides_others(*span.end()) {
+            return None;
+        }
+        let mut places = Vec::new();
+        for pid in pids {
+            for (mapping, time) in self.timelines.during(*pid, ip, span)? {
+                let place = self.place(CpuMode::User, *pid, ip, time);
+                if mapping.executable && !places.contains(&place) {
+                    places.push(place);
+                }
+            }
+        }
+        Some(places)
     }
 }
 

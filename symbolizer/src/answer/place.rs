@@ -1,6 +1,7 @@
 //! What goes in and comes out: places, objects, routines.
 
 use crate::Reason;
+use perfdata::{CpuMode, Pid, Time};
 use std::borrow::Cow;
 
 /// What an address belongs to: the kernel, a module, a file, a process's
@@ -78,6 +79,46 @@ impl Resolution<'_> {
         match self {
             Resolution::Routine(routine) => Some(routine.offset),
             Resolution::Unknown(_) => None,
+        }
+    }
+}
+
+/// The last part of an object's path: `libc.so.6` of `/lib/libc.so.6`. The
+/// whole of `/ (deleted)`, as the kernel calls a file whose directory it cannot
+/// name, which has no other.
+pub fn file_name(object: &str) -> &str {
+    let last = object.rsplit('/').next().unwrap_or(object);
+    if last.is_empty() || last.starts_with(' ') { object } else { last }
+}
+
+/// An address, in whose memory it is meant, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledAddress {
+    /// Privilege level of the sample.
+    pub mode: CpuMode,
+    /// Its process.
+    pub pid: Pid,
+    /// At run time.
+    pub address: u64,
+    /// When it was taken.
+    pub time: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn no_object_is_called_nothing() {
+        for (object, name) in [
+            ("/lib/libc.so.6", "libc.so.6"),
+            ("/memfd:jit (deleted)", "memfd:jit (deleted)"),
+            ("[kernel]", "[kernel]"),
+            ("/ (deleted)", "/ (deleted)"),
+            ("/", "/"),
+            ("", ""),
+        ] {
+            assert_eq!(file_name(object), name);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The bytes of an ELF file, as much of them as is asked for.
 
-use crate::sys::mapped::Mapped;
+use crate::sys::Mapped;
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};

@@ -1,11 +1,12 @@
 //! An ELF file whose debug info is looked for when it is first asked.
 
 use super::debug_file::FoundDebugFile;
-use crate::answer::Frames;
+use crate::answer::{Depth, Frames, NoDebug};
 use crate::files::located_file::{LocatedFile, named};
 use crate::{DebugFile, Reason, SymbolizerOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A file of which nobody may ever ask: a separate debug file is looked for,
 /// which can mean a server, when its size is asked, and opened with the first
@@ -96,5 +97,33 @@ impl LazyDebugFile {
 
     fn gone(&self) -> Reason {
         Reason::FileGone { file: String::from_utf8_lossy(&self.path).into_owned() }
+    }
+}
+
+/// The debug info of an object, and which of its addresses a place has.
+#[derive(Debug)]
+pub(crate) struct ObjectDebug {
+    pub(crate) file: Box<LazyDebugFile>,
+    /// As shown in answers.
+    pub(crate) path: Arc<str>,
+    /// Subtracted from a place's address, modulo 2^64.
+    pub(crate) moved: u64,
+    /// Bytes from there on that are the file's.
+    pub(crate) size: u64,
+}
+
+impl ObjectDebug {
+    pub(crate) fn frames(&mut self, address: u64) -> Result<Frames, NoDebug> {
+        let file = || Arc::clone(&self.path);
+        let linked = address.wrapping_sub(self.moved);
+        if linked >= self.size {
+            return Err(NoDebug::NotCovered { file: file() });
+        }
+        let damaged = |why: Reason| NoDebug::Damaged { file: file(), why: why.to_string().into() };
+        let frames = self.file.frames(linked).map_err(damaged)?;
+        match frames.depth {
+            Depth::Debug | Depth::Lines(_) => Ok(frames),
+            Depth::Symbols(why) => Err(why),
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::{ElfError, headers};
 use object::ReadRef;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use std::fmt::Write;
 
 /// PATH_MAX and the CRC, more than any debug link has.
 const LONGEST_LINK: u64 = 4096 + 8;
@@ -169,4 +170,28 @@ fn alt_link(bytes: &[u8]) -> Option<AltLink> {
     let length = memchr::memchr(0, bytes)?;
     let (path, build_id) = (&bytes[..length], &bytes[length + 1..]);
     (length > 0).then(|| AltLink { path: path.into(), build_id: build_id.into() })
+}
+
+/// A build id as it is written everywhere.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Without the zeros with which perf pads build ids to 20 bytes: those that
+/// are shorter have 16 or 8.
+pub(crate) fn unpadded(id: &[u8]) -> &[u8] {
+    let length = [8, 16]
+        .into_iter()
+        .find(|length| id.get(*length..).is_some_and(|rest| rest.iter().all(|byte| *byte == 0)));
+    &id[..length.unwrap_or(id.len()).min(id.len())]
+}
+
+/// perf pads build ids with zeros to 20 bytes.
+pub(crate) fn is_same_build_id(recorded: &[u8], found: &[u8]) -> bool {
+    let shorter = recorded.len().min(found.len());
+    let rest = recorded[shorter..].iter().chain(&found[shorter..]);
+    shorter >= 1 && recorded[..shorter] == found[..shorter] && rest.copied().all(|byte| byte == 0)
 }

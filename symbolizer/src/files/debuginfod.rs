@@ -5,13 +5,12 @@
 mod cache;
 #[cfg_attr(not(feature = "debuginfod"), path = "debuginfod/no_client.rs")]
 mod download;
-mod failure;
 mod settings;
 
-use crate::elf::{self, build_id::hex};
+use crate::elf;
+use crate::elf::head::hex;
 use cache::{Cached, Place};
 use download::{Agent, download};
-use failure::Failure;
 use object::ReadCache;
 use rustc_hash::FxHashMap;
 use std::ffi::OsString;
@@ -213,6 +212,17 @@ fn checked(mut file: File, build_id: &[u8]) -> Result<File, String> {
         Some(found) => Err(format!("what it sent has another build id, {}", hex(found))),
         None => Err("what it sent has no build id".to_owned()),
     }
+}
+
+/// Why a file did not come.
+#[derive(Debug)]
+enum Failure {
+    /// The server does not have it.
+    #[cfg_attr(not(feature = "debuginfod"), allow(dead_code, reason = "nobody is asked"))]
+    Absent,
+    /// The server does not answer, or too slowly.
+    Dead(String),
+    Other(String),
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! The kernel as one recording sees it: the list that fits it, or why none
 //! does.
 
-use super::boot_verdict::BootVerdict;
 use super::lines::Sought;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::{self, Recording};
 use super::table::KernelSymbols;
 use crate::answer::NoDebug;
-use crate::dwarf::object_debug::ObjectDebug;
+use crate::dwarf::lazy_debug_file::ObjectDebug;
 use crate::files::options::{KernelOffset, KernelSource};
 use crate::process::objects::Objects;
 use crate::{ObjectId, Reason, SymbolizerOptions};
@@ -429,6 +428,37 @@ pub(super) fn check(
         None => {
             let why = format!("it told the address of {symbol}, which is not listed here");
             Err(Reason::KernelUnplaced { why })
+        }
+    }
+}
+
+/// What the running kernel's first symbols tell of a recording.
+#[derive(Debug)]
+pub(super) enum BootVerdict {
+    /// Nothing says that it is of another.
+    Here,
+    Other(Reason),
+    /// They are hidden, or lack what the recording names.
+    Untold,
+}
+
+impl BootVerdict {
+    pub(super) fn of(root: &Path, recording: &Recording) -> BootVerdict {
+        let Recording { anchor, release, .. } = recording;
+        let here = load::release(root);
+        if let Some(recorded) = release.clone().filter(|recorded| *recorded != here) {
+            return BootVerdict::Other(Reason::KernelOtherRelease { recorded, here });
+        }
+        if anchor.is_none() {
+            return BootVerdict::Here;
+        }
+        let Ok(head) = load::read_head(&root.join("proc/kallsyms")) else {
+            return BootVerdict::Untold;
+        };
+        match check(|symbol| head.address_of(symbol), anchor.as_ref()) {
+            Ok(()) => BootVerdict::Here,
+            Err(reason @ Reason::KernelOtherBoot { .. }) => BootVerdict::Other(reason),
+            Err(_) => BootVerdict::Untold,
         }
     }
 }

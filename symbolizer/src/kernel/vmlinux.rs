@@ -6,7 +6,7 @@ use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::Recording;
 use super::table::KernelSymbols;
 use super::table::ModuleExtent;
-use crate::elf::build_id::hex;
+use crate::elf::head::hex;
 use crate::elf::{ElfError, head, headers};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadCache, elf};

@@ -3,7 +3,8 @@
 use super::living;
 use super::objects::{Identity, MappedFile};
 use crate::Reason;
-use crate::elf::{self, build_id, build_id::hex, head::ElfHead};
+use crate::elf;
+use crate::elf::head::{ElfHead, hex, is_same_build_id, unpadded};
 use crate::files::carried::index::CarriedPart;
 use crate::files::carried::lookup::FileToPack;
 use crate::files::debuginfod::Artifact;
@@ -98,7 +99,7 @@ pub(crate) fn locate(
         }
     }
     if let (Some(id), Some(servers)) = (&mapped.identity.build_id, &options.debuginfod)
-        && let Some(file) = servers.find(build_id::unpadded(id), Artifact::Executable)
+        && let Some(file) = servers.find(unpadded(id), Artifact::Executable)
         && let Some(found) = attempt(Ok(file), options.files().to_owned(), Way::Path)
     {
         return Ok(found);
@@ -140,7 +141,7 @@ fn accept(file: File, mapped: &MappedFile, way: Way) -> Result<(ReadCache<File>,
         .map_err(|error| Reason::NotElf { file: name(), why: error.to_string() })?;
     let Identity { build_id, inode } = &mapped.identity;
     if let Some(recorded) = build_id {
-        let same = head.build_id.as_deref().is_some_and(|found| build_id::is_same(recorded, found));
+        let same = head.build_id.as_deref().is_some_and(|found| is_same_build_id(recorded, found));
         let found = head.build_id.as_deref().map_or("none".to_owned(), hex);
         return match same {
             true => Ok((file, head)),

@@ -3,7 +3,7 @@
 
 use super::frames::MOST_OPEN;
 use crate::answer::{Frames, NoDebug};
-use crate::dwarf::object_debug::ObjectDebug;
+use crate::dwarf::lazy_debug_file::ObjectDebug;
 use crate::{Place, Reason, Symbolizer};
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

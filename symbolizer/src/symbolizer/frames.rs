@@ -1,9 +1,8 @@
 //! Lines and inlined callers of one place.
 
 use crate::answer::{Frames, NoDebug};
-use crate::dwarf::lazy_debug_file::LazyDebugFile;
-use crate::dwarf::object_debug::ObjectDebug;
-use crate::elf::build_id::{hex, unpadded};
+use crate::dwarf::lazy_debug_file::{LazyDebugFile, ObjectDebug};
+use crate::elf::head::{hex, unpadded};
 use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
 use crate::{DebugSections, NoSections, ObjectId, Place, Reason, Resolution, Symbolizer};

@@ -11,7 +11,6 @@ mod discarded;
 mod frames;
 mod function_starts;
 mod llvm;
-mod many_sections;
 mod names;
 mod perf_names;
 mod toolchain;

@@ -1,6 +1,6 @@
 //! What each carried file was to the recording.
 
-use crate::elf::build_id::{hex, unpadded};
+use crate::elf::head::{hex, unpadded};
 use serde::{Deserialize, Serialize};
 
 /// The member with the index.

@@ -1,8 +1,7 @@
 //! One request to one server.
 
-use super::Downloads;
-use super::failure::Failure;
 use super::settings::Settings;
+use super::{Downloads, Failure};
 use rustls::crypto::ring;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

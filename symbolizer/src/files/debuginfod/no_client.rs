@@ -1,9 +1,8 @@
 //! In place of requests, where the feature `debuginfod` is off: files that
 //! others have fetched are found in the cache all the same.
 
-use super::Downloads;
-use super::failure::Failure;
 use super::settings::Settings;
+use super::{Downloads, Failure};
 use std::fs::File;
 
 /// What makes no requests.

@@ -186,8 +186,12 @@ fn what_others_could_have_written_is_refused_and_said() {
 /// address.
 fn dump(scene: &Scene) {
     let mut written = Written::new(7, 0);
-    written.load(20 * SECOND, dump::Routine { start: 0x1000, size: 0x40, index: 1 }, "fill");
-    written.load(30 * SECOND, dump::Routine { start: 0x1000, size: 0x20, index: 2 }, "drain");
+    written.load(20 * SECOND, dump::WrittenRoutine { start: 0x1000, size: 0x40, index: 1 }, "fill");
+    written.load(
+        30 * SECOND,
+        dump::WrittenRoutine { start: 0x1000, size: 0x20, index: 2 },
+        "drain",
+    );
     fs::write(scene.path("tmp/jit-7.dump"), &written.bytes).unwrap();
 }
 
