@@ -2,8 +2,6 @@
 //! sequences, "PC-Style Function Keys"; the `CSI u` that terminals send for
 //! letters once another program has asked for it).
 
-use crate::top_key::TopKey;
-
 /// What begins a sequence; by itself a key.
 const ESC: u8 = 0x1b;
 /// Bytes of a sequence at most: what is longer is none.
@@ -191,6 +189,38 @@ fn key_of_code(number: u32, said: KeyParameters) -> Option<TopKey> {
             letter => TopKey::Char(letter),
         },
     })
+}
+
+/// A key, with or without Shift and Alt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopKey {
+    /// A letter, a digit, a sign.
+    Char(char),
+    /// Ctrl with a letter.
+    Control(char),
+    /// One line or row up.
+    Up,
+    /// One line or row down.
+    Down,
+    /// The arrow to the left.
+    Left,
+    /// The arrow to the right.
+    Right,
+    PageUp,
+    PageDown,
+    /// The first line or row.
+    Home,
+    /// The last line or row.
+    End,
+    Tab,
+    /// Shift+Tab.
+    BackTab,
+    Enter,
+    Esc,
+    /// The key that deletes to the left.
+    Backspace,
+    /// One that means nothing but that a key was pressed.
+    Other,
 }
 
 #[cfg(test)]

@@ -18,13 +18,10 @@ mod counted_report;
 mod draw;
 mod interval_count;
 mod key_bytes;
-mod raw_mode;
 mod seen_rows;
-mod source_state;
 #[allow(unsafe_code, reason = "a handler of signals; each block says why it holds")]
 mod sys;
 mod top_backend;
-mod top_key;
 mod top_screen;
 mod top_view;
 mod totals;
@@ -33,10 +30,9 @@ mod view_order;
 mod zoom_text;
 
 pub use draw::draw;
-pub use source_state::SourceState;
-pub use top_key::TopKey;
+pub use key_bytes::TopKey;
 pub use top_screen::{ScreenEvent, TopScreen};
-pub use top_view::{TopAction, TopView};
+pub use top_view::{SourceState, TopAction, TopView};
 pub use totals::MOST_ROWS;
 pub use view_kind::{ViewKind, sampled_keys};
 pub use view_order::ViewOrder;

@@ -1,22 +1,21 @@
 //! The edge to the terminal, and the way back.
 
 use crate::draw::draw;
-use crate::key_bytes::KeyBytes;
-use crate::raw_mode;
-use crate::sys::faults;
+use crate::key_bytes::{KeyBytes, TopKey};
+use crate::sys;
 use crate::top_backend::{self, TopBackend};
-use crate::top_key::TopKey;
 use crate::top_view::TopView;
 use ratatui_core::layout::Size;
 use ratatui_core::terminal::Terminal;
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::{Errno, read};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 use signal_hook::flag::register;
 use signal_hook::low_level::emulate_default_handler;
-use std::io::{self, stdout};
+use std::io::{self, stdin, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Whether the terminal is ours now.
@@ -31,7 +30,7 @@ const REST: Duration = Duration::from_millis(50);
 const READ: usize = 1024;
 
 /// Enters the alternate screen and hides the cursor, which
-/// [`faults::GIVE_BACK`] undoes.
+/// [`sys::GIVE_BACK`] undoes.
 const TAKE: &[u8] = b"\x1b[?1049h\x1b[?25l";
 
 /// What a terminal tells.
@@ -208,10 +207,10 @@ fn check_taken() -> io::Result<()> {
 }
 
 fn take_it() -> io::Result<()> {
-    faults::watch()?;
-    faults::arm(true);
+    sys::watch()?;
+    sys::arm(true);
     IS_TAKEN.store(true, Ordering::SeqCst);
-    raw_mode::enter()
+    enter_raw_mode()
         .and_then(|()| top_backend::send(&mut stdout().lock(), TAKE))
         .inspect_err(|_| give_back())
 }
@@ -221,9 +220,36 @@ fn give_back() {
     let mut stdout = stdout().lock();
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         // What cannot be given back has gone.
-        let _gone = top_backend::send(&mut stdout, faults::GIVE_BACK);
-        let _gone = raw_mode::leave();
-        faults::arm(false);
+        let _gone = top_backend::send(&mut stdout, sys::GIVE_BACK);
+        let _gone = leave_raw_mode();
+        sys::arm(false);
+    }
+}
+
+/// The settings before, while it is left off.
+static BEFORE_RAW_MODE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Keys come one by one and unseen, and signals only from elsewhere; also where
+/// another program has changed that meanwhile.
+fn enter_raw_mode() -> io::Result<()> {
+    let mut kept = BEFORE_RAW_MODE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = match kept.take() {
+        Some(before) => before,
+        None => tcgetattr(stdin())?,
+    };
+    let mut raw = before.clone();
+    raw.make_raw();
+    // Kept first: what fails half-way is given back as well.
+    *kept = Some(before);
+    Ok(tcsetattr(stdin(), OptionalActions::Now, &raw)?)
+}
+
+/// All of it as it was.
+fn leave_raw_mode() -> io::Result<()> {
+    let before = BEFORE_RAW_MODE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match before {
+        Some(before) => Ok(tcsetattr(stdin(), OptionalActions::Now, &before)?),
+        None => Ok(()),
     }
 }
 

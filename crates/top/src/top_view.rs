@@ -2,9 +2,8 @@
 
 mod paging;
 
+use crate::key_bytes::TopKey;
 use crate::seen_rows::{RowQuestion, SeenRow, seen_rows};
-use crate::source_state::SourceState;
-use crate::top_key::TopKey;
 use crate::totals::{EventTotals, TopTotals};
 use crate::view_kind::ViewKind;
 use crate::view_order::ViewOrder;
@@ -300,3 +299,15 @@ fn target(site: &SiteCell) -> RoutineTarget {
 
 #[cfg(test)]
 mod tests;
+
+/// What is said of the source in the first line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceState {
+    /// What is sampled: a command, a process, a recording.
+    pub title: String,
+    /// Why no more comes; None: it may.
+    pub ended: Option<String>,
+    /// Seconds for which nothing was heard of who counts, beyond an interval:
+    /// names of large programs are read, and what comes meanwhile waits.
+    pub behind: u64,
+}

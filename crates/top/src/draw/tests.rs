@@ -1,6 +1,6 @@
 use super::*;
 use crate::counted_report::{report, row};
-use crate::top_key::TopKey;
+use crate::key_bytes::TopKey;
 use analysis::report::RecorderLedger;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
