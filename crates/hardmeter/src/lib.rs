@@ -48,7 +48,6 @@
 
 #![warn(missing_docs)]
 
-mod error;
 mod named_sample;
 mod named_stream;
 mod opening;
@@ -59,9 +58,8 @@ mod settings;
 mod sys;
 mod watched;
 
-pub use error::SamplerError;
 pub use named_sample::NamedSample;
-pub use opening::{open, program_rules};
+pub use opening::{SamplerError, open, program_rules};
 pub use perfdata::RegionSide;
 pub use perfdata::{Cpu, CpuMode, DataSrc, Pid, Task, Tid, Time};
 pub use recorder::emulated::Model;

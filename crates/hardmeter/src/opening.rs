@@ -4,14 +4,12 @@ use emulator::{AllocatorFinder, Class, Classifier, EmulatedEvent, FileAllocator}
 use perfdata::AllocatorCall;
 use recorder::emulated::{EmulatedSession, Model, ProgramRules};
 use recorder::session::{Session, SessionSettings};
-use recorder::{Chosen, Facts, Request, Sampling, SourceChoice, source};
+use recorder::{Chosen, Facts, Refusal, Request, Sampling, SessionError, SourceChoice, source};
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use symbolizer::ElfNames;
-
-use crate::SamplerError;
 
 /// Opens a session in this process: of the machine's events, or of the
 /// emulated PMU. `ebs` opens its own like this.
@@ -65,4 +63,27 @@ fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
         }
         _ => None,
     }
+}
+
+/// Why a program does not sample, or samples no more.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplerError {
+    /// The machine cannot be looked at.
+    #[error("what this machine can sample cannot be found out: {0}")]
+    Facts(#[source] recorder::machine::facts::FactsError),
+    /// It cannot sample that.
+    #[error(transparent)]
+    Refusal(#[from] Refusal),
+    /// A call failed, or the kernel refused an event.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A child of fork(2) has a copy of its parent's sampler.
+    #[error("the process that opened the sampler has it alone: open another in the child")]
+    Forked,
+    /// What the session wrote cannot be read: a fault of hardmeter.
+    #[error("the session's own stream cannot be read: {0}; please report it")]
+    Stream(#[from] perfdata::stream::StreamError),
+    /// An event whose filter is not known, or another fault of hardmeter.
+    #[error(transparent)]
+    Analysis(#[from] analysis::Error),
 }
