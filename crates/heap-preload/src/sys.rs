@@ -3,7 +3,6 @@
 mod alone;
 mod begin;
 mod early;
-mod entry;
 mod hooks;
 mod log;
 mod mappings;

@@ -10,7 +10,7 @@ use perfdata::heap_log::{
 };
 use perfdata::{AllocatorCall, Cpu, HeapLogRecord, MappingCall, Pid, Task, Tid, Time};
 
-use super::entry::Entry;
+use super::hooks::Entry;
 use crate::patience;
 
 /// The words; null: there are none.

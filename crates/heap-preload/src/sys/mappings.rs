@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use perfdata::MappingChange;
 use perfdata::heap_log::LoggedCall;
 
-use super::entry::{Entry, LongEntry};
+use super::hooks::{Entry, LongEntry};
 use super::log::{self, Told};
 use super::real;
 use super::slow::Inside;

@@ -6,7 +6,7 @@ use std::ptr;
 use perfdata::AllocatorCall;
 use perfdata::heap_log::LoggedCall;
 
-use super::entry::Entry;
+use super::hooks::Entry;
 use super::log::{self, Told};
 use super::thread::{HeapThread, thread};
 use super::{early, real};
