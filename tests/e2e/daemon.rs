@@ -1,5 +1,7 @@
 //! ebsd: who may what, what arrives, what is lost.
 
+use tests::{Running, Scene, Workload};
+
 mod authorization;
 mod clients;
 mod confinement;
@@ -22,6 +24,14 @@ mod readers;
 mod serving;
 mod set_user_id;
 pub(crate) mod standing;
-mod storm;
 mod stream;
 mod verbs;
+
+/// A storm (tests/programs/storm.c) with these arguments, of which `wait` is
+/// one: it begins when it is told a line.
+fn storm(scene: &Scene, arguments: &str) -> Running {
+    let mut command = scene.command(Workload::Storm.build(scene));
+    let mut storm = Running::start(command.args(arguments.split(' ')));
+    assert_eq!(storm.hear(), "ready");
+    storm
+}

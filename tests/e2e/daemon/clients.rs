@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::{Ebsd, Running, Scene, Truth, rights};
 
 use super::raw::{Frame, Raw, framed, sums, wait_for};
-use super::storm::storm;
+use super::storm;
 
 #[test]
 fn clients_that_do_not_read_cost_nobody_else_anything() {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::{Ebsd, Running, Scene, User, Workload, rights};
 
 use super::raw::{Raw, start_time, sums, wait_for};
-use super::storm::storm;
+use super::storm;
 
 #[test]
 fn a_storm_slows_then_refuses_then_stops_the_newest_session() {

@@ -4,7 +4,7 @@ use serde_json::json;
 use tests::{Account, Ebsd, Running, Scene, Truth, Workload};
 
 use super::raw::{Raw, sums, wait_for};
-use super::storm::storm;
+use super::storm;
 
 #[test]
 fn verbs_of_newer_clients_are_refused_and_the_connection_goes_on() {

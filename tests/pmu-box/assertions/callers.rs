@@ -7,7 +7,7 @@ use tests::Scene;
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    figures, records,
+    keep_figure, records,
 };
 
 /// Samples of a run are some hundreds.
@@ -96,7 +96,7 @@ pub(crate) fn of_the_kernel(facts: &Facts) -> Skip {
         }
     }
     assert!(common > 1, "{found:?}");
-    figures::keep(format!(
+    keep_figure(format!(
         "{} chains often, {left} samples at the kernel's last instructions",
         found[0].len()
     ));

@@ -12,10 +12,12 @@ use pmu_box::text_records::{TextRecord, USER};
 use rustix::process::Signal;
 use tests::{Ebsd, Outcome, Running, Scene, running::has_attached};
 
+use crate::facts::Precision;
+use crate::throttling::Unthrottled;
 use crate::{
     Skip,
     facts::Facts,
-    figures,
+    keep_figure,
     log::{self, Switched},
     walk,
 };
@@ -45,7 +47,7 @@ fn are_enough(records: usize, outcome: &Outcome) {
 #[track_caller]
 fn are_loads(name: &str, text: &str, outcome: &Outcome) -> Vec<TextRecord> {
     let records = TextRecord::all(text);
-    figures::keep(format!("{} records", records.len()));
+    keep_figure(format!("{} records", records.len()));
     are_enough(records.len(), outcome);
     for record in &records {
         assert!(record.exact() && record.level() == USER, "{record:x?}");
@@ -133,7 +135,7 @@ pub(crate) fn system(facts: &Facts) -> Skip {
         .filter(|record| record.get("pid") == walked)
         .filter(|record| [walk::MISS, walk::HIT].contains(&record.ip()))
         .collect();
-    figures::keep(format!("{} of {} records", of_walk.len(), records.len()));
+    keep_figure(format!("{} of {} records", of_walk.len(), records.len()));
     are_enough(of_walk.len(), &outcome);
     assert!(records.iter().all(|record| record.exact()), "{outcome}");
     Ok(())
@@ -151,7 +153,7 @@ pub(crate) fn full_ring() -> Skip {
     let outcome = ebs.finish().success();
     // Fails unless both together are what the kernel counted.
     let told = outcome.told();
-    figures::keep(format!("{} delivered, {} lost", told.delivered, told.lost));
+    keep_figure(format!("{} delivered, {} lost", told.delivered, told.lost));
     assert!(told.lost > 0, "{outcome}");
     Ok(())
 }
@@ -166,7 +168,7 @@ pub(crate) fn picked() -> Skip {
     let outcome = scene.run(&line).success();
     let script = scene.run("ebs script f.data -F ip").success();
     let ips: Vec<_> = script.out.split_whitespace().collect();
-    figures::keep(format!("{} records", ips.len()));
+    keep_figure(format!("{} records", ips.len()));
     assert!(ips.len() as u64 > FEWEST / 2, "{script}{outcome}");
     let kept = format!("{:x}", walk::MISS);
     assert!(ips.iter().all(|ip| *ip == kept), "{script}{outcome}");
@@ -181,7 +183,7 @@ pub(crate) fn daemon_for_root() -> Skip {
     let line = format!("ebs -u -k --daemon --socket {socket} {SAMPLED} -o d.txt walk-calls");
     let outcome = scene.run(&line).success();
     let records = TextRecord::all(&scene.read("d.txt"));
-    figures::keep(format!("{} records", records.len()));
+    keep_figure(format!("{} records", records.len()));
     are_enough(records.len(), &outcome);
     assert!(records.iter().all(TextRecord::exact), "{outcome}");
     let told = outcome.told();
@@ -218,7 +220,7 @@ pub(crate) fn daemon_for_a_user(ebsd: &Ebsd, run: impl Fn(String) -> Outcome) ->
         let records = TextRecord::all(&outcome.out);
         let in_kernel = |record: &&TextRecord| record.get("rsp") & KERNEL_HALF != 0;
         let shown = records.iter().filter(in_kernel).count();
-        figures::keep(format!("{shown} of {} with the kernel's stack", records.len()));
+        keep_figure(format!("{shown} of {} with the kernel's stack", records.len()));
         are_enough(records.len(), &outcome);
         (shown, outcome)
     };
@@ -227,5 +229,30 @@ pub(crate) fn daemon_for_a_user(ebsd: &Ebsd, run: impl Fn(String) -> Outcome) ->
     let (shown, outcome) = sampled(&daemon);
     assert_eq!(shown, 0, "{outcome}");
     assert!(outcome.last_line().contains("scrubbed"), "{outcome}");
+    Ok(())
+}
+
+/// An estimate that cannot be trusted is none: at short intervals IBS counts
+/// a great part of each in the kernel, where nothing is sampled.
+pub(crate) fn bounded(facts: &Facts) -> Skip {
+    if facts.precision == Precision::Pebs {
+        return Err("PEBS counts what the type means: nothing is estimated");
+    }
+    let scene = Scene::new();
+    // Whether the kernel throttles what samples so often depends on how far
+    // its next tick is.
+    let _every_sample = Unthrottled::new();
+    let line = "ebs -u -t memory_loads -i =1008 -c all -o e.data walk";
+    let outcome = scene.run(line).success();
+    let report = scene.run("ebs report --json e.data").success();
+    let json: serde_json::Value = serde_json::from_str(&report.out).unwrap();
+    let filter = &json["events"][0]["filter"];
+    let estimate = filter["estimate"].as_u64().unwrap_or_else(|| panic!("{report}{outcome}"));
+    keep_figure(format!("{estimate} loads estimated of {}", walk::LOADS));
+    assert!(estimate > walk::LOADS * 5 / 4, "no longer far above: {estimate} {outcome}");
+    assert_eq!(filter["is_bound"], serde_json::Value::Bool(true), "{report}{outcome}");
+    let text = scene.run("ebs report e.data").success();
+    assert!(text.out.contains(&format!("; at most {estimate} of ")), "{text}");
+    assert!(!text.out.contains("; about "), "{text}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use tests::Scene;
 use crate::{
     Skip, callers,
     facts::{Facts, Precision},
-    figures, records,
+    keep_figure, records,
 };
 
 /// Meets each of the seven ways in which `programs/calls.S` comes to its miss.
@@ -103,7 +103,7 @@ pub(crate) fn chains(facts: &Facts) -> Skip {
         let told = told(kept).map(|stack| folded.get(stack.as_str()).copied().unwrap_or(0));
         assert!(told.iter().all(|count| *count > 0), "{file}: {told:?}: {report}");
         assert!(told.iter().sum::<usize>() >= of_miss, "{file}: {told:?} of {of_miss}: {report}");
-        figures::keep(format!("{file}: {of_miss} chains of {}, {full} full", all.len()));
+        keep_figure(format!("{file}: {of_miss} chains of {}, {full} full", all.len()));
     }
     Ok(())
 }

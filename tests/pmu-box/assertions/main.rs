@@ -10,9 +10,7 @@ mod callers;
 mod cloud;
 mod daemon;
 mod emulated;
-mod estimates;
 mod facts;
-mod figures;
 mod ibs;
 mod kept_calls;
 mod log;
@@ -33,7 +31,7 @@ mod types;
 mod walk;
 
 use std::{
-    env,
+    env, mem,
     panic::{self, AssertUnwindSafe},
     process::ExitCode,
     sync::Mutex,
@@ -99,7 +97,7 @@ const SINCE_SKYLAKE: &[Assertion] = &[
     Assertion { name: "aborted_transactions_change_no_record", check: realism::aborts },
     Assertion { name: "hitm_is_what_the_other_cpu_modified", check: two_cpus::hitm },
     Assertion { name: "a_cpu_goes_away_and_comes_back", check: two_cpus::hotplug },
-    Assertion { name: "short_intervals_of_ibs_give_bounds", check: estimates::bounded },
+    Assertion { name: "short_intervals_of_ibs_give_bounds", check: ibs::bounded },
     Assertion { name: "lbr_chains_are_perfs_and_the_programs", check: kept_calls::chains },
 ];
 
@@ -139,7 +137,7 @@ fn main() -> ExitCode {
         let start = Instant::now();
         ran += 1;
         let held = panic::catch_unwind(AssertUnwindSafe(|| check(&facts)));
-        let figures = figures::take();
+        let figures = take_figures();
         match held {
             Ok(Ok(())) => {
                 tell(&format!("PASS {name} {:.2} s{figures}", start.elapsed().as_secs_f64()));
@@ -155,4 +153,19 @@ fn main() -> ExitCode {
     tell(&format!("box: {ran} assertions, {failed} failed"));
     // A text that no name holds asserts nothing.
     if failed == 0 && ran > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What the assertion that runs found, beside that it held: told on its line,
+/// so that runs can be compared.
+static FIGURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// A figure of the assertion that runs.
+pub(crate) fn keep_figure(figure: String) {
+    FIGURES.lock().unwrap().push(figure);
+}
+
+/// Those of the assertion that has ended.
+fn take_figures() -> String {
+    let figures = mem::take(&mut *FIGURES.lock().unwrap());
+    figures.iter().map(|figure| format!("; {figure}")).collect()
 }

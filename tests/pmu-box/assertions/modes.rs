@@ -6,7 +6,7 @@ use tests::Scene;
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    figures,
+    keep_figure,
 };
 
 /// Kernel addresses are the upper half.
@@ -35,7 +35,7 @@ pub(crate) fn modes(facts: &Facts) -> Skip {
         let records = TextRecord::all(&scene.read("m.txt"));
         for level in levels {
             let of_level = records.iter().filter(|record| record.level() == *level).count();
-            figures::keep(format!("{mode}: {of_level} of level {level}"));
+            keep_figure(format!("{mode}: {of_level} of level {level}"));
             assert!(of_level > FEWEST, "{of_level} records of level {level}: {outcome}");
         }
         for record in &records {

@@ -6,7 +6,7 @@ use tests::{Outcome, Scene};
 use crate::{
     Skip,
     facts::{Facts, ProbeRun},
-    figures, walk,
+    keep_figure, walk,
 };
 
 /// What the last line of a run of a CPU's event tells.
@@ -58,7 +58,7 @@ pub(crate) fn exact(facts: &Facts) -> Skip {
     // The kernel's part of a program's start may leave lines out of the
     // cache: a load or two elsewhere.
     let elsewhere = records.iter().filter(|record| record.ip() != walk::MISS).count();
-    figures::keep(format!("{} records, {elsewhere} elsewhere", records.len()));
+    keep_figure(format!("{} records, {elsewhere} elsewhere", records.len()));
     assert!(elsewhere <= 2, "{elsewhere} of {} records elsewhere: {outcome}", records.len());
     for record in &records {
         assert!(record.exact(), "{record:x?}");

@@ -3,7 +3,7 @@
 
 use tests::Scene;
 
-use crate::{Skip, facts::Facts, figures, log};
+use crate::{Skip, facts::Facts, keep_figure, log};
 
 /// Arguments of `ebs stat` on Skylake.
 const SKYLAKE: &[&str] = &[
@@ -49,6 +49,6 @@ pub(crate) fn run(facts: &Facts) -> Skip {
         told.push_str(&format!("$ ebs stat -u {recipe} --passes walk\n{}{table}\n", outcome.err));
     }
     log::leave("recipes.tables", &told);
-    figures::keep(format!("{} recipes", recipes.len()));
+    keep_figure(format!("{} recipes", recipes.len()));
     Ok(())
 }

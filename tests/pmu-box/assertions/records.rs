@@ -8,7 +8,7 @@ use tests::{Outcome, Scene, workload::number};
 use crate::{
     Skip,
     facts::{Facts, Precision, ProbeRun},
-    figures, ibs, walk,
+    ibs, keep_figure, walk,
 };
 
 /// The registers that `ebs` samples, as perf calls them, and as text records
@@ -179,7 +179,7 @@ pub(crate) fn script(facts: &Facts) -> Skip {
     };
     let ours = words(format!("ebs script -F {fields} l.data"));
     let theirs = words(format!("perf script -F {fields} -i l.data"));
-    figures::keep(format!("{} records", ours.len()));
+    keep_figure(format!("{} records", ours.len()));
     assert!(ours.len() > 50, "{outcome}");
     assert_eq!(ours.len(), theirs.len(), "records of ours and of perf's");
     let differ = ours.iter().zip(&theirs).find(|(a, b)| a != b);

@@ -8,7 +8,7 @@ use tests::{Account, Scene, running::has_attached};
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    figures, walk,
+    keep_figure, walk,
 };
 
 /// All groups but the kernel's own; a core has those that it has events of.
@@ -50,13 +50,13 @@ pub(crate) fn groups(_facts: &Facts) -> Skip {
         }
     }
     let metrics = rows.iter().filter(|row| row["group"].is_string() && row["value"].is_number());
-    figures::keep(format!("{} events, {} metrics", events.len(), metrics.count()));
+    keep_figure(format!("{} events, {} metrics", events.len(), metrics.count()));
     // What the model has no meaning for counts nothing, whoever asks.
     let nothing = events.iter().filter(|event| ours[*event] == 0.0).map(|event| names[event]);
-    figures::keep(format!("0 by both: {}", nothing.collect::<Vec<_>>().join(" ")));
+    keep_figure(format!("0 by both: {}", nothing.collect::<Vec<_>>().join(" ")));
     let lacking: Vec<&str> =
         counted.err.lines().filter(|line| line.contains("not counted")).collect();
-    figures::keep(lacking.join("; "));
+    keep_figure(lacking.join("; "));
     Ok(())
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn beside_samples(facts: &Facts) -> Skip {
     let account = Account::of_stream(&stream);
     assert_eq!(account.count("events"), walk::LOADS, "{sampled}");
     assert_eq!(account.count("delivered") + account.lost(), walk::LOADS / INTERVAL, "{sampled}");
-    figures::keep(format!("{} by both, {} records", walk::LOADS, account.count("delivered")));
+    keep_figure(format!("{} by both, {} records", walk::LOADS, account.count("delivered")));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use tests::Scene;
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    figures, log,
+    keep_figure, log,
     phases::{PhaseCounts, Phases},
 };
 
@@ -63,7 +63,7 @@ pub(crate) fn held(facts: &Facts) -> Skip {
             log::tell(&format!("turns: {}", told(&found)));
         }
     }
-    figures::keep(told(&found));
+    keep_figure(told(&found));
     let [steady, ..] = &found;
     assert!(steady.iter().all(|held| held.within * 100 >= held.runs * 95), "{found:?}");
     Ok(())
