@@ -78,7 +78,7 @@ fn a_walk_over_nodes_misses_on_the_member_that_it_reads_first() {
         found.map(str::to_owned).collect::<Vec<_>>()
     };
     let hot = after("0x8(%rdi),");
-    assert!(hot[0].starts_with(&format!("{visits}  100.00%")), "{shown}");
+    assert!(hot[0].starts_with(&format!("{visits}  ")), "{shown}");
     assert_eq!(hot[1], "> misses on [rdi+0x8]", "{shown}");
     assert!(
         hot[2].starts_with("> rdi: 512 values, ")
@@ -88,8 +88,11 @@ fn a_walk_over_nodes_misses_on_the_member_that_it_reads_first() {
     );
     assert!(hot[3].starts_with("> addr: 512 values, ") && hot[3].contains("offset 0x8"), "{shown}");
     assert!(hot.iter().any(|line| line == "> in nodes 100.00%"), "{shown}");
-    let proof = format!("(EXACT_IP on {visits} of {visits})");
-    assert!(shown.contains(&proof) && !shown.contains("skid"), "{shown}");
+    // Where the stack happens to lie in the nodes' set, each return misses, too.
+    let (_, exact) = shown.split_once("(EXACT_IP on ").unwrap();
+    let (exact, all) = exact.split_once(')').unwrap().0.split_once(" of ").unwrap();
+    assert!(exact == all && all.parse::<u64>().unwrap() >= visits, "{shown}");
+    assert!(!shown.contains("skid"), "{shown}");
     let intel = scene.run("ebs annotate --syntax intel walk_nodes n.data").success().out;
     assert!(intel.contains(",[rdi+0x8]"), "{intel}");
 

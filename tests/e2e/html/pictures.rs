@@ -67,10 +67,11 @@ fn members_are_those_of_layouts() {
         let Some(expected) = of["members"].as_array().filter(|it| !it.is_empty()) else { continue };
         let rows = rows(&page, &format!("Members of {}", of["type"].as_str().unwrap()));
         for (row, member) in rows.iter().zip(expected) {
-            let used = &member["use"];
-            let counts = used["counts"].as_array().unwrap().iter();
-            let count: u64 = counts.map(|of| of["count"].as_u64().unwrap()).sum();
             assert!(row[0].contains(member["name"].as_str().unwrap()), "{row:?} {member}");
+            let used = &member["use"];
+            // What no sample is on has none.
+            let Some(counts) = used["counts"].as_array() else { continue };
+            let count: u64 = counts.iter().map(|of| of["count"].as_u64().unwrap()).sum();
             let told = [1, 2, 3, 5, 6, 7, 8].map(|column: usize| row[column].clone());
             let wanted = [
                 &member["offset"],
