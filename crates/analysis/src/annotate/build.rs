@@ -101,7 +101,7 @@ struct Whole<'w> {
     weighting: Weighting,
     of_event: Sum,
     meaning: &'w Meaning,
-    /// The even one of the event; see [`Register::interval`](crate::Register).
+    /// The even one of the event; see [`Register::interval`](crate::registers::Register).
     interval: u64,
     arch: Arch,
     view: View,
