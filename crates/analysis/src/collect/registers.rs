@@ -74,8 +74,9 @@ pub struct Register {
     /// Greatest number that divides all differences of values; 0 for a
     /// single value.
     pub stride: u64,
-    /// Every so many events one was sampled, and never at random; 1: each, or
-    /// that is not so. Values of a loop are so many of its strides apart then.
+    /// The even sampling interval in events; 1 where each event was sampled or
+    /// intervals were drawn at random. Samples of a loop are this many of its
+    /// strides apart.
     pub interval: u64,
     /// Most frequent values, ties in ascending order of value.
     pub top: Vec<ValueCount>,

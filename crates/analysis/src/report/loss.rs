@@ -29,8 +29,8 @@ pub struct RecorderLedger {
     /// too often; None: never, or it is told of another event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<u64>,
-    /// What the count that was asked for left out; None: nothing, or it is
-    /// told of another event.
+    /// The count (`-c`) that ended sampling early; None where it left nothing
+    /// out, or where another event of the recording has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count_reached: Option<CountEnd>,
     /// Seconds the event was on.
