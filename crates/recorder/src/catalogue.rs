@@ -40,16 +40,12 @@ use crate::catalogue::promises::{
 };
 use crate::spelling::{best_three, likeness};
 
-/// What one interval counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IntervalUnit {
-    /// Happenings of the event.
     Events,
-    /// Nanoseconds of a clock.
     Nanoseconds,
 }
 
-/// How a type is to be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// PERF_TYPE_SOFTWARE with this config.
@@ -58,14 +54,11 @@ pub enum EventKind {
     Breakpoint,
     /// `SUBSYSTEM:NAME`: PERF_TYPE_TRACEPOINT.
     Tracepoint,
-    /// An event of a CPU's PMU.
     Hardware(Hardware),
 }
 
-/// A software event of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Software {
-    /// Its number in the kernel.
     pub event: SoftwareEvent,
     /// The kernel reports it from kernel mode whatever the CPU ran before:
     /// without `-k` it never fires.
@@ -74,7 +67,6 @@ pub struct Software {
     pub never_on_x86: bool,
 }
 
-/// What can stand in for a PMU's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
     /// Types of the same kind, best first: not every CPU has each.
@@ -95,15 +87,12 @@ pub struct CatalogueType {
     pub meaning: &'static str,
     /// Sampled every so many, unless the user says otherwise.
     pub default_interval: u64,
-    /// Unit of intervals.
     pub unit: IntervalUnit,
     /// What samples of it mean; None when that depends on a CPU not met yet.
     pub promises: Option<Promises>,
     /// Paragraphs for `ebs -h TYPE`: what fires it, what the fields are.
     pub detail: &'static str,
-    /// A command that shows its use.
     pub example: &'static str,
-    /// How it is opened.
     pub kind: EventKind,
 }
 
@@ -129,17 +118,14 @@ pub fn all() -> impl Iterator<Item = &'static CatalogueType> {
     software::TYPES.iter().chain(forms).chain(hardware::TYPES.iter())
 }
 
-/// The type of that name, or of that other spelling.
 pub fn find(typed: &str) -> Option<&'static CatalogueType> {
     all().find(|entry| entry.is_called(typed))
 }
 
-/// The entry of `mem:ADDR[/LEN]:[r][w][x]`.
 pub(crate) fn breakpoint() -> &'static CatalogueType {
     &software::BREAKPOINT
 }
 
-/// The entry of `SUBSYSTEM:NAME`.
 pub(crate) fn tracepoint() -> &'static CatalogueType {
     &software::TRACEPOINT
 }

@@ -24,7 +24,6 @@ pub(crate) use sample::{HeapSample, HeapSampler};
 /// The PMU's name in streams: no directory under /sys/bus/event_source/devices has it.
 const PMU: &str = "heap";
 
-/// How blocks are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeapSettings {
     /// A sample each so many bytes on average; 1: every block.
@@ -38,7 +37,6 @@ pub struct HeapSettings {
 impl HeapSettings {
     /// Bytes for each sample unless told otherwise.
     pub const USUAL_RATE: u64 = 512 << 10;
-    /// The library's file.
     pub const LIBRARY: &str = "libhardmeter_heap.so";
 
     pub(crate) fn library(&self) -> Option<PathBuf> {
@@ -54,7 +52,6 @@ impl HeapSettings {
     }
 }
 
-/// Whether an event is one of the three.
 pub(crate) fn is_of_heap(event: &PlannedEvent) -> bool {
     event.pmu == PMU
 }

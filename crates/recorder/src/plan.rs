@@ -39,7 +39,6 @@ use crate::{Refusal, Request, Target};
 /// each CPU of `cpus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What was asked for, as shown to users.
     pub name: String,
     /// The sampled events, at least one that is no carrier.
     pub events: Vec<PlannedEvent>,
@@ -48,7 +47,6 @@ pub struct Plan {
     /// What to give up, one at a time from the front (newest first), when
     /// the kernel answers EINVAL.
     pub fallbacks: Vec<Fallback>,
-    /// Whose events.
     pub target: Target,
     /// CPUs to open on, ascending: all that are online, as side records are
     /// of interest wherever a task runs.
@@ -62,7 +60,6 @@ pub struct Plan {
     pub page_size: u64,
     /// Said to the user, one line each.
     pub notes: Vec<String>,
-    /// Rights and limits of this process, for explaining errors.
     pub access: AccessFacts,
 }
 

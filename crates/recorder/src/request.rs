@@ -25,22 +25,16 @@ use event_spec::RequestedEvent;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Modes {
-    /// Events while the CPU runs user code.
     pub user: bool,
-    /// Events while the CPU runs the kernel.
     pub kernel: bool,
 }
 
 impl Modes {
-    /// User mode only.
     pub const USER: Modes = Modes { user: true, kernel: false };
-    /// Kernel mode only.
     pub const KERNEL: Modes = Modes { user: false, kernel: true };
-    /// Both modes.
     pub const BOTH: Modes = Modes { user: true, kernel: true };
 }
 
-/// Whose events are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A command that the session starts, with all threads and children it
@@ -64,7 +58,6 @@ impl Target {
     }
 }
 
-/// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The event as typed: a type, `mem:ADDR...` or `subsystem:name`.
@@ -106,7 +99,6 @@ pub struct Request {
     /// chooses.
     #[serde(default)]
     pub ring_pages: Option<u32>,
-    /// What a program in the kernel is to do with the samples.
     #[serde(default)]
     pub in_kernel: Option<InKernel>,
     /// Whether regions that the program marks are in the stream: records have
@@ -166,7 +158,6 @@ impl Request {
     /// of any CPU.
     pub const MOST_EVENTS: usize = 8;
 
-    /// A request for each event, alone.
     pub fn each(&self) -> impl Iterator<Item = Request> + '_ {
         let first = Request { also: Vec::new(), ..self.clone() };
         let others = self.also.iter().map(|other| Request {

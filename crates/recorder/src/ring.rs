@@ -11,9 +11,7 @@ use perfdata::{Misc, RecordHeader, RecordType};
 
 /// A 64-bit word that two sides share; loom has its own.
 pub(crate) trait SharedWord {
-    /// Reads it.
     fn load(&self, order: Ordering) -> u64;
-    /// Writes it.
     fn store(&self, value: u64, order: Ordering);
 }
 
@@ -67,7 +65,6 @@ impl<W: SharedWord> Ends<'_, W> {
     }
 }
 
-/// What lies between tail and head at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window<'a> {
     /// From the tail to the head, or to the end of the memory.
@@ -80,16 +77,13 @@ pub(crate) struct Window<'a> {
     pub(crate) torn: bool,
 }
 
-/// The memory of one ring.
 pub(crate) trait RingRegion {
-    /// What can be read now.
     fn window(&self) -> Window<'_>;
     /// Gives back everything before `end`, the end of a window of this
     /// region. Exclusive, so that no window is lent any more.
     fn release(&mut self, end: u64);
 }
 
-/// One record in the ring, valid until the drain ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lent<'a> {
     /// Type, misc and size of the whole record.
@@ -113,10 +107,8 @@ impl Lent<'_> {
     }
 }
 
-/// What one drain saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drained {
-    /// Records lent.
     pub(crate) records: u64,
     /// Whether bytes that are no records were dropped, up to the head.
     pub(crate) damaged: bool,
@@ -201,7 +193,6 @@ fn header(first: &[u8], second: &[u8]) -> Option<RecordHeader> {
 mod tests {
     use super::*;
 
-    /// A ring that the test fills as the kernel would.
     struct Memory {
         data: Vec<u8>,
         head: u64,

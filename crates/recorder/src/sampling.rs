@@ -14,22 +14,16 @@ use crate::{Command, Facts, Fallback, PlannedEvent, Session, Target};
 /// [`start`](Sampling::start), then [`wait`](Sampling::wait) and
 /// [`drain`](Sampling::drain) in turn, [`finish`](Sampling::finish).
 pub trait Sampling: fmt::Debug {
-    /// What was asked for, as shown to users.
     fn name(&self) -> &str;
 
-    /// Whose samples.
     fn target(&self) -> Target;
 
-    /// The events as planned.
     fn planned(&self) -> &[PlannedEvent];
 
-    /// The same as they were opened.
     fn opened(&self) -> &[PlannedEvent];
 
-    /// What had to be given up of all events.
     fn given_up(&self) -> &[Fallback];
 
-    /// What was modelled, when that is who counts.
     fn model(&self) -> Option<String>;
 
     /// Where the periods of samples are drawn from; None: none is drawn.
@@ -37,7 +31,6 @@ pub trait Sampling: fmt::Debug {
         None
     }
 
-    /// In whose process the events are open, in words.
     fn served(&self) -> &str {
         "in process (no daemon)"
     }
@@ -51,7 +44,6 @@ pub trait Sampling: fmt::Debug {
     /// Said to the user so far: the plan's notes and the session's.
     fn notes(&self) -> Vec<String>;
 
-    /// Said to the user at the end.
     fn last_notes(&self) -> &[String];
 
     /// Whether sampling of the target, or of a part of it, broke off by a fault
@@ -129,7 +121,6 @@ pub trait Sampling: fmt::Debug {
         None
     }
 
-    /// The command, for its status.
     fn command(&mut self) -> Option<&mut Command>;
 
     /// A pipe for handlers of signals: a byte written to it lets the target

@@ -114,7 +114,6 @@ pub struct Session {
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
     described: Described,
-    /// The kernel's symbols, for the preamble.
     kernel_list: Option<PackedKernelList>,
     /// For each event of the ledger, which of its samples are kept.
     thins: Vec<Thin>,
@@ -138,7 +137,6 @@ pub struct Session {
     sample_rate: Option<u64>,
 }
 
-/// What the rings have given so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Samples accepted.
@@ -164,7 +162,6 @@ impl Session {
         Session::open_on(&Linux, plan, settings)
     }
 
-    /// The same, on what stands for the kernel.
     pub fn open_on(
         kernel: &dyn Kernel,
         plan: Plan,
@@ -374,7 +371,6 @@ impl Session {
         self.stopped = Some(self.started.map_or(Duration::ZERO, |at| at.elapsed()));
     }
 
-    /// What was asked for and planned.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -408,12 +404,10 @@ impl Session {
         self.command.as_mut()
     }
 
-    /// Said to the user at the end.
     pub fn last_notes(&self) -> &[String] {
         &self.last_notes
     }
 
-    /// Where regions are marked for this session, if it takes any.
     pub fn regions(&self) -> Option<&RegionLog> {
         self.regions.as_ref()
     }

@@ -13,7 +13,6 @@ use crate::plan::{Outline, with_modifiers};
 use crate::request::event_spec::RequestedEvent;
 use crate::{Modes, Plan, Refusal, Request};
 
-/// What the user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SourceChoice {
     /// The PMU; where there is none, the emulated one for what that can do.
@@ -26,15 +25,12 @@ pub enum SourceChoice {
 }
 
 impl SourceChoice {
-    /// What a user may say.
     pub const WORDS: [&str; 3] = ["auto", "pmu", "emulated"];
 }
 
-/// A word that names no source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no source is called {word:?}: say auto, pmu or emulated")]
 pub struct UnknownSource {
-    /// As typed.
     pub word: String,
 }
 
@@ -61,12 +57,10 @@ impl FromStr for SourceChoice {
     }
 }
 
-/// Something of either source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen<K, E> {
     /// The kernel's: its own events, and those of the machine's PMU.
     Kernel(K),
-    /// The emulated PMU's.
     Emulated(E),
 }
 
@@ -145,7 +139,6 @@ fn slowdown(plan: &emulated::EmulatedPlan) -> &'static str {
     }
 }
 
-/// Whether the emulated PMU serves.
 enum StandIn {
     Not,
     AsAsked,
@@ -259,7 +252,6 @@ mod tests {
     use crate::Target;
     use crate::machine::facts::{Hypervisor, Pmu};
 
-    /// A guest, with a core PMU or without.
     fn guest(pmu: bool) -> Facts {
         let mut facts =
             Facts { hypervisor: Hypervisor::Guest("KVM".to_owned()), ..Facts::default() };
@@ -290,7 +282,6 @@ mod tests {
         }
     }
 
-    /// Whose events.
     #[derive(Clone, Copy)]
     struct Scope {
         modes: Modes,

@@ -15,7 +15,6 @@ use recorder::catalogue::{
     self, Encoding, EventKind, Mask, MaskRole, Microarchitecture, compose, encodings, masks, names,
 };
 
-/// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ModelEvent {
     config: u64,
@@ -47,7 +46,6 @@ fn print(core: Microarchitecture, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Every event of the core that the model counts, by its code.
 fn events(core: Microarchitecture) -> Vec<ModelEvent> {
     let pmu = core.pmu().unwrap_or("cpu");
     let mut found = BTreeMap::new();

@@ -10,25 +10,20 @@ use crate::machine::facts::{Facts, Pmu, Tracefs};
 /// not looked at: those depend on the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It can.
     Available {
         /// Events or nanoseconds between samples, unless asked otherwise.
         default_interval: u64,
         /// What the CPU's cores have for it; None for types of the kernel.
         hardware: Option<OnMachine>,
     },
-    /// It cannot.
     Unavailable {
-        /// The reason, from the facts.
         why: String,
         /// Types that this machine has, best first.
         nearest: Vec<&'static str>,
-        /// How the nearest types differ, or what to do to get the type.
         advice: String,
     },
 }
 
-/// Looks a type up in the facts.
 pub fn availability(entry: &CatalogueType, facts: &Facts) -> Availability {
     match entry.kind {
         EventKind::Hardware(hardware) => of_hardware(entry, hardware, facts),
@@ -46,7 +41,6 @@ pub fn availability(entry: &CatalogueType, facts: &Facts) -> Availability {
     }
 }
 
-/// How tracepoints are had where they are not.
 pub const MOUNT_TRACEFS: &str =
     "as root: mount -t tracefs nodev /sys/kernel/tracing, and try again";
 

@@ -6,13 +6,11 @@ use perfdata::InstructionClass;
 use super::{CatalogueType, EventKind, NotOnMachine, on_machine};
 use crate::machine::facts::Facts;
 
-/// Why the emulated PMU does not count a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotEmulated {
     /// No CPU counts it either.
     #[error("the kernel itself counts it, without any PMU")]
     OfKernel,
-    /// The model has nothing like it.
     #[error("{0}")]
     NotModelled(&'static str),
 }
@@ -65,7 +63,6 @@ fn no(why: &'static str) -> Result<EmulatedEvent, NotEmulated> {
     Err(NotEmulated::NotModelled(why))
 }
 
-/// What is counted, in the model's words.
 pub(crate) fn description(event: EmulatedEvent) -> String {
     match event {
         EmulatedEvent::Class(Class::Retired) => "instructions".to_owned(),
@@ -92,7 +89,6 @@ pub fn meaning(entry: &CatalogueType) -> Option<String> {
     kind(entry).ok().map(description)
 }
 
-/// Whether the emulated records of a type hold a data address.
 pub fn has_address(entry: &CatalogueType) -> bool {
     kind(entry).is_ok_and(EmulatedEvent::is_of_data)
 }

@@ -7,7 +7,6 @@ use super::no_encoding::NoEncoding;
 use super::table::{self, hex, lists, rows};
 use super::{CatalogueType, Equivalence, EventKind, Microarchitecture};
 
-/// What WEIGHT measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Latency {
     /// Core cycles from a load's dispatch until its data could be used
@@ -36,13 +35,10 @@ pub struct Encoding {
     /// The most useful `precise_ip`; 0: the event has skid, but for IBS,
     /// which is exact at 0.
     pub precise: u8,
-    /// How near the event comes to the type.
     pub equivalence: Equivalence,
-    /// Whether samples carry the data address.
     pub data_address: bool,
     /// What WEIGHT measures; None when it has no meaning.
     pub latency: Option<Latency>,
-    /// Which of the samples are of the type.
     pub filter: SampleFilter,
     /// Events between samples, unless the user says otherwise.
     pub default_interval: u64,
@@ -58,7 +54,6 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// Whether samples name the instruction that caused the event.
     pub fn is_exact_ip(&self) -> bool {
         self.precise > 0 || self.pmu == "ibs_op"
     }

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How what is sampled relates to what the type means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Equivalence {
-    /// The CPU's event counts just what the type means.
     Exact,
     /// The kernel chose the CPU's event for a name of perf's; which one it is, and
     /// what that counts, differs by CPU and kernel.
@@ -41,7 +39,6 @@ impl FromStr for Equivalence {
     }
 }
 
-/// A word that stands for no equivalence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` is none of exact, near, emulated")]
 pub struct UnknownEquivalence {

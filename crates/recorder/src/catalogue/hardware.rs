@@ -44,7 +44,6 @@ const SHARING: EventKind = EventKind::Hardware(Hardware {
                  CPUs do to a line",
 });
 
-/// What all of a kind have.
 const fn of_cpu(kind: EventKind) -> CatalogueType {
     CatalogueType {
         name: "",
@@ -60,7 +59,6 @@ const fn of_cpu(kind: EventKind) -> CatalogueType {
     }
 }
 
-/// The kinds by what the table calls them.
 const KINDS: [(&str, CatalogueType); 6] = [
     ("cache", of_cpu(CACHE)),
     ("tlb", of_cpu(TLB)),

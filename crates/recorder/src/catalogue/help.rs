@@ -84,7 +84,6 @@ fn example(entry: &CatalogueType, here: &Availability, facts: &Facts) -> String 
     }
 }
 
-/// What stands in where there is no PMU.
 fn emulation(entry: &CatalogueType, facts: &Facts, text: &mut String) {
     let (Some(why), Some(counted)) = (emulable(entry, facts), emulated::meaning(entry)) else {
         return;
@@ -141,7 +140,6 @@ fn described(mask: &Mask) -> String {
     }
 }
 
-/// What a core's samples are.
 fn on_core(core: &OnCore, text: &mut String) {
     let name = core.core.map_or("a core that is not in the tables", |core| core.0);
     line(text, &core.pmu, name);
@@ -173,7 +171,6 @@ fn event(encoding: &Encoding) -> String {
     said
 }
 
-/// What IP, address, registers and weight of a sample are.
 pub(super) fn fields(encoding: &Encoding) -> String {
     let ip = if encoding.is_exact_ip() { "the instruction" } else { "some instructions later" };
     let address = if encoding.data_address { "of the data" } else { "none" };
@@ -191,7 +188,6 @@ pub(super) fn fields(encoding: &Encoding) -> String {
     format!("IP: {ip}; address: {address}; registers: {registers}; weight: {weight}")
 }
 
-/// A key, and text beside it that wraps into its column.
 fn line(text: &mut String, key: &str, value: &str) {
     let _ = write!(text, "  {key:<10} ");
     wrap(value, INDENT, text);

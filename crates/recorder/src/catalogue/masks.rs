@@ -8,14 +8,10 @@ use super::{CatalogueType, Microarchitecture};
 use crate::spelling::{best_three, likeness, suggestion};
 use layout::{Layout, layout};
 
-/// What a mask chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MaskRole {
-    /// Whose requests.
     Origin,
-    /// How they ended.
     Result,
-    /// What of the event.
     Part,
     /// A number, typed as NAME=N.
     Parameter,
@@ -32,7 +28,6 @@ impl fmt::Display for MaskRole {
     }
 }
 
-/// One mask of a type on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mask {
     /// What to type; "ldlat=N" for a number.
@@ -40,12 +35,10 @@ pub struct Mask {
     /// Bits of `config`; 0 for numbers, and where origin and result together
     /// choose a bit.
     pub bits: u64,
-    /// What it chooses.
     pub role: MaskRole,
     pub meaning: &'static str,
 }
 
-/// What the masks come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Composed {
     /// Bits to set in the encoding's `config`.
@@ -54,48 +47,36 @@ pub struct Composed {
     pub ldlat: Option<u16>,
 }
 
-/// Masks that make no sense together, or none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaskError {
-    /// The type takes none here.
     #[error("{name} has no masks on this CPU; leave out -m")]
     None {
         /// The type.
         name: &'static str,
     },
-    /// No mask has that name.
     #[error("{name} has no mask \"{typed}\" on this CPU{}; it has {all}", suggestion(nearest))]
     Unknown {
-        /// The type.
         name: &'static str,
         typed: String,
         /// Names like it, best first; may be empty.
         nearest: Vec<&'static str>,
-        /// Names there are.
         all: String,
     },
-    /// Not one mask of a kind.
     #[error("{name} wants at least one {role}: -m {example}; {role}s are {all}")]
     Missing {
-        /// The type.
         name: &'static str,
-        /// What is missing.
         role: MaskRole,
         /// Masks that would do.
         example: String,
-        /// Names of that kind.
         all: String,
     },
-    /// A number is missing, is none, or cannot be.
     #[error("{name}: \"{typed}\": {wanted}")]
     Number {
-        /// The type.
         name: &'static str,
         typed: String,
         /// What it has to be.
         wanted: &'static str,
     },
-    /// A number twice.
     #[error("{name}: ldlat is given twice")]
     Twice {
         /// The type.

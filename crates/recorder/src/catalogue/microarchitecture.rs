@@ -19,7 +19,6 @@ impl Microarchitecture {
         all.into_iter().map(Microarchitecture).collect()
     }
 
-    /// The PMU that counts this core's events.
     pub fn pmu(self) -> Option<&'static str> {
         cpu_rows().find(|row| row.core == self.0).map(|row| row.pmu)
     }
@@ -55,7 +54,6 @@ impl fmt::Display for Microarchitecture {
     }
 }
 
-/// What is known of the core behind a PMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identified {
     /// By family, model and stepping.
@@ -63,12 +61,10 @@ pub enum Identified {
     /// The kernel's word for its PMU (caps/pmu_name), which several cores
     /// share; this is one of them.
     ByPmuName(Microarchitecture),
-    /// Not in the tables.
     Unknown,
 }
 
 impl Identified {
-    /// The core, however it was found.
     pub fn core(self) -> Option<Microarchitecture> {
         match self {
             Identified::Known(core) | Identified::ByPmuName(core) => Some(core),
@@ -145,7 +141,6 @@ fn in_ranges(ranges: &str, number: u32) -> bool {
     })
 }
 
-/// The core by the kernel's word for its PMU.
 fn by_pmu_name(word: &str, pmu: &str) -> Option<&'static str> {
     let is_meant = |[known, of, _]: &[&str; 3]| *known == word && (of.is_empty() || *of == pmu);
     rows(table::PMU_NAMES).find(is_meant).map(|[.., core]| core)

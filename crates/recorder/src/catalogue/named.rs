@@ -6,7 +6,6 @@ use super::table::{self, columns, hex, lists};
 use super::{Microarchitecture, encoding};
 use crate::spelling::{best_three, likeness};
 
-/// An event that a maker of CPUs has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedEvent {
     /// The name in lower case: "mem_load_retired.l1_miss".
@@ -24,7 +23,6 @@ pub struct NamedEvent {
     pub data_address: bool,
     /// Events between samples, unless the user says otherwise.
     pub default_interval: u64,
-    /// The maker advises another event.
     pub deprecated: bool,
 }
 
@@ -48,13 +46,11 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
 });
 
 impl Names {
-    /// For each set whether the core is in it.
     fn sets_of(&self, core: Microarchitecture) -> Vec<bool> {
         self.sets.iter().map(|cores| lists(cores, core.0)).collect()
     }
 }
 
-/// Whether the row is of a core that is in these sets.
 fn is_of(row: &[&str; 6], sets: &[bool]) -> bool {
     usize::from_str_radix(row[5], 16).ok().and_then(|set| sets.get(set)).copied() == Some(true)
 }
@@ -87,7 +83,6 @@ pub fn named(core: Microarchitecture, pmu: &str, name: &str) -> Option<NamedEven
     same.filter(|row| is_of(row, &sets)).find_map(parse)
 }
 
-/// Whether some core has an event of that name, written as for [`named`].
 pub(crate) fn is_named(name: &str) -> bool {
     let wanted = name.to_ascii_lowercase().replace(':', ".");
     NAMES.rows.binary_search_by_key(&wanted.as_str(), |row| row[0]).is_ok()

@@ -2,22 +2,18 @@
 
 use super::Microarchitecture;
 
-/// Why there is nothing to open for a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEncoding {
-    /// It is not counted by CPUs.
     #[error("{name} is not an event of CPUs")]
     NotHardware {
         /// The type.
         name: &'static str,
     },
-    /// That PMU counts no core's events.
     #[error("the PMU {pmu} does not belong to a core")]
     NotCore {
         /// Its name.
         pmu: String,
     },
-    /// The core has no such event.
     #[error("this core ({core}) has no event for it: {because}")]
     NoEvent {
         core: Microarchitecture,

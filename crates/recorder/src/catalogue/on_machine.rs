@@ -6,7 +6,6 @@ use super::{
 };
 use crate::machine::facts::{Facts, Hypervisor, Pmu};
 
-/// What a machine's cores have for a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnMachine {
     /// What to open, core PMU by core PMU in the order of the facts.
@@ -16,28 +15,23 @@ pub struct OnMachine {
     pub lacking: Vec<(String, NoEncoding)>,
 }
 
-/// What one core PMU has for a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnCore {
     /// The core's PMU: "cpu", "cpu_core"; encodings may be IBS's.
     pub pmu: String,
     /// The core; None when the tables do not know it.
     pub core: Option<Microarchitecture>,
-    /// Events to open together.
     pub encodings: Vec<Encoding>,
 }
 
-/// Why a machine has no event for a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOnMachine {
-    /// There is no PMU of a core.
     #[error("no hardware PMU: {0}, {missing}", missing = if *.1 {
         "no cpu device under /sys/bus/event_source"
     } else {
         "nothing under /sys/bus/event_source"
     })]
     NoPmu(String, bool),
-    /// Only Arm's sampling unit could do it.
     #[error(
         "Arm SPE is not supported yet: {pmu} is there, but its records come as packets of their \
          own kind, which this version does not read"
@@ -46,7 +40,6 @@ pub enum NotOnMachine {
         /// The unit's device.
         pmu: String,
     },
-    /// The PMU of each core that has it takes no precise event.
     #[error(
         "{pmus} samples nothing precisely here (its caps/max_precise is 0: a guest whose host keeps \
          PEBS to itself, or PEBS is switched off)"
@@ -57,13 +50,11 @@ pub enum NotOnMachine {
         /// instruction at the IP.
         with_skid: bool,
     },
-    /// IBS would do it.
     #[error(
         "no ibs_op under /sys/bus/event_source: precise events of AMD need IBS, which {}",
         withheld(.0)
     )]
     NoIbs(Hypervisor),
-    /// The cores have no event for it.
     #[error(transparent)]
     NoEncoding(#[from] NoEncoding),
 }

@@ -4,16 +4,12 @@ use perfdata::IpMeaning;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where samples come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleSource {
-    /// An event that the kernel counts in software.
     KernelSoftware,
     KernelTimer,
-    /// A debug register of the CPU.
     Breakpoint,
-    /// A static trace point in the kernel's code.
     Tracepoint,
     /// A counter of the CPU whose overflow the CPU itself records (Intel
     /// PEBS).
@@ -30,13 +26,11 @@ pub enum SampleSource {
     Preloaded,
 }
 
-/// What the instruction pointer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IpPromise {
     /// The instruction that caused the event; it has not taken effect.
     Causing,
-    /// The instruction after the one that caused the event.
     AfterCausing,
     /// Where the CPU was when a timer interrupted it.
     Interrupted,
@@ -53,12 +47,10 @@ pub enum IpPromise {
 }
 
 impl IpPromise {
-    /// Whether the IP is that of the instruction which caused the event.
     pub fn is_exact(self) -> bool {
         matches!(self, IpPromise::Causing | IpPromise::Exact)
     }
 
-    /// What reports call it.
     pub fn meaning(self) -> IpMeaning {
         match self {
             IpPromise::Causing => IpMeaning::Exact,
@@ -70,11 +62,9 @@ impl IpPromise {
     }
 }
 
-/// What the data address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressPromise {
-    /// The data address that faulted.
     Faulting,
     /// The address of the breakpoint that was hit.
     Watched,
@@ -84,7 +74,6 @@ pub enum AddressPromise {
     None,
 }
 
-/// What the registers hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegistersPromise {
@@ -100,7 +89,6 @@ pub enum RegistersPromise {
     AfterRetirement,
     /// Values when the interrupt came, some instructions later (trap 15).
     AtInterrupt,
-    /// Not sampled.
     None,
 }
 
@@ -123,9 +111,7 @@ pub enum WeightPromise {
 /// What the user may conclude from each field of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Promises {
-    /// Who counts.
     pub source: SampleSource,
-    /// The sample's IP.
     pub ip: IpPromise,
     /// The sample's ADDR.
     pub address: AddressPromise,
@@ -138,7 +124,6 @@ pub struct Promises {
 macro_rules! words {
     ($type:ty { $($value:pat => $word:literal),+ $(,)? }) => {
         impl fmt::Display for $type {
-            /// The word in notes of streams.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $($value => $word),+ })
             }

@@ -9,7 +9,6 @@ use perfdata::SoftwareEvent;
 use super::{CatalogueType, EventKind, IntervalUnit, Software, promises, table, words};
 use crate::catalogue::promises::{AddressPromise, IpPromise, RegistersPromise, SampleSource};
 
-/// Not numbered yet.
 const SOFTWARE: Software =
     Software { event: SoftwareEvent::DUMMY, kernel_only: false, never_on_x86: false };
 
@@ -30,7 +29,6 @@ const FAULT: CatalogueType = CatalogueType {
     kind: EventKind::Software(SOFTWARE),
 };
 
-/// Which no x86 kernel counts.
 const FAULT_ELSEWHERE: CatalogueType = CatalogueType {
     kind: EventKind::Software(Software { never_on_x86: true, ..SOFTWARE }),
     ..FAULT
@@ -59,7 +57,6 @@ const SCHEDULER: CatalogueType = CatalogueType {
     ..FAULT
 };
 
-/// The kinds by what the table calls them.
 const KINDS: [(&str, CatalogueType); 4] = [
     ("fault", FAULT),
     ("fault_elsewhere", FAULT_ELSEWHERE),

@@ -4,20 +4,16 @@ use std::time::Duration;
 
 use crate::metrics::{Estimate, Figure, NotCounted};
 
-/// Counts of a plan's groups over some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TotalCounts {
     /// Of each group and event of the plan, in its order.
     pub groups: Vec<Vec<EventCount>>,
-    /// How long that was.
     pub wall: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventCount {
-    /// The whole's count, or why there is none.
     pub figure: Figure,
-    /// What was seen of it.
     pub counted: u64,
     /// Time that it was enabled, summed over tasks or CPUs.
     pub enabled: Duration,
@@ -30,7 +26,6 @@ pub struct EventCount {
 }
 
 impl EventCount {
-    /// One that was counted whole, in that time.
     pub fn whole(count: u64, time: Duration) -> EventCount {
         #[expect(clippy::cast_precision_loss, reason = "shown with fewer digits")]
         let figure = Ok(Estimate::exact(count as f64));
@@ -44,7 +39,6 @@ impl EventCount {
         }
     }
 
-    /// One that is not opened.
     pub(super) fn refused(why: String) -> EventCount {
         EventCount {
             figure: Err(NotCounted::Never),

@@ -15,7 +15,6 @@ use crate::{Command, Facts, Refusal, Sampling};
 /// A sample of each so many events, to check the count by.
 pub(super) const CHECKED_EVERY: u64 = 100_003;
 
-/// A command under the emulated PMU, which counts.
 #[derive(Debug)]
 pub struct EmulatedCounting {
     session: EmulatedSession,
@@ -82,18 +81,15 @@ impl EmulatedCounting {
         Ok(TotalCounts { groups: vec![counts.collect()], wall })
     }
 
-    /// The session beneath, for its notes, model and command.
     pub fn session(&self) -> &EmulatedSession {
         &self.session
     }
 
-    /// The command, for its status.
     pub fn command(&mut self) -> Option<&mut Command> {
         self.session.command()
     }
 }
 
-/// Where the samples go.
 fn nowhere(_bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }

@@ -8,7 +8,6 @@ use crate::{EventSpec, Plan};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedEvent {
-    /// As it is shown.
     pub name: String,
     /// As `-t` takes it.
     pub spec: EventSpec,
@@ -22,7 +21,6 @@ pub struct CountedEvent {
 }
 
 impl CountedEvent {
-    /// Whether both are the same event.
     pub(super) fn is_same(&self, other: &CountedEvent) -> bool {
         let code = |attr: &Attr| {
             [attr.config, attr.config1, attr.config2, attr.config3, u64::from(attr.bp_type)]
@@ -46,7 +44,6 @@ impl CountedEvent {
     }
 }
 
-/// Events of one PMU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountingGroup {
     /// Who counts: `software`, `cpu`, `cpu_core`, `emulated`.

@@ -12,14 +12,12 @@ use crate::session::kernel::{Kernel, Linux};
 use crate::sys::event::{EncodedAttr, EventPlace, GroupCounts, PerfEvent};
 use crate::{FailedCall, OpenFailure, Target};
 
-/// Where a group is opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CountingPlace {
     pub(super) task: Option<Tid>,
     pub(super) cpu: Option<Cpu>,
 }
 
-/// Events that were opened together.
 #[derive(Debug)]
 pub(super) struct OpenGroup {
     /// In the plan.
@@ -76,13 +74,11 @@ impl OpenGroup {
         self.events.first().map_or(Ok(()), PerfEvent::enable)
     }
 
-    /// Stops it.
     pub(super) fn disable(&self) {
         // Fails for no open event (perf_ioctl(), kernel/events/core.c).
         let _always_works = self.events.first().map(PerfEvent::disable);
     }
 
-    /// Adds what came since the last look.
     pub(super) fn look(&mut self) -> io::Result<()> {
         let Some(leader) = self.events.first() else { return Ok(()) };
         let now = leader.group_counts(self.events.len())?;
@@ -99,13 +95,11 @@ impl OpenGroup {
         Ok(())
     }
 
-    /// Whether it waited for counters so far.
     pub(super) fn waits(&self) -> bool {
         self.last.running < self.last.enabled
     }
 }
 
-/// The error of a failed call, in words.
 pub(super) fn explained(planned: &CountingGroup, member: usize, failure: OpenFailure) -> OpenError {
     match planned.events.get(member).and_then(|event| event.planned.as_ref()) {
         Some((plan, _)) => OpenError::event(failure, plan),

@@ -16,33 +16,25 @@ use crate::plan::{self, cores, rights};
 use crate::request::EventRequest;
 use crate::{EventSpec, Refusal, Request, source};
 
-/// Who counts what the kernel itself does.
 const SOFTWARE: &str = "software";
 /// Counters of a core that any event can have, where both threads of it run.
 const INTEL_COUNTERS: usize = 4;
 const AMD_COUNTERS: usize = 6;
 
-/// What a session opens, and what is made of its counts.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CountingPlan {
     /// Groups, each with at least one event.
     pub groups: Vec<CountingGroup>,
     /// Metrics, in the table's order, those of each kind of core together.
     pub figures: Vec<PlannedFigure>,
-    /// What was asked for and is not to be had.
     pub lacking: Vec<LackingCount>,
 }
 
-/// A metric of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedFigure {
-    /// The row's group and name.
     pub metric: MetricRow,
-    /// Whose: the PMU's name.
     pub pmu: String,
-    /// Its group of events.
     pub group: usize,
-    /// Events in that group that stand for each name: added up.
     pub parts: BTreeMap<&'static str, Vec<usize>>,
 }
 
@@ -60,14 +52,11 @@ impl Eq for MetricRow {}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LackingCount {
-    /// A metric or an event.
     pub name: String,
-    /// Why, in words.
     pub why: String,
 }
 
 impl PlannedFigure {
-    /// Its value by the counts of its plan.
     pub fn value(&self, counts: &TotalCounts) -> Figure {
         let nanoseconds = Estimate::exact(counts.wall.as_secs_f64() * 1e9);
         self.metric.0.formula.value(&|name| {
@@ -120,7 +109,6 @@ pub fn plan(
     }
 }
 
-/// Counters of one core that are free for any event.
 fn counters(uarch: Option<Microarchitecture>, facts: &Facts) -> usize {
     let all = match uarch.is_some_and(Microarchitecture::is_amd) {
         true => AMD_COUNTERS,
@@ -129,7 +117,6 @@ fn counters(uarch: Option<Microarchitecture>, facts: &Facts) -> usize {
     all - usize::from(facts.kernel.nmi_watchdog == Some(true))
 }
 
-/// A metric's events, each once, and which of them its names are.
 struct MetricEvents {
     events: Vec<CountedEvent>,
     parts: BTreeMap<&'static str, Vec<usize>>,
@@ -146,7 +133,6 @@ impl CountingPlanner<'_> {
         self.request.metrics.iter().any(|choice| choice.is_of(metric))
     }
 
-    /// The metrics of one core: those that share counters are in one group.
     fn metrics(&mut self, core: MetricCore<'_>, pmu: &str, counters: usize) {
         let first = self.plan.groups.len();
         for found in on_core(core) {
@@ -177,7 +163,6 @@ impl CountingPlanner<'_> {
         }
     }
 
-    /// A metric's events, each once, and which of them its names are.
     fn events_of(
         &self,
         found: &CoreMetric,
@@ -208,7 +193,6 @@ impl CountingPlanner<'_> {
         Ok(MetricEvents { events: group.events, parts })
     }
 
-    /// The group that takes these events: one that has room, or a new one.
     fn place(
         &mut self,
         events: &[CountedEvent],
@@ -316,7 +300,6 @@ impl CountingPlanner<'_> {
         }
     }
 
-    /// Metrics that were asked for by name and are of no core here.
     fn tell_lacking(&mut self, is_emulated: bool) {
         let why = match (is_emulated, cores(self.facts).is_empty()) {
             (true, _) => "the emulated PMU has not what it counts",
@@ -356,7 +339,6 @@ fn emulated_event(spec: &EventSpec, name: &str) -> CountedEvent {
     CountedEvent { name, spec, attr: Attr::default(), cpus: None, planned: None }
 }
 
-/// What the emulated PMU is told of the plan's group.
 pub(super) fn emulated_request(plan: &CountingPlan, request: &CountingRequest) -> Option<Request> {
     let mut events = plan.groups.first()?.events.iter().map(|event| event.spec.clone());
     let mut first = Request::new(events.next()?, request.modes, request.target);

@@ -8,16 +8,13 @@ use crate::request::EventRequest;
 use crate::spelling::{best_three, likeness};
 use crate::{EventSpec, Modes, Refusal, Request, Target};
 
-/// What is asked of the counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountingRequest {
     /// Metrics, in no order.
     pub metrics: Vec<MetricChoice>,
     /// Events as `-t` takes them.
     pub events: Vec<EventSpec>,
-    /// Modes that are counted.
     pub modes: Modes,
-    /// Whose events.
     pub target: Target,
 }
 
@@ -44,7 +41,6 @@ const AMD_L3: &str = "amd_l3";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricChoice {
     Group(MetricGroup),
-    /// Those of that name.
     Named(String),
 }
 
@@ -68,7 +64,6 @@ impl MetricChoice {
         Err(CountingRefusal::Unknown { word: word.to_owned(), nearest })
     }
 
-    /// Whether a metric is meant.
     pub fn is_of(&self, metric: &Metric) -> bool {
         match self {
             MetricChoice::Group(group) => metric.group == *group,
@@ -89,27 +84,22 @@ impl MetricChoice {
 /// Why something is not counted. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountingRefusal {
-    /// `-m` names nothing.
     #[error(
         "no metric or group is called {word:?}: groups are software, core, cache, tlb, memory, \
          l2_rqsts, branches and topdown, and `ebs stat --list` has the metrics{}", near(.nearest)
     )]
     Unknown {
-        /// As typed.
         word: String,
         /// Names like it.
         nearest: Vec<String>,
     },
-    /// The event cannot be had here.
     #[error(transparent)]
     Event(#[from] Refusal),
-    /// Only samples tell whether it was the event.
     #[error(
         "{event} is not counted here: its samples alone tell which of them are meant ({how}); \
          `ebs -t {event}` samples it, `ebs stat -m cache` has what counters count"
     )]
     OfSamples {
-        /// As typed.
         event: String,
         /// How, in a word or two.
         how: String,
@@ -121,14 +111,12 @@ pub enum CountingRefusal {
         event: String,
         pmu: String,
     },
-    /// The emulated PMU takes no more at a time.
     #[error("{events} events at a time are more than the emulated PMU's {most}: ask for fewer")]
     TooMany {
         /// As many.
         events: usize,
         most: usize,
     },
-    /// Nothing of what was asked for is to be had.
     #[error("nothing is counted: {why}")]
     Nothing {
         /// Of the first.
@@ -137,7 +125,6 @@ pub enum CountingRefusal {
 }
 
 impl CountingRefusal {
-    /// Whether the command line is wrong, whatever the machine.
     pub fn is_usage(&self) -> bool {
         match self {
             CountingRefusal::Unknown { .. } => true,

@@ -20,10 +20,8 @@ use crate::{Command, OpenFailure, Target};
 /// turns, 4 ms each.
 const TURNS: Duration = Duration::from_millis(10);
 
-/// What a session is told beside its plan.
 #[derive(Clone, Debug)]
 pub struct CountingSettings {
-    /// Whose events.
     pub target: Target,
     /// The command: the target, or beside the system the span of counting.
     pub command: Vec<OsString>,
@@ -143,7 +141,6 @@ impl CountingSession {
         Ok(())
     }
 
-    /// Opens all groups, each in the places that its CPUs give.
     fn open_at(
         &mut self,
         places: &dyn Fn(Option<&Vec<Cpu>>) -> Vec<CountingPlace>,
@@ -326,17 +323,14 @@ impl CountingSession {
         TotalCounts { groups: groups.collect(), wall }
     }
 
-    /// The command, for its status.
     pub fn command(&mut self) -> Option<&mut Command> {
         self.command.as_mut()
     }
 
-    /// What was planned.
     pub fn plan(&self) -> &CountingPlan {
         &self.plan
     }
 
-    /// Said to the user.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -53,7 +53,6 @@ fn real(number: u64) -> f64 {
 }
 
 impl SliceSums {
-    /// Adds a slice.
     pub fn add(&mut self, slice: TimeSlice) {
         self.counted += slice.counted;
         self.enabled += slice.enabled;

@@ -146,7 +146,6 @@ fn what_was_counted_whole_is_exact() {
 struct Draws(u64);
 
 impl Draws {
-    /// One of the numbers below.
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -154,7 +153,6 @@ impl Draws {
         (self.0 >> 11) % end
     }
 
-    /// So many times of a thousand.
     fn happens(&mut self, of_1000: u64) -> bool {
         self.below(1000) < of_1000
     }

@@ -35,20 +35,16 @@ const PMU_TYPE: EventType = EventType(1 << 31 | 0x4c55_4d45);
 /// is full, so that more would only cost memory.
 const RING_PAGES: u32 = 2048;
 
-/// The PMU as streams list it among the machine's.
 pub(super) fn pmu() -> Pmu {
     Pmu { name: PMU.to_owned(), kind: Some(PMU_TYPE), ..Pmu::default() }
 }
 
-/// The machine that is modelled, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Caches and TLBs.
     pub geometry: Geometry,
     /// TLBs were asked for: types that do not count their misses model them,
     /// too.
     pub tlbs_asked: bool,
-    /// Whether it prefetches.
     pub prefetch: bool,
     /// Count now and then only; in a plan `warm` is told.
     pub burst: Option<Burst>,
@@ -56,7 +52,6 @@ pub struct Model {
     pub classify: bool,
     /// Blocks of the heap are told, when they are allocated and when they are given back.
     pub heap: bool,
-    /// Objects of the program that lie otherwise in the model.
     pub layouts: Vec<ObjectLayout>,
 }
 
@@ -84,7 +79,6 @@ impl fmt::Display for Model {
 }
 
 impl Model {
-    /// What a stream's note says of it, behind the promises.
     pub(super) fn note(&self) -> String {
         // Neither may end the value.
         let geometry = self.geometry.to_string().replace(';', ",");
@@ -107,30 +101,23 @@ impl Model {
     }
 }
 
-/// What an emulated session is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmulatedPlan {
-    /// What was asked for, as shown to users.
     pub name: String,
-    /// The events as streams describe them.
     pub events: Vec<PlannedEvent>,
     /// What the model counts for each of them, in their order.
     pub modelled: Vec<ModelledEvent>,
-    /// Which side records there are, and their trailer.
     pub side: Attr,
-    /// The machine that is modelled.
     pub model: Model,
     /// A command or a process.
     pub target: Target,
     /// Data pages of the ring, a power of two.
     pub ring_pages: u32,
-    /// Mappings of data are recorded too.
     pub data_mappings: bool,
     /// Said to the user, one line each.
     pub notes: Vec<String>,
 }
 
-/// An event of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelledEvent {
     pub counts: EmulatedEvent,
@@ -234,7 +221,6 @@ fn dear(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
     })
 }
 
-/// All events of a request, which the program's one run gives.
 fn outline_with_events(
     request: &Request,
     facts: &Facts,
@@ -298,7 +284,6 @@ fn outline_with_event(
     Ok((Outline { name, events: vec![outlined], side, notes: Vec::new() }, counts))
 }
 
-/// Of an event without callers.
 fn event_attr(request: &Request, counts: EmulatedEvent, interval: u64) -> Attr {
     let mut attr = attrs::common(request.target);
     attr.kind = PMU_TYPE;

@@ -29,7 +29,6 @@ pub(super) fn unfit(file: &Path) -> Option<String> {
     None
 }
 
-/// What the first bytes of a file say.
 #[derive(Debug, PartialEq, Eq)]
 enum Head {
     /// A program to emulate, or nothing that is known here.

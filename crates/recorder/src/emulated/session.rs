@@ -45,9 +45,7 @@ const EVENT: u64 = 1;
 /// How programs are read while they are emulated, which is decided where reports are made.
 #[derive(Debug)]
 pub struct ProgramRules {
-    /// The instructions of a class, for each event that counts one.
     pub classifier: fn(EmulatedEvent) -> Option<Classifier>,
-    /// Where functions of allocators are.
     pub allocators: AllocatorFinder,
 }
 
@@ -68,11 +66,9 @@ pub struct EmulatedSession {
     described: Described,
     outbox: Outbox,
     ledger: Ledger,
-    /// How records must look.
     form: Form,
     /// What was in the ring and is none of them: the target's doing.
     foreign: u64,
-    /// Samples accepted, towards the count.
     accepted: u64,
     started: Option<Instant>,
     /// When it was opened, of CLOCK_MONOTONIC.
@@ -82,7 +78,6 @@ pub struct EmulatedSession {
     last_notes: Vec<String>,
     /// The emulation of some process ended before it should.
     broke_off: bool,
-    /// The target was let go before its end.
     left: bool,
 }
 
@@ -158,7 +153,6 @@ impl EmulatedSession {
         })
     }
 
-    /// What was planned.
     pub fn plan(&self) -> &EmulatedPlan {
         &self.plan
     }
@@ -181,7 +175,6 @@ impl EmulatedSession {
         &self.ledger
     }
 
-    /// Takes over where the target stands.
     fn look(&mut self, standing: TargetStanding) {
         let ended = self.emulation.as_ref().and_then(Emulation::ended);
         self.ended = self.ended.or(ended.map(status));

@@ -30,7 +30,6 @@ const FEWEST_SLOTS: usize = 4 * LONGEST;
 /// No program makes more calls in a hundred years: a count above was scribbled there.
 const MOST_MADE: u64 = 1 << 60;
 
-/// What came through a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapAccount {
     /// Programs that the library was loaded into.
@@ -55,7 +54,6 @@ impl HeapAccount {
     }
 }
 
-/// The memory, and how far it was read.
 #[derive(Debug)]
 pub struct HeapLog {
     file: OwnedFd,
@@ -118,12 +116,10 @@ impl HeapLog {
         vec![format!("{VARIABLE}={path}").into(), preload, sanitizer]
     }
 
-    /// How blocks are told.
     pub fn settings(&self) -> &HeapSettings {
         &self.settings
     }
 
-    /// Nothing is told any more.
     pub fn stop(&self) {
         self.word(STOPPED).store(1, Ordering::Relaxed);
     }

@@ -69,7 +69,6 @@ pub fn add(plan: &mut Plan, settings: &HeapSettings) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What all events of a session have, and what ours need.
 fn bare(like: &Attr, config: u64) -> Attr {
     let shared = AttrFlags::DISABLED
         | AttrFlags::SAMPLE_ID_ALL

@@ -11,21 +11,16 @@ const USER: u16 = 2;
 /// PERF_SAMPLE_REGS_ABI_64.
 const ABI_64: u64 = 2;
 
-/// What becomes a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeapSample<'a> {
-    /// Of the event.
     pub(crate) attr: &'a Attr,
-    /// The event's, too.
     pub(crate) id: u64,
     pub(crate) told: &'a HeapLogRecord,
-    /// Words of the stack.
     pub(crate) stack: &'a [u64],
     /// Bytes for each sample.
     pub(crate) rate: u64,
 }
 
-/// Makes samples of what a log tells.
 #[derive(Debug, Default)]
 pub(crate) struct HeapSampler {
     /// Of weights, what periods told so far have left out.

@@ -103,7 +103,6 @@ pub(super) fn fitting_sites(cpus: usize, callers: bool) -> u32 {
     power.min(SiteTables::SITES)
 }
 
-/// How many values each map has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// Slots of one table; 0 slots have a map of one.
@@ -112,9 +111,7 @@ pub(super) struct Sizes {
     pub(super) rows: u32,
     /// CPUs that the programs can find: the highest number plus one.
     pub(super) cpus: u32,
-    /// Whether slots have strides.
     pub(super) strides: bool,
-    /// Whether slots have callers.
     pub(super) callers: bool,
 }
 

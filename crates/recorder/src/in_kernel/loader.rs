@@ -15,7 +15,6 @@ use crate::sys::bpf::{self, ArrayShape, Unverified};
 
 /// `BPF_F_RDONLY_PROG`: what the verifier may take for constants.
 const READ_ONLY: u32 = 1 << 7;
-/// What is kept of the verifier's words.
 const LOG: usize = 64 << 10;
 
 /// Aligned as ELF's structures are.
@@ -27,7 +26,6 @@ static OVERFLOW: &Aligned<[u8]> = &Aligned(*include_bytes!("../../kernel/overflo
 /// Of tracepoints; likewise.
 static TRACEPOINT: &Aligned<[u8]> = &Aligned(*include_bytes!("../../kernel/tracepoint.bpf.o"));
 
-/// An object of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compiled {
     Overflow,
@@ -42,20 +40,14 @@ pub(super) enum Kind {
     RawTracepoint = 17,
 }
 
-/// Programs that are to be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'w> {
-    /// Where they are.
     pub(super) object: Compiled,
-    /// Their names in it.
     pub(super) programs: &'w [(&'static str, Kind)],
-    /// Of their maps.
     pub(super) sizes: Sizes,
-    /// Their constants, by name.
     pub(super) constants: &'w [(&'static str, Vec<u8>)],
     /// Whether they have offsets of the running kernel's structures.
     pub(super) needs_btf: bool,
-    /// Where /sys is.
     pub(super) root: &'w Path,
 }
 
@@ -73,7 +65,6 @@ impl Made {
     }
 }
 
-/// A loaded program and its maps.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) program: OwnedFd,
@@ -88,7 +79,6 @@ fn broken(text: String) -> Unloadable {
     Unloadable::Object { text }
 }
 
-/// Makes the maps, sets the constants, has the programs verified.
 pub(super) fn load(wanted: Wanted<'_>) -> Result<Made, Unloadable> {
     let bytes = match wanted.object {
         Compiled::Overflow => &OVERFLOW.0,
@@ -121,7 +111,6 @@ pub(super) fn load(wanted: Wanted<'_>) -> Result<Made, Unloadable> {
     Ok(Made { programs, maps })
 }
 
-/// Writes the maps' descriptors into the programs.
 fn relocate(object: &mut Object, maps: &HashMap<String, OwnedFd>) -> Result<(), Unloadable> {
     let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
     let made = maps.iter().filter_map(|(name, fd)| {
@@ -133,7 +122,6 @@ fn relocate(object: &mut Object, maps: &HashMap<String, OwnedFd>) -> Result<(), 
     object.relocate_calls(&text).map_err(|error| broken(error.to_string()))
 }
 
-/// Types of the running kernel.
 fn kernel_btf(root: &Path) -> Result<Btf, Unloadable> {
     let path = root.join("sys/kernel/btf/vmlinux");
     let bytes = std::fs::read(&path).map_err(|error| match error.kind() {

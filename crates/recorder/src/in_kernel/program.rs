@@ -28,7 +28,6 @@ pub struct KernelProgram {
     loaded: Loaded,
     in_kernel: InKernel,
     source: HitSource,
-    /// Of a tracepoint's programs.
     hooks: Option<Hooks>,
 }
 
@@ -104,10 +103,8 @@ impl KernelProgram {
         all
     }
 
-    /// What [`KernelProgram::into_descriptors`] gives at most.
     pub const MOST_DESCRIPTORS: usize = 9;
 
-    /// The program that another process has loaded for the same ends.
     pub fn from_descriptors(
         in_kernel: &InKernel,
         source: HitSource,
@@ -161,7 +158,6 @@ impl KernelProgram {
         self.halt(false)
     }
 
-    /// Ends what [`KernelProgram::start`] began.
     pub(crate) fn stop(&self) -> io::Result<()> {
         self.halt(true)
     }
@@ -188,7 +184,6 @@ fn too_old(root: &Path) -> Option<String> {
     (version < (5, 12)).then(|| release.to_owned())
 }
 
-/// The verified programs: the one that counts first.
 fn make(
     root: &Path,
     in_kernel: &InKernel,
@@ -266,7 +261,6 @@ fn prepare(loaded: &Loaded, sizes: Sizes, cpus: &[Cpu], halted: bool) -> io::Res
     Ok(())
 }
 
-/// The namespace that this process counts pids in.
 fn namespace(root: &Path) -> PidNamespace {
     let Ok(stat) = rustix::fs::stat(root.join("proc/self/ns/pid")) else {
         return PidNamespace::default();

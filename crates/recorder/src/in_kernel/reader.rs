@@ -46,7 +46,6 @@ pub(crate) struct AggregateReader {
     chance: Chance,
 }
 
-/// What was taken so far, all intervals together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Hits that the program ran for.
@@ -198,7 +197,6 @@ impl AggregateReader {
         Ok(whole)
     }
 
-    /// Totals of what was taken.
     pub(crate) fn seen(&self) -> Seen {
         self.seen.clone()
     }
@@ -292,7 +290,6 @@ impl AggregateReader {
     }
 }
 
-/// What one CPU counted.
 #[derive(Debug)]
 struct Part {
     seen: u64,
@@ -312,7 +309,6 @@ fn counts(words: &[AtomicU64], epoch: u64) -> Option<[u64; cpu::COUNTS_WORDS]> {
     (counts[0] == epoch).then_some(counts)
 }
 
-/// The first words.
 fn copy<const N: usize>(words: &[AtomicU64]) -> [u64; N] {
     std::array::from_fn(|at| words[at].load(Ordering::Relaxed))
 }

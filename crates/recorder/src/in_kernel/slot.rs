@@ -9,25 +9,20 @@ use super::layout::slot::{
 };
 use super::layout::{REGISTERS, STRIDES, chain};
 
-/// What is not in the slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// Whose table.
     pub(super) cpu: Cpu,
     /// Whether processes are told apart.
     pub(super) by_process: bool,
-    /// Whether the event has addresses.
     pub(super) has_address: bool,
 }
 
-/// What lies beside a slot, where it is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside {
     pub(super) strides: Option<[u64; STRIDES]>,
     pub(super) chain: Option<[u64; chain::WORDS]>,
 }
 
-/// A slot in use.
 pub(super) fn site(words: &[u64; WORDS], beside: Beside, place: Place) -> Site {
     let who = words[WHO];
     let bits = |at: usize| Bits { all: words[at], any: words[at + 1] };

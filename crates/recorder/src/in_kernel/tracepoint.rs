@@ -17,12 +17,10 @@ use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 /// Bits of one word of the map of processes.
 const BITS: u32 = 64;
 
-/// Which hits are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedTracepoint {
     /// Its number in tracefs: the event's `config`.
     pub id: u64,
-    /// Whose.
     pub whose: Whose,
     /// Every so many hits of a CPU are one sample, of that period; 0 is 1.
     pub interval: u64,
@@ -33,10 +31,8 @@ pub struct CountedTracepoint {
     pub of_system_call: bool,
 }
 
-/// Whose hits are counted, with those of all processes that these start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Of every task.
     Everyone,
     /// Of a process that runs.
     Process(Pid),
@@ -45,7 +41,6 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// The process, if it is one.
     pub(super) fn process(self) -> Option<Pid> {
         match self {
             Whose::Everyone => None,
@@ -78,7 +73,6 @@ impl CountedTracepoint {
     }
 }
 
-/// What keeps the programs of a tracepoint running.
 #[derive(Debug)]
 pub(super) struct Hooks {
     /// An event that counts nothing: nobody inherits it. The program cannot

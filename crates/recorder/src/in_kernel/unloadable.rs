@@ -2,13 +2,10 @@
 
 use std::io;
 
-/// The reason; its text says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unloadable {
-    /// What is to be kept makes no sense.
     #[error("{0}")]
     Keep(#[from] super::KeepError),
-    /// Tables of no possible size.
     #[error(
         "tables of {sites} sites: a power of two from {} to {} is possible",
         super::SiteTables::FEWEST,
@@ -18,7 +15,6 @@ pub enum Unloadable {
         /// As asked for.
         sites: u32,
     },
-    /// The programs know the registers of x86-64 only.
     #[error("the programs that count in the kernel are for x86-64")]
     Machine,
     /// No atomic exchange, and maps that count as locked memory.
@@ -27,7 +23,6 @@ pub enum Unloadable {
         /// As uname(1) says.
         release: String,
     },
-    /// bpf(2) says EPERM and the rights are not there.
     #[error(
         "programs in the kernel take {missing}, which this process does not have: run it with \
          them (root has), or through ebsd"
@@ -36,7 +31,6 @@ pub enum Unloadable {
         /// CAP_BPF, CAP_PERFMON or both.
         missing: &'static str,
     },
-    /// EPERM though the rights are there.
     #[error(
         "bpf(2) is not permitted though the capabilities are there: a seccomp filter (of a \
          container: allow bpf) or a security module forbids it, or they are those of a user \
@@ -46,20 +40,17 @@ pub enum Unloadable {
     /// ENOSYS.
     #[error("this kernel has no bpf(2) (CONFIG_BPF_SYSCALL), or a seccomp filter hides it")]
     NoSystemCall,
-    /// Weights, data sources and tracepoints take the kernel's types.
     #[error(
         "/sys/kernel/btf/vmlinux is missing: weights and data sources of samples, and whose hits \
          of tracepoints are, are found by the kernel's types; use a kernel with \
          CONFIG_DEBUG_INFO_BTF=y"
     )]
     NoBtf,
-    /// [`Duty::Filter`](super::Duty::Filter) and a tracepoint.
     #[error(
         "hits of tracepoints are not filtered in the kernel, only aggregated: a program that \
          hides one hides it from every recorder on the machine"
     )]
     FilteredTracepoint,
-    /// A tracepoint whose hits weigh differently.
     #[error(
         "a hit of {name} counts as many nanoseconds, which no program is told: it is sampled \
          through rings only"
@@ -68,7 +59,6 @@ pub enum Unloadable {
         /// Of the event.
         name: String,
     },
-    /// A tracepoint and a control group.
     #[error(
         "hits of tracepoints in a control group are not counted in the kernel: name a process, or \
          the whole system"
@@ -84,41 +74,33 @@ pub enum Unloadable {
         /// Of the event.
         name: String,
     },
-    /// A process's number means another process to the programs.
     #[error(
         "whose hits of tracepoints are is told by pids of the initial namespace, and this \
          process is in another: run it outside of the container"
     )]
     PidNamespace,
-    /// The kernel's types cannot be used.
     #[error("the kernel's types do not help: {text}")]
     Btf {
         /// What is wrong.
         text: String,
     },
-    /// Lockdown takes from programs what reads the kernel's memory.
     #[error(
         "the kernel is locked down (confidentiality) and lets no program read its memory, which \
          weights, data sources and tracepoints take; `lockdown=integrity` or less allows it"
     )]
     Lockdown,
-    /// A helper that older kernels do not have.
     #[error("this kernel's programs have no {helper}: {since}")]
     Helper {
-        /// Its name.
         helper: String,
         /// What to do about it.
         since: &'static str,
     },
-    /// The verifier does not accept it.
     #[error("the kernel's verifier refuses the program ({errno}): {log}")]
     Refused {
-        /// Its error, as text.
         errno: String,
         /// The end of what it says.
         log: String,
     },
-    /// No memory for the maps.
     #[error(
         "the kernel has no memory for {bytes} bytes of tables: ask for fewer sites, or raise \
          the memory limit of the control group"
@@ -132,37 +114,29 @@ pub enum Unloadable {
     TooLarge {
         /// Of all maps.
         bytes: u64,
-        /// CPUs.
         rows: u32,
     },
-    /// Any other answer of the kernel.
     #[error("{call}: {error}")]
     Failed {
         /// What was tried.
         call: &'static str,
-        /// The answer.
         error: String,
     },
-    /// Our object is not one.
     #[error("the compiled program cannot be used: {text}")]
     Object {
         /// What is wrong.
         text: String,
     },
-    /// The daemon that was asked says so.
     #[error("{0}")]
     ByDaemon(String),
 }
 
-/// What was being done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Making maps of so many bytes in all.
     Map {
         /// Of all maps.
         bytes: u64,
     },
-    /// Having the program verified.
     Program {
         /// The end of the verifier's words.
         log: String,
@@ -175,7 +149,6 @@ const PERFMON: u64 = 1 << 38;
 const BPF: u64 = 1 << 39;
 
 impl Unloadable {
-    /// What the kernel's answer means at that step, for this thread.
     pub(super) fn of(step: Step, error: &io::Error) -> Unloadable {
         Unloadable::with_rights(step, error, effective())
     }
@@ -242,7 +215,6 @@ fn missing(rights: Option<u64>) -> Option<&'static str> {
     }
 }
 
-/// Effective capabilities of this thread.
 fn effective() -> Option<u64> {
     let sets = rustix::thread::capabilities(None).ok()?;
     Some(sets.effective.bits())

@@ -13,7 +13,6 @@ const CGROUP2: u64 = 0x6367_7270;
 /// Groups below one that are looked at; hierarchies are some five deep.
 const DEEPEST: usize = 32;
 
-/// A directory of the hierarchy, open.
 #[derive(Debug)]
 pub struct Cgroup {
     directory: OwnedFd,
@@ -101,7 +100,6 @@ impl AsFd for Cgroup {
     }
 }
 
-/// Whether a directory is a group's.
 fn check(directory: &OwnedFd, path: &Path) -> io::Result<()> {
     let magic = fstatfs(directory)?.f_type;
     if u64::try_from(magic) == Ok(CGROUP2) {

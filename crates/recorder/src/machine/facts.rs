@@ -44,10 +44,8 @@ use crate::machine::Tracepoint;
 use perfdata::Pid;
 use tree::Tree;
 
-/// Facts about one machine at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The running kernel.
     pub kernel: KernelFacts,
     pub cpus: Cpus,
     /// Caches of CPU 0, as the kernel numbers them.
@@ -57,15 +55,12 @@ pub struct Facts {
     /// /sys/bus/event_source/devices, by name; None when there is no such
     /// directory.
     pub pmus: Option<Vec<Pmu>>,
-    /// What this machine runs under.
     pub hypervisor: Hypervisor,
     /// Bytes of a page (AT_PAGESZ).
     pub page_size: Option<u64>,
     /// MemTotal of /proc/meminfo, KiB.
     pub memory_kib: Option<u64>,
-    /// Where tracepoints are described.
     pub tracefs: Tracefs,
-    /// Our rights and limits.
     pub access: AccessFacts,
     /// The tracepoints of the request that [`Facts::read_for`] was given, by `SUBSYSTEM:NAME`.
     pub tracepoints: BTreeMap<String, TracepointState>,
@@ -113,7 +108,6 @@ impl Facts {
         self.describe(&Tree::new(root), pmu::DEVICES, |have| have.name == name)
     }
 
-    /// Reads a process's owner and state; likewise.
     pub(crate) fn look_at(&mut self, root: &Path, pid: Pid) -> Result<(), FactsError> {
         self.process = ProcessState::read(&Tree::new(root), pid)?;
         Ok(())
@@ -171,7 +165,6 @@ impl Facts {
         Ok(())
     }
 
-    /// The PMU of that name.
     pub fn pmu(&self, name: &str) -> Option<&Pmu> {
         self.pmus.iter().flatten().find(|pmu| pmu.name == name)
     }

@@ -9,10 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 
-/// A process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incarnation {
-    /// Its number.
     pub pid: i32,
     /// Field 22 of /proc/PID/stat (proc_pid_stat(5)), clock ticks since boot.
     pub start_time: u64,

@@ -27,17 +27,14 @@ pub struct ConfigWords {
 }
 
 impl ConfigWords {
-    /// One word.
     pub fn get(&self, word: ConfigWord) -> u64 {
         self.words[word.index()]
     }
 
-    /// One word, to change.
     pub fn get_mut(&mut self, word: ConfigWord) -> &mut u64 {
         &mut self.words[word.index()]
     }
 
-    /// Whether no bit is set.
     pub fn is_zero(&self) -> bool {
         self.words == [0; 5]
     }
@@ -57,17 +54,14 @@ impl fmt::Display for ConfigWords {
 /// What one file of a PMU's `format` directory says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermFormat {
-    /// Bits of a config word.
     Bits(BitField),
     /// Something else, verbatim: a newer kernel's word. Terms of that name
     /// are refused.
     Unknown(String),
-    /// The file is there and cannot be read, for this reason.
     Unreadable(String),
 }
 
 impl TermFormat {
-    /// Reads the text of a format file.
     pub fn parse(text: &str) -> TermFormat {
         let text = text.trim();
         BitField::parse(text).map_or_else(|| TermFormat::Unknown(text.to_owned()), TermFormat::Bits)
@@ -84,7 +78,6 @@ impl Formats {
         self.0.get(name)
     }
 
-    /// The bits of that name, when they are known.
     pub fn bits(&self, name: &str) -> Option<&BitField> {
         match self.0.get(name) {
             Some(TermFormat::Bits(bits)) => Some(bits),
@@ -92,12 +85,10 @@ impl Formats {
         }
     }
 
-    /// Every format, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &TermFormat)> {
         self.0.iter().map(|(name, format)| (name.as_str(), format))
     }
 
-    /// Whether the PMU takes no terms.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

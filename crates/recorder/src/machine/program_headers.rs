@@ -13,7 +13,6 @@ const SHARED: u16 = 3;
 /// Program headers looked at; real files have about a dozen.
 const MOST: usize = 128;
 
-/// What a segment is for; others than these mean nothing here.
 pub(crate) const LOAD: u32 = 1;
 pub(crate) const INTERPRETER: u32 = 3;
 pub(crate) const NOTE: u32 = 4;
@@ -30,13 +29,10 @@ pub(crate) struct ProgramHeaders {
     pub(crate) segments: Vec<ProgramHeader>,
 }
 
-/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProgramHeader {
     pub(crate) kind: u32,
-    /// Of its bytes in the file.
     pub(crate) offset: u64,
-    /// Where it wants to be.
     pub(crate) address: u64,
     /// Bytes in the file.
     pub(crate) file_size: u64,
@@ -58,7 +54,6 @@ impl ProgramHeaders {
         Some(ProgramHeaders { order, is_wide, is_movable: kind == SHARED, segments })
     }
 
-    /// The segments of a kind.
     pub(crate) fn of(&self, kind: u32) -> impl Iterator<Item = &ProgramHeader> {
         self.segments.iter().filter(move |segment| segment.kind == kind)
     }

@@ -8,7 +8,6 @@ use std::ops::{Add, Div, Mul, Sub};
 /// result is within its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The most likely value.
     pub value: f64,
     /// The truth is not below, where it comes of a counter that was shared as
     /// often as docs/stat.md says.
@@ -17,7 +16,6 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// Why there is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NotCounted {
     /// The event never was on a counter, or not opened at all.
@@ -35,16 +33,13 @@ impl fmt::Display for NotCounted {
     }
 }
 
-/// A number, or why there is none.
 pub type Figure = Result<Estimate, NotCounted>;
 
 impl Estimate {
-    /// One that is known.
     pub fn exact(value: f64) -> Estimate {
         Estimate { value, low: value, high: value }
     }
 
-    /// Whether it is known without doubt.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }

@@ -5,33 +5,24 @@ use super::{Estimate, Figure};
 /// A formula is no deeper: its reader and its evaluation go down with it.
 const DEEPEST: u32 = 64;
 
-/// An expression over names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formula {
-    /// A constant.
     Number(f64),
-    /// What is counted.
     Name(String),
     /// Two parts and what is done with them: one of `+ - * /`.
     Both {
-        /// What is done.
         operation: char,
-        /// What stands before it.
         left: Box<Formula>,
-        /// And behind.
         right: Box<Formula>,
     },
 }
 
-/// Why a text is no formula.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("formula {formula:?}, at byte {at}: {expected} is missing")]
 pub struct FormulaError {
-    /// The whole text.
     pub formula: String,
     /// Where it fails, from 0.
     pub at: usize,
-    /// What would be right there.
     pub expected: &'static str,
 }
 

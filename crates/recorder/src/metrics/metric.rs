@@ -7,24 +7,16 @@ use std::sync::LazyLock;
 use super::Formula;
 use crate::catalogue::table::{self, rows};
 
-/// What a metric is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MetricGroup {
-    /// What the kernel counts: time, switches, faults.
     Software,
-    /// Instructions and cycles.
     Core,
-    /// Hits and misses of caches.
     Cache,
-    /// Misses of TLBs, page walks.
     Tlb,
-    /// Loads, stores, their latency.
     Memory,
     /// Requests to the L2, by origin and result.
     L2Rqsts,
-    /// Branches and mispredictions.
     Branches,
-    /// Where slots of the pipeline went.
     Topdown,
 }
 
@@ -41,7 +33,6 @@ impl MetricGroup {
         MetricGroup::Topdown,
     ];
 
-    /// As users say it.
     pub fn name(self) -> &'static str {
         match self {
             MetricGroup::Software => "software",
@@ -73,16 +64,12 @@ impl FromStr for MetricGroup {
 /// A row of the table: a metric as some cores have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// What it is about.
     pub group: MetricGroup,
     pub name: &'static str,
     /// Of its value: `%`, `per 1000` instructions, `cycles`.
     pub unit: &'static str,
-    /// How it comes of counts.
     pub formula: Formula,
-    /// The same as written.
     pub text: &'static str,
-    /// What it tells, in words.
     pub meaning: &'static str,
     /// The cores that it is for, with commas; empty: any that has its events.
     pub cores: &'static str,

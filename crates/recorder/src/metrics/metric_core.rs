@@ -11,23 +11,19 @@ use crate::machine::facts::Pmu;
 /// The name in formulas of the time that was counted.
 const WALL: &str = "wall_ns";
 
-/// Who counts a metric's events.
 #[derive(Clone, Copy, Debug)]
 pub enum MetricCore<'p> {
     Kernel,
-    /// A kind of core, by its PMU as it is on the machine.
     Pmu {
         pmu: &'p Pmu,
         /// The core; None: not in the tables.
         uarch: Option<Microarchitecture>,
     },
-    /// The emulated PMU.
     Emulated,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricEvent {
-    /// As it is shown: the maker's name for it.
     pub name: String,
     /// As `-t` takes it.
     pub spec: EventSpec,
@@ -36,7 +32,6 @@ pub struct MetricEvent {
 /// A metric on a core: what stands for each name of its formula is added up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreMetric {
-    /// The row.
     pub metric: &'static Metric,
     /// Events for each name but that of the time.
     pub events: BTreeMap<&'static str, Vec<MetricEvent>>,
@@ -71,7 +66,6 @@ fn resolved(metric: &'static Metric, core: MetricCore<'_>) -> Option<CoreMetric>
     Some(CoreMetric { metric, events: events.collect::<Option<_>>()? })
 }
 
-/// What counts what a name stands for.
 fn events(name: &str, core: MetricCore<'_>) -> Option<Vec<MetricEvent>> {
     let of_type = |is_meant: fn(EventKind) -> bool| {
         let entry = catalogue::find(name).filter(|entry| is_meant(entry.kind))?;
@@ -107,7 +101,6 @@ fn quantity(name: &str, pmu: &Pmu, uarch: Microarchitecture) -> Option<Vec<Metri
     codes.iter().enumerate().map(event).collect()
 }
 
-/// An event by its maker's name.
 fn named(name: &str, pmu: &Pmu, uarch: Microarchitecture) -> Option<Vec<MetricEvent>> {
     let found = catalogue::named(uarch, uarch.pmu()?, name)?;
     let words = [found.config, found.config1];
@@ -122,7 +115,6 @@ fn alias(name: &str, pmu: &Pmu) -> Option<Vec<MetricEvent>> {
     Some(vec![MetricEvent { name: alias.to_owned(), spec }])
 }
 
-/// `config` and `config1` as terms.
 fn coded(name: String, pmu: &str, words: [u64; 2]) -> Option<MetricEvent> {
     let [config, config1] = words;
     let spec = match config1 {

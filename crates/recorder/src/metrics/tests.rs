@@ -51,7 +51,6 @@ fn every_row_is_had_by_some_core() {
     }
 }
 
-/// The codes of 2003's recipes, and their names.
 #[test]
 fn a_metric_is_the_cores_own_events() {
     let of = |core: &'static str, name: &str| -> Vec<String> {
@@ -78,7 +77,6 @@ fn a_metric_is_the_cores_own_events() {
     }
 }
 
-/// Our formulas and pmu-tools', on the same counts.
 #[test]
 fn formulas_are_those_of_pmu_tools() {
     let mut counts: BTreeMap<(&str, u64, u64), f64> = BTreeMap::new();
@@ -146,7 +144,6 @@ fn a_missing_part_makes_the_whole_no_number() {
     assert_eq!(with(Ok(Estimate::exact(3.0))), Ok(Estimate::exact(25.0)));
 }
 
-/// Some formula of four names.
 fn formulas() -> impl Strategy<Value = Formula> {
     let leaf = prop_oneof![
         (1..9u32).prop_map(|number| Formula::Number(f64::from(number))),
@@ -162,7 +159,6 @@ fn formulas() -> impl Strategy<Value = Formula> {
     })
 }
 
-/// Bounds, a value and a truth, all between them.
 #[derive(Clone, Debug)]
 struct Counted {
     estimate: Estimate,
@@ -178,7 +174,6 @@ fn counted() -> impl Strategy<Value = Counted> {
 }
 
 proptest! {
-    /// Wherever the parts' truths are inside, that of the whole is.
     #[test]
     fn the_truth_stays_inside(formula in formulas(), parts in prop::array::uniform4(counted())) {
         let part = |name: &str| &parts[usize::from(name.as_bytes()[0] - b'a')];
@@ -191,7 +186,6 @@ proptest! {
         }
     }
 
-    /// Nobody can make up a number for what was not counted.
     #[test]
     fn not_counted_goes_through(formula in formulas(), missing in 0..4usize) {
         let of = |name: &str| match usize::from(name.as_bytes()[0] - b'a') == missing {

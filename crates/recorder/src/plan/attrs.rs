@@ -14,7 +14,6 @@ pub(super) const SIZE: u32 = 112;
 const WITH_CONFIG3: u32 = 136;
 const WITH_CONFIG4: u32 = 144;
 
-/// The attr of an event.
 pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
     // Large PEBS needs exactly this kind of attr: fixed period, watermark,
     // default clock, registers within 0xff03ff (trap 16).
@@ -44,7 +43,6 @@ pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
     attr
 }
 
-/// The carrier of side records beside an event.
 pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
     // The same sample_type as the event, so that readers which look at one
     // attr only (perf script) find every field in either. Side records do
@@ -71,7 +69,6 @@ pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
     side
 }
 
-/// What all events of a session have.
 pub(crate) fn common(target: Target) -> Attr {
     let mut flags = AttrFlags::DISABLED | AttrFlags::SAMPLE_ID_ALL | AttrFlags::WATERMARK;
     match target {

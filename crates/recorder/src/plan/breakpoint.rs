@@ -18,7 +18,6 @@ fn user_end(facts: &Facts) -> u64 {
     }
 }
 
-/// First address of the kernel's half.
 fn kernel_start(facts: &Facts) -> u64 {
     match facts.kernel.arch() {
         Arch::X86_64 if facts.cpus.has("la57") => 0xff00_0000_0000_0000,

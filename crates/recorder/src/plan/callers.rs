@@ -45,7 +45,6 @@ pub(super) fn ask_beside(side: &mut Attr, event: &Attr) {
     side.flags |= event.flags & chains;
 }
 
-/// Refuses what no machine or not this one has.
 pub(super) fn check(request: &Request, openings: &[Opening], facts: &Facts) -> Result<(), Refusal> {
     let Some(callers) = request.call_graph else { return Ok(()) };
     let counts = request.in_kernel.as_ref().is_some_and(crate::in_kernel::InKernel::counts);

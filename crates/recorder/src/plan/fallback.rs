@@ -42,7 +42,6 @@ impl Fallback {
         Fallback::ALL.into_iter().find(|fallback| fallback.key() == key)
     }
 
-    /// What is given up, in a word or two.
     pub fn feature(self) -> &'static str {
         match self {
             Fallback::Lost => "PERF_FORMAT_LOST",
@@ -74,7 +73,6 @@ impl Fallback {
         }
     }
 
-    /// Takes the feature out of an attr.
     pub fn apply(self, attr: &mut Attr) {
         match self {
             Fallback::Lost => attr.read_format.remove(ReadFormat::LOST),

@@ -22,14 +22,12 @@ const LDLAT: &str = "ldlat";
 /// PERF_PMU_TYPE_SHIFT: where a generic event names its PMU (trap 11).
 const PMU_SHIFT: u32 = 32;
 
-/// A PMU that counts what a kind of core does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MachineCore<'f> {
     pub(crate) pmu: &'f Pmu,
     pub(crate) uarch: Option<Microarchitecture>,
 }
 
-/// The kinds of cores of the machine.
 pub(crate) fn cores(facts: &Facts) -> Vec<MachineCore<'_>> {
     let cores = facts.pmus.iter().flatten().filter(|pmu| pmu.counts_events());
     let core = |pmu| MachineCore { pmu, uarch: catalogue::identify(&facts.cpus, pmu).core() };
@@ -64,7 +62,6 @@ pub(super) fn look_up(
     }
 }
 
-/// The type's events on every kind of core that has any.
 pub(super) fn open(
     entry: &'static CatalogueType,
     found: &OnMachine,
@@ -139,7 +136,6 @@ fn on_core<'f>(
     Ok((pmu, openings))
 }
 
-/// What the request's masks come to on a kind of core.
 fn masks(entry: &CatalogueType, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
     match core.core {
         Some(uarch) => catalogue::compose(uarch, entry, &request.masks),
@@ -164,7 +160,6 @@ fn unknown_cpu(entry: &CatalogueType, encodings: &[Encoding]) -> String {
     }
 }
 
-/// A type asked for on a kind of core.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     entry: &'static CatalogueType,
@@ -230,7 +225,6 @@ impl Asked<'_> {
         large_pebs::tell(opening, self.request.target, notes);
     }
 
-    /// The device that an encoding is an event of, and its number.
     fn device(
         &self,
         encoding: &Encoding,
@@ -276,7 +270,6 @@ pub(super) fn pmu_type(pmu: &Pmu, notes: &mut Vec<String>) -> Option<EventType> 
     pmu.kind
 }
 
-/// Refuses an encoding that the PMU's `format` does not describe.
 fn check_format(opening: &Opening, encoding: &Encoding, pmu: &Pmu) -> Result<(), Refusal> {
     let Some(description) = &pmu.description else { return Ok(()) };
     if description.formats.is_empty() {
@@ -359,7 +352,6 @@ const LOAD_LATENCY: u64 = 0x1cd;
 /// The kernel's name of the helper, there on the cores that need it.
 const HELPER: &str = "mem-loads-aux";
 
-/// The leader that an event needs before it, if it needs one.
 pub(super) fn latency_leader(opening: &Opening, pmu: &Pmu) -> Result<Option<Opening>, Refusal> {
     let Some(description) = &pmu.description else { return Ok(None) };
     let is_load_latency = opening.words[0] & 0xffff == LOAD_LATENCY

@@ -22,7 +22,6 @@ const MEMORY_FIELDS: Version = Version(6, 1, 0);
 /// Thresholds that the kernel takes, cycles.
 const LATENCIES: std::ops::RangeInclusive<u16> = 128..=2048;
 
-/// A type asked for on IBS.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) entry: &'static CatalogueType,

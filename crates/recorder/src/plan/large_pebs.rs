@@ -44,7 +44,6 @@ const ALLOWED: SampleType = SampleType::IP
     .union(SampleType::WEIGHT)
     .union(SampleType::WEIGHT_STRUCT);
 
-/// Notes what makes the CPU interrupt at every record of an event.
 pub(super) fn tell(opening: &Opening, target: Target, notes: &mut Vec<String>) {
     let Some(uarch) = opening.uarch.filter(|_| opening.promises.source == SampleSource::Pebs)
     else {

@@ -43,14 +43,12 @@ pub(super) fn open(
     }
 }
 
-/// A request for an event by its name, code or terms.
 struct Asked<'a> {
     request: &'a Request,
     facts: &'a Facts,
     notes: &'a mut Vec<String>,
 }
 
-/// An event of the kernel's own numbering.
 #[derive(Clone, Copy)]
 struct NumberedEvent<'n> {
     kind: EventType,
@@ -58,7 +56,6 @@ struct NumberedEvent<'n> {
     name: &'n str,
 }
 
-/// An event on one PMU.
 struct Found {
     config: ConfigWords,
     /// As its maker, the kernel or the user calls it.
@@ -166,7 +163,6 @@ impl<'a> Asked<'a> {
         self.generic_on(&cores, event, modifiers)
     }
 
-    /// An event of the kernel's own numbering, on some kinds of cores.
     fn generic_on(
         &mut self,
         cores: &[MachineCore<'_>],
@@ -227,7 +223,6 @@ impl<'a> Asked<'a> {
         Ok(openings)
     }
 
-    /// An alias of the kernel, or an event of the tables.
     fn find(&self, name: &str, core: MachineCore<'_>) -> Result<Option<Found>, Refusal> {
         let alias = core.pmu.description.as_ref().and_then(|description| {
             let (alias, _) = description.alias(name)?;
@@ -252,7 +247,6 @@ impl<'a> Asked<'a> {
         }))
     }
 
-    /// An event of one core, with the helper that it may need before it.
     fn on(
         &mut self,
         core: MachineCore<'_>,
@@ -343,7 +337,6 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Whether any CPU of the tables has an event of that name.
 fn is_of_some_core(name: &str) -> bool {
     let mut cores = Microarchitecture::all().into_iter();
     cores.any(|core| catalogue::named(core, core.pmu().unwrap_or("cpu"), name).is_some())
@@ -365,7 +358,6 @@ fn known(core: MachineCore<'_>, config: &ConfigWords) -> Option<NamedEvent> {
         .or_else(|| named()?.min_by_key(|named| named.config1))
 }
 
-/// AMD's sampling units.
 fn is_ibs(pmu: &Pmu) -> bool {
     pmu.name.starts_with("ibs_")
 }
@@ -393,7 +385,6 @@ fn unsampled(pmu: &Pmu) -> Option<&'static str> {
     }
 }
 
-/// A counter that interrupts.
 fn counter() -> Promises {
     Promises {
         source: SampleSource::Counter,
@@ -419,7 +410,6 @@ const SHORTEST_USUAL: u64 = 128;
 const INTERVAL: u64 = 10_000;
 
 impl Asked<'_> {
-    /// Interval, registers and precision.
     fn finish(
         &mut self,
         opening: &mut Opening,

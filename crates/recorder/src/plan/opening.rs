@@ -6,14 +6,11 @@ use crate::catalogue::{Equivalence, Microarchitecture};
 use crate::request::CallGraph;
 use crate::{Modes, Promises, Request};
 
-/// What to open for one event; target and rings are not looked at.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
-    /// In the stream.
     pub(super) name: String,
     /// The PMU's directory under /sys/bus/event_source/devices.
     pub(super) pmu: String,
-    /// The event as the CPU's maker or the kernel calls it.
     pub(super) event: String,
     pub(super) kind: EventType,
     /// `config` to `config4`.
@@ -23,7 +20,6 @@ pub(super) struct Opening {
     pub(super) interval: u64,
     /// Mask of registers to sample.
     pub(super) registers: u64,
-    /// How callers are recorded.
     pub(super) callers: Option<CallGraph>,
     /// Mask of the registers that unwinding the user's stack takes.
     pub(super) user_registers: u64,
@@ -95,7 +91,6 @@ pub(super) struct Excludes {
 }
 
 impl Excludes {
-    /// Everything outside of some modes.
     pub(super) fn outside(modes: Modes) -> Excludes {
         Excludes { user: !modes.user, kernel: !modes.kernel, hypervisor: true, guest: false }
     }

@@ -11,30 +11,24 @@ use crate::machine::facts::{Facts, Lockdown, Version};
 use crate::request::event_spec::RequestedEvent;
 use crate::{Modes, Refusal, Request};
 
-/// The events of a request on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// What was asked for, as shown to users.
     pub name: String,
     /// The sampled events; a leader stands before its members.
     pub events: Vec<OutlinedEvent>,
-    /// A software dummy that carries side records.
     pub side: Attr,
     /// Said to the user, one line each.
     pub notes: Vec<String>,
 }
 
-/// One event, and where its encoding comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlinedEvent {
-    /// What is opened.
     pub planned: PlannedEvent,
     /// The event as the CPU's maker or the kernel calls it.
     pub event: String,
     /// The core that it is an event of; None: of the kernel, or of a CPU
     /// that the tables do not know.
     pub uarch: Option<Microarchitecture>,
-    /// How near it comes to what was asked for.
     pub equivalence: Equivalence,
 }
 
@@ -45,7 +39,6 @@ impl Outline {
         events.max().unwrap_or(Equivalence::Exact)
     }
 
-    /// Events that give samples.
     pub fn sampled(&self) -> impl Iterator<Item = &OutlinedEvent> {
         self.events.iter().filter(|event| !event.planned.carrier)
     }
@@ -121,7 +114,6 @@ pub fn modes(event: &RequestedEvent) -> Option<Modes> {
     Some(Modes { user: modifiers.user, kernel: modifiers.kernel })
 }
 
-/// The request, its modes narrowed to those of the event's modifiers.
 pub(crate) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
     let mut request = request.clone();
     if let Some(modes) = modes(&request.event.resolve()?) {

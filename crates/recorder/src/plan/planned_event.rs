@@ -11,7 +11,6 @@ use crate::sys::event::NATIVE_ORDER;
 /// clients are told all but where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedEvent {
-    /// Its name in the stream: `l1_cache_miss`, `cpu_atom/l1_cache_miss/`.
     pub name: String,
     /// The PMU that counts it, as in /sys/bus/event_source/devices:
     /// `software`, `cpu`, `cpu_core`, `ibs_op`.
@@ -31,9 +30,7 @@ pub struct PlannedEvent {
     /// precise_ip may be lowered to this when the kernel refuses more
     /// (trap 3), and no further.
     pub least_precise: u8,
-    /// What its samples' fields mean.
     pub promises: Promises,
-    /// Which of its samples are meant.
     #[serde(serialize_with = "said_filter", deserialize_with = "read_filter")]
     pub filter: SampleFilter,
 }
@@ -50,7 +47,6 @@ fn read_attr<'de, D: Deserializer<'de>>(from: D) -> Result<Attr, D::Error> {
     Attr::decode(&bytes, NATIVE_ORDER).map_err(D::Error::custom)
 }
 
-/// As in notes of streams.
 fn said_filter<S: Serializer>(filter: &SampleFilter, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(filter)
 }
@@ -60,7 +56,6 @@ fn read_filter<'de, D: Deserializer<'de>>(from: D) -> Result<SampleFilter, D::Er
 }
 
 impl PlannedEvent {
-    /// Whether it is opened on this CPU, one of the plan's.
     pub fn is_on(&self, cpu: Cpu) -> bool {
         self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
     }

@@ -16,7 +16,6 @@ const LEAST_DISTRIBUTED: u64 = 128;
 /// Least `precise_ip` at which IP is the instruction's own, not the next's.
 pub(super) const LEAST_EXACT: u8 = 2;
 
-/// Sets the precision of an event whose table knows this much of it.
 pub(super) fn fill(
     opening: &mut Opening,
     known: u8,
@@ -73,7 +72,6 @@ pub(super) fn share_distribution(openings: &mut [Opening], notes: &mut Vec<Strin
     }
 }
 
-/// The event as a plain counter gives it.
 fn skid(opening: &mut Opening) {
     opening.promises.source = SampleSource::Counter;
     opening.promises.ip = IpPromise::Skid;

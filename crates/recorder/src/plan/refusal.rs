@@ -12,98 +12,75 @@ use crate::request::{CallGraph, KeepError};
 /// A request that cannot be served here. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The event's text names none.
     #[error(transparent)]
     Event(#[from] EventSpecError),
-    /// The emulated PMU does not have it.
     #[error("{event} is not emulated: {why}")]
     NotEmulated { event: String, why: String },
-    /// The kernel's code is not emulated.
     #[error("{event}: the emulated PMU sees user code only: say -u without -k")]
     EmulatedUserOnly { event: &'static str },
-    /// Nor is the whole system.
     #[error("{event}: the emulated PMU runs a command or a process: name one")]
     EmulatedSystem { event: String },
-    /// Nor are other machines' programs.
     #[error(
         "{event}: the emulated PMU runs x86-64 programs on Linux only, and this is no x86-64 machine"
     )]
     EmulatedMachine { event: &'static str },
-    /// Masks are of CPUs.
     #[error("-m {masks}: {event} has no event masks when it is emulated; leave -m out")]
     EmulatedMasks { event: &'static str, masks: String },
-    /// Masks for a type that has none.
     #[error("-m {masks}: {event} has no event masks; leave -m out")]
     Masks { event: String, masks: String },
-    /// Nor has it a kernel to count in.
     #[error(
         "{event} is emulated here, and the emulated PMU has no kernel to count in: leave --in-kernel \
          out"
     )]
     EmulatedInKernel { event: String },
-    /// Why misses are some cannot be told.
     #[error("--classify exact: {why}")]
     EmulatedClasses { why: String },
-    /// Blocks of the heap cannot be told with what else was asked for.
     #[error("--heap: {why}")]
     Heap { why: String },
-    /// Objects that the model cannot have elsewhere.
     #[error("--layout: {why}")]
     EmulatedLayouts { why: String },
-    /// What is to be kept cannot be.
     #[error("--keep: {0}")]
     Keep(#[from] KeepError),
-    /// Samples do not have what is to be kept.
     #[error(
         "--keep {key}: samples of {event} have none; ebs -h lists the types, and those of a PMU's \
          loads and stores may have it"
     )]
     KeepLacks { event: String, key: &'static str },
-    /// Hits have no data address.
     #[error(
         "{option}: {event} has no data addresses; page_fault, breakpoints (mem:ADDR) and a PMU's \
          loads and stores have them"
     )]
     NoAddress { event: String, option: &'static str },
-    /// A program's no is everybody's.
     #[error(
         "{event}: what a program in the kernel leaves out of a tracepoint is hidden from everybody's \
          perf: count it with --in-kernel=aggregate, whose --keep hides nothing"
     )]
     FilteredTracepoint { event: String },
-    /// Twice the same event.
     #[error("{event} is asked for twice: say it once, or leave one of the two out")]
     Twice { event: String },
-    /// More events than one run counts.
     #[error("{count} events are asked for; use {most} at most")]
     TooManyEvents { count: usize, most: usize },
-    /// Events that nobody counts together.
     #[error(
         "{emulated} is emulated here and {counted} is not: nothing samples both in one run, so \
          leave one of the two out"
     )]
     MixedSources { emulated: String, counted: String },
-    /// Programs in the kernel cannot unwind.
     #[error(
         "{event}: what is counted in the kernel has its callers by frame pointers alone, not by \
          {how}: say --call-graph fp, or leave --in-kernel out"
     )]
     CountedCallers { event: String, how: crate::request::CallGraph },
-    /// A CPU, or an event, without a branch stack of calls.
     #[error("{event}: --call-graph lbr is not to be had: {why}; say fp or dwarf")]
     NoBranchStack { event: String, why: String },
-    /// An architecture whose stacks cannot be unwound.
     #[error(
         "{event}: --call-graph dwarf takes registers, and this architecture's are not known here: \
          say fp"
     )]
     NoUserRegisters { event: String },
-    /// A way to have callers that the emulated PMU does not know.
     #[error(
         "{event}: --call-graph {how} is the machine's: the emulated PMU copies the stack, say dwarf"
     )]
     EmulatedCallers { event: &'static str, how: CallGraph },
-    /// Neither user nor kernel mode was asked for.
     #[error("no mode given: say -u (user), -k (kernel), or both")]
     ModeMissing,
     /// `-u` with `:k`, or the other way round.
@@ -115,43 +92,33 @@ pub enum Refusal {
          or leave the letters to -u and -k"
     )]
     HypervisorOnly { event: String },
-    /// An interval of 0.
     #[error("interval 0 would sample nothing; say -i 1 for every event, or more")]
     IntervalZero,
-    /// An interval that no counter holds.
     #[error("interval {interval} is too large; say -i with at most 9223372036854775807 (2^63 - 1)")]
     IntervalTooLarge { interval: u64 },
-    /// A ring of no pages.
     #[error("a ring of 0 pages holds nothing; give at least 1, or leave the size out")]
     RingEmpty,
-    /// A type that this machine does not have.
     #[error(
         "{event} is not to be had here: {why}{}; {advice}",
         if nearest.is_empty() { String::new() } else { format!(". Nearest: {}", nearest.join(", ")) }
     )]
     Unavailable { event: String, why: String, nearest: Vec<String>, advice: String },
-    /// A kind of core that has no such event.
     #[error("{event}: {why}")]
     NoEncoding { event: String, why: String },
-    /// Masks that the type does not have, or that make no event.
     #[error(transparent)]
     Mask(#[from] MaskError),
-    /// An event of a PMU that the kernel does not offer.
     #[error(
         "{event} is an event of {pmu}, and /sys/bus/event_source/devices has none: {}",
         device_advice(pmu)
     )]
     NoDevice { event: String, pmu: String },
-    /// More precision than the event has.
     #[error("{event} has precise_ip {most} at most, not {asked}: say :{}", "p".repeat((*most).into()))]
     TooPrecise { event: String, asked: u8, most: u8 },
-    /// Precision where no CPU has any.
     #[error(
         "{event}: {pmu} takes :p and gives IPs with skid all the same (Intel's and AMD's CPUs alone \
          sample precisely): leave it out"
     )]
     NoPrecision { event: String, pmu: String },
-    /// A precise event of AMD that IBS does not stand in for.
     #[error(
         "{event}: AMD samples precisely by IBS only, which stands in for cycles, r076 and r0c1 and \
          nothing else: leave :p out (the IP then has skid), or say -t l1_cache_miss or another type"
@@ -159,76 +126,61 @@ pub enum Refusal {
     NotForwarded { event: String },
     #[error("{event}: this machine has no PMU {pmu}{suggestion}")]
     NoPmu { event: String, pmu: String, suggestion: String },
-    /// A PMU whose events give no samples here.
     #[error("{event}: {pmu} is not sampled: {why}")]
     Unsampled { event: String, pmu: String, why: &'static str },
-    /// A bare code where kinds of cores differ.
     #[error(
         "{event}: this CPU has several kinds of cores, and a code means something else on each: say \
          PMU/config={config:#x}/ with one of {pmus}"
     )]
     CodeOfManyCores { event: String, config: u64, pmus: String },
-    /// A PMU without a number.
     #[error("{event}: the kernel gives {pmu} no number (no file `type` in its directory)")]
     NoPmuType { event: String, pmu: String },
-    /// A term that an encoding needs and this kernel's PMU lacks.
     #[error(
         "{event}: {pmu} has no term {term} here (no such file under \
          /sys/bus/event_source/devices/{pmu}/format): a newer kernel may have it"
     )]
     NoTerm { event: String, pmu: String, term: &'static str },
-    /// Bits of an encoding that the PMU has no field for.
     #[error(
         "{event}: {pmu} has no field for the bits {bits:#x} of {word} (see the files under \
          /sys/bus/event_source/devices/{pmu}/format): a newer kernel may have it, or this CPU does \
          not"
     )]
     FormatLacks { event: String, pmu: String, word: String, bits: u64 },
-    /// Terms that a PMU does not take.
     #[error("{event}: {pmu}: {error}")]
     Terms { event: String, pmu: String, error: String },
-    /// No precise sampling, for a type that promises it.
     #[error(
         "{event} promises exact IPs, and {pmu} samples nothing precisely here (its caps/max_precise \
          is 0: a guest whose host keeps PEBS to itself, or PEBS is switched off); --allow-skid \
          samples with skid"
     )]
     NotPrecise { event: String, pmu: String },
-    /// No precise sampling, for a type that is told by the instruction at IP.
     #[error(
         "{event} is told here by the instruction at each sample's IP, and {pmu} has no exact IPs \
          (its caps/max_precise): with skid it would be another instruction"
     )]
     NeedsExactIp { event: String, pmu: String },
-    /// An interval that the kernel would raise, and so refuses.
     #[error("{event}: interval {interval} is too short for this CPU; say -i {least} or more")]
     IntervalTooShort { event: String, interval: u64, least: u64 },
-    /// AMD IBS on a task, before the kernel could.
     #[error(
         "{event} needs AMD IBS, which follows a process only since Linux 6.2 (this is {version}): \
          leave the command or PID out to sample the whole system"
     )]
     IbsOnTask { event: String, version: Version },
-    /// Latencies and sources of data, before the kernel took them from AMD IBS.
     #[error(
         "{event} needs latencies and sources of data, which AMD IBS gives since Linux 6.1 (this is \
          {version}): use l2_cache_miss, or a newer kernel"
     )]
     IbsMemory { event: String, version: Version },
-    /// AMD IBS samples both modes, and the kernel's is closed to the user.
     #[error(
         "{event} needs AMD IBS, which on this kernel samples user and kernel mode together \
          (swfilt, about Linux 6.14, tells them apart), and kernel.perf_event_paranoid is \
          {paranoid}: be root, have CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid=1"
     )]
     IbsSeesKernel { event: String, paranoid: i32 },
-    /// `-u` alone on a type that fires in the kernel.
     #[error("{event} happens in the kernel and would give no record with -u alone: use -k")]
     KernelOnly { event: &'static str },
-    /// No tracefs to look a tracepoint up in.
     #[error("{event}: tracefs is not mounted, so its number is unknown; {}", MOUNT_TRACEFS)]
     NoTracefs { event: String },
-    /// tracefs is there but closed.
     #[error(
         "{event}: {} may not be read by this user; be root, or as root: \
          mount -o remount,gid=GROUP,mode=750 {}",
@@ -236,68 +188,53 @@ pub enum Refusal {
         place.display()
     )]
     TracefsForbidden { event: String, place: PathBuf },
-    /// The kernel has no such tracepoint.
     #[error(
         "this kernel has no tracepoint {event}{suggestion}; perf list tracepoint, or the \
          directories under events/ in tracefs, name those it has"
     )]
     NoTracepoint { event: String, suggestion: String },
-    /// A breakpoint at a name that nobody looked up.
     #[error(
         "{event}: where a name lies is looked up by `ebs -t` when it samples; here an address is \
          needed: mem:ADDR"
     )]
     PlaceUnknown { event: String },
-    /// A breakpoint in the kernel's half without `-k`.
     #[error("{event} is an address of the kernel: use -k, or watch an address of the program")]
     KernelAddress { event: String },
-    /// A breakpoint in the kernel's half without the right.
     #[error("{event} is an address of the kernel: watching it needs CAP_SYS_ADMIN; be root")]
     KernelBreakpointDenied { event: String },
-    /// A breakpoint at an address that nothing can access.
     #[error(
         "{event} lies neither in a program's address space nor in the kernel's: nothing can \
          access it; check the address"
     )]
     AddressOutside { event: String },
-    /// Kernel mode, and the sysctl forbids it.
     #[error(
         "kernel.perf_event_paranoid is {paranoid}, so kernel mode (-k) needs CAP_PERFMON: use -u \
          alone, be root, or as root: sysctl kernel.perf_event_paranoid=1"
     )]
     KernelDenied { paranoid: i32 },
-    /// The whole system, and the sysctl forbids it.
     #[error(
         "kernel.perf_event_paranoid is {paranoid}, so sampling the whole system needs \
          CAP_PERFMON: name a command or a PID, be root, or as root: \
          sysctl kernel.perf_event_paranoid=0"
     )]
     SystemDenied { paranoid: i32 },
-    /// A PID that no process can have.
     #[error("{pid} is no process id: give a number above 0, as ps shows it")]
     PidOutside { pid: Pid },
-    /// No such process.
     #[error("no process has PID {pid}: it may have exited; ps -e shows those that run")]
     NoProcess { pid: Pid },
-    /// The process has exited.
     #[error("process {pid} has exited (zombie): nothing is left to sample; choose another PID")]
     Zombie { pid: Pid },
-    /// A thread was named, not a process.
     #[error("{pid} is a thread of process {leader}: use PID {leader}, all its threads are sampled")]
     Thread { pid: Pid, leader: Pid },
-    /// A kernel thread in user mode.
     #[error("{pid} is a thread of the kernel and never runs user code: use -k")]
     KernelThread { pid: Pid },
-    /// Another user's process.
     #[error(
         "process {pid} belongs to user {theirs}, and this user ({ours}) may not look into it: be \
          that user or root, or have CAP_PERFMON"
     )]
     OtherUser { pid: Pid, theirs: u32, ours: u32 },
-    /// No CPU that counts the event is online.
     #[error("{event}: no CPU of {pmus} is online; bring one online, or name another event")]
     Offline { event: String, pmus: String },
-    /// The list of CPUs is unknown.
     #[error(
         "cannot tell which CPUs are online: /sys/devices/system/cpu/online is not readable; mount \
          sysfs at /sys"
@@ -305,7 +242,6 @@ pub enum Refusal {
     NoCpus,
 }
 
-/// What to do about a PMU that is not there.
 fn device_advice(pmu: &str) -> &'static str {
     match pmu {
         "ibs_op" => {

@@ -5,7 +5,6 @@ use crate::machine::facts::{Facts, Limit};
 /// Data pages of one CPU's rings; both are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RingPages {
-    /// The ring of samples.
     pub samples: u32,
     /// The ring of side records (mappings, forks, names).
     pub side: u32,

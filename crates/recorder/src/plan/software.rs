@@ -11,7 +11,6 @@ use crate::request::event_spec::{Breakpoint, Tracepoint};
 use crate::spelling::{best_three, likeness, suggestion};
 use crate::{Refusal, Request};
 
-/// A type that the kernel counts in software.
 pub(super) fn counter(
     entry: &CatalogueType,
     request: &Request,
@@ -44,7 +43,6 @@ pub(super) fn watch(
     Ok(opening)
 }
 
-/// An event of one of the kernel's own PMUs, as its catalogue entry has it.
 fn open(
     entry: &CatalogueType,
     kind: EventType,

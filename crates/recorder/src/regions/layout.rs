@@ -13,7 +13,6 @@
 
 use perfdata::region::LONGEST_NAME;
 
-/// "HMREGN1\0".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"HMREGN1\0");
 
 pub(super) const BEGUN: usize = 8;

@@ -16,16 +16,13 @@ use super::layout::{
 };
 use crate::sys::mapping::SharedWords;
 
-/// What came through a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegionLogAccount {
-    /// Marks that were read.
     pub read: u64,
     /// Marks that found no room, or that nobody finished.
     pub lost: u64,
 }
 
-/// The memory, and how far it was read.
 #[derive(Debug)]
 pub struct RegionLog {
     file: OwnedFd,
@@ -64,7 +61,6 @@ impl RegionLog {
         format!("{VARIABLE}={}", self.path()).into()
     }
 
-    /// What came so far.
     pub fn account(&self) -> RegionLogAccount {
         let no_room = self.word(NO_ROOM).load(Ordering::Relaxed);
         RegionLogAccount { lost: self.account.lost.saturating_add(no_room), ..self.account }
@@ -109,7 +105,6 @@ impl RegionLog {
     }
 }
 
-/// A mark, if it is one.
 fn read<'n>(words: &[AtomicU64], name: &'n mut [u8; LONGEST_NAME + 1]) -> Option<RegionMark<'n>> {
     let word = |index: usize| words[index].load(Ordering::Relaxed);
     for (piece, index) in name.chunks_exact_mut(8).zip(WHAT + 1..=WHAT + NAME) {

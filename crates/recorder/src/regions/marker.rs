@@ -15,20 +15,16 @@ use super::layout::{
 };
 use crate::sys::mapping::SharedWords;
 
-/// Why a log cannot be written to.
 #[derive(Debug, thiserror::Error)]
 pub enum RegionMarkerError {
-    /// It is not there, or may not be opened.
     #[error(
         "the log of regions {path} cannot be opened: {error}; is the ebs that made it still there, and of the same user?"
     )]
     Open {
         /// As the environment has it.
         path: String,
-        /// What the call said.
         error: io::Error,
     },
-    /// Another file, or one of another version.
     #[error(
         "{path} is no log of regions that this version of hardmeter writes; use the library of the ebs that runs the program"
     )]

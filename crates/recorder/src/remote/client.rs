@@ -18,39 +18,29 @@ use crate::remote::protocol::{
 };
 use crate::session::SessionError;
 
-/// Where the system's daemon listens.
 pub const SOCKET: &str = "/run/ebsd.sock";
 
-/// Why the daemon cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// It cannot be reached.
     #[error("{}: {error}{}", .path.display(), advice(.error))]
     Connect {
-        /// The socket.
         path: PathBuf,
         /// What connect(2) said.
         error: io::Error,
     },
-    /// It refused; its text says why.
     #[error("{}", .0.text)]
     Refused(Complaint),
-    /// It has gone in the middle of something.
     #[error("the daemon has gone: {0}")]
     Gone(io::Error),
-    /// It says what nobody can understand.
     #[error("the daemon speaks another protocol: {0}; install the same version of both")]
     Frame(FrameError),
-    /// The same, within a frame.
     #[error("the daemon says what this program does not understand: {0}")]
     Message(String),
-    /// It takes its time.
     #[error(
         "the daemon has not answered within {} s: it hangs, or is not ebsd (systemctl status ebsd)",
         .0.as_secs()
     )]
     Silent(Duration),
-    /// An answer to something else.
     #[error("the daemon answers {0}, which was not asked")]
     Unexpected(String),
 }
@@ -83,15 +73,12 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// So long hello may take, and whatever else of a daemon that answers.
 const HELLO: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// What the daemon sends.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
 pub(crate) enum DaemonMessage {
-    /// An answer.
     Reply(Reply),
     /// So many bytes of the stream, handed to the caller's function.
     Data,
@@ -147,7 +134,6 @@ impl Client {
         self.stream.set_read_timeout(Some(patience)).map_err(ClientError::Gone)
     }
 
-    /// Who the daemon takes this process for.
     pub fn uid(&self) -> u32 {
         self.uid
     }
@@ -184,7 +170,6 @@ impl Client {
         }
     }
 
-    /// Sends a request.
     pub(crate) fn tell(&mut self, verb: &Verb) -> Result<(), ClientError> {
         let body = serde_json::to_vec(verb)?;
         let header = frame(FrameKind::Control, body.len())?;
@@ -226,7 +211,6 @@ impl Client {
         }
     }
 
-    /// Whether a whole frame is there already.
     pub(crate) fn has_frame(&self) -> bool {
         matches!(parse(&self.buffer[self.taken..], MOST_FROM_DAEMON), Ok(Parsed::Frame(..)))
     }
@@ -272,7 +256,6 @@ pub(crate) fn unexpected(reply: &Reply) -> ClientError {
     ClientError::Unexpected(text.chars().take(200).collect())
 }
 
-/// What the daemon says at a stream's end, once that was read.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedEnding {
     reason: Rc<RefCell<Option<String>>>,
@@ -286,13 +269,11 @@ impl RecordedEnding {
         self.reason.borrow_mut().take()
     }
 
-    /// What of that the daemon could not read.
     pub fn damage(&self) -> Vec<String> {
         self.damage.borrow().clone()
     }
 }
 
-/// A connection that carries such a stream.
 #[derive(Debug)]
 pub struct Recorded {
     client: Client,
@@ -330,7 +311,6 @@ impl Recorded {
         }
     }
 
-    /// What will be said at the end.
     pub fn ending(&self) -> RecordedEnding {
         self.ending.clone()
     }

@@ -18,11 +18,9 @@ use crate::session::ledger::Ledger;
 use crate::session::{Pass, SessionError, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Job, PlannedEvent, Sampling, Target};
 
-/// A session of the daemon's, and its stream.
 #[derive(Debug)]
 pub struct Remote {
     client: Client,
-    /// With the plan, which the daemon makes.
     started: Started,
     target: Target,
     given_up: Vec<Fallback>,
@@ -87,7 +85,6 @@ impl Remote {
         })
     }
 
-    /// Hands on what has come, up to the stream's end.
     fn pump(&mut self, sink: &mut dyn Sink) -> Result<bool, SessionError> {
         let mut any = false;
         while self.ended.is_none() && (self.client.has_frame() || self.is_ready(Duration::ZERO)?) {
@@ -131,7 +128,6 @@ impl Remote {
     }
 }
 
-/// A note of the stream, for people.
 fn told(note: &str) -> Option<String> {
     let why = note::value(note, "why").unwrap_or("the daemon does not say why");
     if let Some(interval) = note::value(note, "interval") {

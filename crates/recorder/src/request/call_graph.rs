@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallGraph {
-    /// The kernel follows frame pointers.
     FramePointers,
     /// Registers and the top of the stack are copied, to be unwound
     /// afterwards by the program's unwind tables.
@@ -27,13 +26,10 @@ pub enum CallGraph {
 #[serde(try_from = "u32", into = "u32")]
 pub struct StackBytes(u32);
 
-/// What is no way to have callers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallGraphError {
-    /// Another word.
     #[error("call graph {0:?} is none of fp, dwarf, dwarf,BYTES and lbr")]
     Word(String),
-    /// Too much of the stack, or nothing.
     #[error(
         "a copy of {0:?} bytes of the stack is not possible: say dwarf,BYTES with 8 to {most}",
         most = StackBytes::MOST
@@ -61,7 +57,6 @@ impl StackBytes {
         }
     }
 
-    /// How many.
     pub fn get(self) -> u32 {
         self.0
     }

@@ -27,10 +27,8 @@ use crate::machine::pmu_format::Terms;
 #[serde(transparent)]
 pub struct EventSpec(pub String);
 
-/// An event of the catalogue, its parameters filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedEvent {
-    /// A type that has no parameters.
     Type(&'static CatalogueType),
     /// `mem:ADDR[/LEN]:[r][w][x]`.
     Breakpoint(Breakpoint),
@@ -40,11 +38,9 @@ pub enum RequestedEvent {
     Tracepoint(Tracepoint),
     /// `PMU/TERMS/MODIFIERS`.
     Pmu {
-        /// The PMU's name in sysfs.
         pmu: String,
         /// Formats, `config=N` and kin, an alias or a maker's event.
         terms: Terms,
-        /// Levels and precision.
         modifiers: Modifiers,
     },
     /// `rN`: the config word of a raw event of the core's PMU.
@@ -65,7 +61,6 @@ pub enum RequestedEvent {
         config: u64,
         /// The name perf gives it.
         name: String,
-        /// Levels and precision.
         modifiers: Modifiers,
     },
     /// What may be an alias of the core's PMU or a maker's name; the machine
@@ -73,7 +68,6 @@ pub enum RequestedEvent {
     Named {
         /// As typed, `EVENT:UMASK` as `EVENT.UMASK`.
         name: String,
-        /// Levels and precision.
         modifiers: Modifiers,
     },
 }
@@ -198,7 +192,6 @@ impl RequestedEvent {
         }
     }
 
-    /// What the user should know of how the text was read.
     pub fn note(&self) -> Option<String> {
         match self {
             RequestedEvent::Raw { config, modifiers, stripped } => {

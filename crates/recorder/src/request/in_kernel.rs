@@ -4,17 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Keep;
 
-/// What the kernel is to do with a session's samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InKernel {
-    /// Count them, or choose among them.
     pub duty: Duty,
-    /// Which of them matter.
     #[serde(default)]
     pub keep: Keep,
 }
 
-/// What becomes of the samples that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Duty {
@@ -24,7 +20,6 @@ pub enum Duty {
     Aggregate(SiteTables),
 }
 
-/// How sites are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteTables {
     /// Sites that one CPU has room for in an interval, a power of two from
@@ -50,7 +45,6 @@ impl SiteTables {
     pub const SITES: u32 = 4096;
     /// As many as [`SiteTables::SITES`], or fewer where there are many CPUs.
     pub const AS_FITS: u32 = 0;
-    /// The smallest table.
     pub const FEWEST: u32 = 16;
     /// The largest: 2.3 GiB a CPU, 4.3 with callers.
     pub const MOST: u32 = 1 << 20;
@@ -72,7 +66,6 @@ impl InKernel {
         InKernel { duty: Duty::Aggregate(SiteTables::default()), keep: Keep::default() }
     }
 
-    /// Whether samples are counted, and reach no ring.
     pub fn counts(&self) -> bool {
         self.tables().is_some()
     }
@@ -84,7 +77,6 @@ impl InKernel {
         self.counts() && self.keep == Keep { user_only, ..Keep::default() }
     }
 
-    /// The tables, where there are any.
     pub fn tables(&self) -> Option<SiteTables> {
         match self.duty {
             Duty::Aggregate(tables) => Some(tables),

@@ -11,7 +11,6 @@ use super::Request;
 /// path, and no word that is handed to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// What is asked of the machine.
     #[serde(flatten)]
     pub request: Request,
     /// Samples after which sampling ends, of those that the type means where

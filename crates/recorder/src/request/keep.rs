@@ -52,45 +52,33 @@ impl Default for Keep {
     }
 }
 
-/// A condition that nothing can meet, or that the programs have no room for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeepError {
-    /// Too long a list.
     #[error("{count} {what} to keep; at most {} are possible", Keep::MOST_IDS)]
     TooMany {
         /// Of what.
         what: &'static str,
-        /// So many.
         count: usize,
     },
-    /// A number that no task has.
     #[error("{number} is no {what}: they are 1 and above")]
     NoTask {
-        /// Of what.
         what: &'static str,
         /// As given.
         number: i32,
     },
-    /// A name that no thread can have.
     #[error("{0:?} is no thread's name: those have 1 to 15 bytes, none of them NUL")]
     Comm(String),
-    /// First beyond last.
     #[error("{what} from {first:#x} to {last:#x}: the first is beyond the last")]
     Backwards {
-        /// Of what.
         what: &'static str,
         /// As given.
         first: u64,
-        /// As given.
         last: u64,
     },
-    /// One in none.
     #[error("one sample in 0 is none; 1 keeps all")]
     OneInZero,
-    /// A group without a number.
     #[error("0 is no control group's id")]
     CgroupZero,
-    /// A value that the mask never leaves, or no mask at all.
     #[error(
         "data source {value:#x} under the mask {mask:#x}: no data source has bits outside of \
          its mask, and a mask of 0 keeps all"
@@ -98,13 +86,11 @@ pub enum KeepError {
     DataSrc {
         /// As given.
         mask: u64,
-        /// As given.
         value: u64,
     },
 }
 
 impl Keep {
-    /// Ids in a list, at most.
     pub const MOST_IDS: usize = 8;
     /// Bytes of a thread's name, at most.
     pub const MOST_COMM: usize = 15;

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// So long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// A text that is no span.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no span of time, such as \"90s\", \"10m\", \"12h\" or \"7d\"")]
 pub struct SpanError {

@@ -22,7 +22,6 @@ const NAME: &std::ffi::CStr = c"emulated PMU";
 /// Status of a process whose parent had ended before it could begin.
 const ORPHAN: u8 = 1;
 
-/// A child process that does a job.
 #[derive(Debug)]
 pub struct Apart {
     pid: Pid,
@@ -64,12 +63,10 @@ impl Apart {
         self.leave.write_all(b"!")
     }
 
-    /// The child's number.
     pub fn pid(&self) -> perfdata::Pid {
         perfdata::Pid(self.pid.as_raw_nonzero().get())
     }
 
-    /// Passes a signal on.
     pub fn pass(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
             // It is a child that nobody has waited for: its number is its own.
@@ -108,7 +105,6 @@ fn of(status: WaitStatus) -> Option<CommandStatus> {
     status.exit_status().map(CommandStatus::Exited).or_else(killed)
 }
 
-/// In the child.
 fn settle(front: FrontProcess) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::TERM))?;
     // It may have ended before that.

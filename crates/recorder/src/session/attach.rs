@@ -37,7 +37,6 @@ use crate::session::retired::Retired;
 use task::TaskState;
 use watch::Watch;
 
-/// How far an attach goes before it makes do with what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// So long it may take to seize all threads, and as long to become
@@ -63,49 +62,39 @@ impl Effort {
     }
 }
 
-/// Why a process was not attached to.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    /// No such process.
     #[error("there is no process {pid}; `ps -e` lists those there are")]
     Absent {
         /// As asked for.
         pid: Pid,
     },
-    /// The number is a thread's.
     #[error("{tid} is a thread of process {leader}: give {leader}")]
     Thread {
         /// As asked for.
         tid: Tid,
-        /// Its process.
         leader: Pid,
     },
-    /// It has exited and waits to be reaped.
     #[error("process {pid} has exited already; its parent has not reaped it")]
     Zombie {
         /// As asked for.
         pid: Pid,
     },
-    /// It was there, and ended before its events were open.
     #[error("process {pid} ended while it was being attached to")]
     Gone {
         /// As asked for.
         pid: Pid,
     },
-    /// /proc or ptrace failed in a way that none of the above explains.
     #[error("process {pid} cannot be looked at: {error}")]
     Look {
-        /// As asked for.
         pid: Pid,
         /// What the call said.
         error: io::Error,
     },
-    /// An event did not open.
     #[error(transparent)]
     Open(#[from] OpenError),
 }
 
-/// How sure the attach is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Certainty {
     /// The target may not be traced: threads that were born during the
@@ -155,7 +144,6 @@ impl Certainty {
     }
 }
 
-/// The events of a process, enabled.
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
     pub(crate) sets: Vec<EventSet>,
@@ -235,7 +223,6 @@ fn untraced(
     Ok(Attached { sets, retired: Retired::default(), certainty })
 }
 
-/// The process and where it can be looked at.
 #[derive(Debug)]
 struct Process {
     pid: Pid,

@@ -12,7 +12,6 @@ use crate::{Fallback, Plan, PlannedEvent, Target};
 /// wake at the watermark of the event that owns them.
 const NEVER: u32 = i32::MAX.cast_unsigned();
 
-/// What is opened on each CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attrs {
     /// In the order of the plan; once open, with the attr that the kernel
@@ -112,12 +111,10 @@ impl Attrs {
         }
     }
 
-    /// The sample periods of all events.
     pub(crate) fn periods(&self) -> Vec<u64> {
         (0..self.events.len()).map(|index| self.period(index)).collect()
     }
 
-    /// Takes a feature out of all attrs.
     pub(crate) fn give_up(&mut self, fallback: Fallback) {
         self.all_mut().for_each(|attr| fallback.apply(attr));
     }
@@ -126,12 +123,10 @@ impl Attrs {
         self.events.iter()
     }
 
-    /// What carries side records.
     pub fn side(&self) -> &Attr {
         &self.side
     }
 
-    /// Every attr.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Attr> {
         self.events.iter().map(|event| &event.attr).chain([&self.side])
     }

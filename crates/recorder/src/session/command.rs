@@ -22,13 +22,10 @@ use leave::{Leave, leaves};
 /// Where execvp(3) looks when PATH is unset.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Why a command did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// No word at all.
     #[error("no command given: put one after `--`")]
     Empty,
-    /// A word holds a zero byte.
     #[error("{word:?} holds a zero byte, which no program can be given")]
     ZeroByte { word: OsString },
     /// ENOENT: nowhere on PATH, or no such file. Shells exit with 127.
@@ -46,7 +43,6 @@ pub enum CommandError {
         /// As typed.
         program: String,
     },
-    /// It names a directory.
     #[error("{program} is a directory: give the program in it")]
     Directory {
         /// As typed.
@@ -63,15 +59,12 @@ pub enum CommandError {
     /// Any other errno of execve(2).
     #[error("{program} cannot be run: {error}")]
     Exec {
-        /// As typed.
         program: String,
         /// What execve(2) said.
         error: io::Error,
     },
-    /// It could not be stopped at its exec, or did not come so far.
     #[error("{program} cannot be stopped where it begins: {error}{advice}", advice = entry::advice(.error))]
     Stop {
-        /// As typed.
         program: String,
         /// What ptrace(2) said, or what became of it.
         error: io::Error,
@@ -80,7 +73,6 @@ pub enum CommandError {
     /// no such error: its [`CommandStatus`] tells.
     #[error("no process could be started for {program}: {error}{advice}", advice = raise_limit(.error))]
     Fork {
-        /// As typed.
         program: String,
         /// What the call said.
         error: io::Error,
@@ -99,12 +91,10 @@ fn raise_limit(error: &io::Error) -> &'static str {
     }
 }
 
-/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommandStatus {
     /// With this status, 0 to 255.
     Exited(i32),
-    /// By this signal.
     Killed(i32),
 }
 
@@ -182,7 +172,6 @@ impl Command {
             })
     }
 
-    /// The child's process id.
     pub fn pid(&self) -> Pid {
         self.pid
     }
@@ -200,7 +189,6 @@ impl Command {
         first_executable(&candidates(name, &path).ok()?)
     }
 
-    /// The file that its name most likely means, where there is one.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -258,7 +246,6 @@ impl Command {
         self.reap(WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
     }
 
-    /// Waits for its end.
     pub fn wait(&mut self) -> io::Result<CommandStatus> {
         if self.traced && self.status.is_none() {
             return Err(rustix::io::Errno::CHILD.into());

@@ -11,17 +11,14 @@ use crate::ring::Lent;
 /// IDENTIFIER, IP, TID, TIME and 8 bytes of whatever else is asked for.
 const SMALLEST_SAMPLE: usize = RecordHeader::SIZE + 4 * 8;
 
-/// The last sample that there is room for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cutoff {
-    /// Its time.
     last: u64,
     /// Where samples have their time, from the record's start.
     offset: usize,
 }
 
 impl Cutoff {
-    /// Whether a sample comes after it.
     pub(super) fn excludes(self, lent: Lent<'_>) -> bool {
         time(lent, self.offset) > Some(self.last)
     }
@@ -45,7 +42,6 @@ impl Session {
         Some(Cutoff { last, offset })
     }
 
-    /// Where all samples have their time.
     fn time_offset(&self) -> Option<usize> {
         let mut offsets = self.attrs.sampled().map(|(_, e)| time_offset(e.attr.sample_type));
         let offset = offsets.next()??;

@@ -9,13 +9,10 @@ use crate::session::attach::AttachError;
 use crate::session::command::CommandError;
 use crate::{OpenFailure, Plan, explain};
 
-/// Events or rings did not open.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The kernel refused a call; the text says which and what to do.
     #[error("{text}")]
     Refused {
-        /// In words.
         text: String,
         /// The call and its errno.
         failure: OpenFailure,
@@ -26,30 +23,24 @@ pub enum OpenError {
          thread needs {each}: raise it with `ulimit -n`"
     )]
     Descriptors {
-        /// Events opened by then.
         opened: usize,
         /// Events of one thread, on all CPUs together.
         each: usize,
-        /// CPUs sampled.
         cpus: usize,
         /// The limit, after raising it as far as this process may.
         limit: String,
     },
-    /// The plan's CPUs are all offline.
     #[error("none of the {cpus} CPUs to be sampled is online")]
     NoCpu {
         /// CPUs of the plan.
         cpus: usize,
     },
-    /// A CPU that was asked for by its number is not there, or offline.
     #[error("CPU {} is not online here: say one of {online}", .cpu.0)]
     Offline {
-        /// As asked for.
         cpu: Cpu,
         /// As the kernel lists them.
         online: String,
     },
-    /// The plan's attr has no bytes.
     #[error("the event cannot be spelled for the kernel: {0}")]
     Attr(io::Error),
 }
@@ -60,22 +51,16 @@ impl OpenError {
     }
 }
 
-/// Why a session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The command did not start.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The process was not attached to.
     #[error(transparent)]
     Attach(#[from] AttachError),
-    /// Events or rings did not open.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The emulation did not start.
     #[error(transparent)]
     Emulation(#[from] emulator::StartError),
-    /// A program, or more than a program, that is not emulated.
     #[error(
         "{what}: the emulated PMU runs 64-bit x86 programs only; cpu_clock and page_fault sample it \
          natively"
@@ -84,18 +69,14 @@ pub enum SessionError {
         /// What it is.
         what: String,
     },
-    /// The kernel took no program, and rings would not do.
     #[error("the samples cannot be {what} in the kernel: {why}")]
     NotInKernel {
         /// `counted` or `filtered`.
         what: &'static str,
-        /// Why, and what to change.
         why: Unloadable,
     },
-    /// [`Target::Cgroup`](crate::Target::Cgroup) without its directory.
     #[error("no control group was given: its directory belongs into the session's settings")]
     NoGroup,
-    /// Who samples cannot stand still.
     #[error(
         "{who} cannot pause, nor begin later: leave --delay and --control out, or have the kernel \
          sample in this process: {how}"
@@ -112,10 +93,8 @@ pub enum SessionError {
     /// write as lost, and [`finish`](super::Session::finish) still works.
     #[error("the records cannot be written: {0}")]
     Sink(io::Error),
-    /// A description of the machine or of a process cannot be spelled.
     #[error("the stream's preamble cannot be written: {0}")]
     Preamble(String),
-    /// A call failed that should not.
     #[error("{call}: {error}")]
     System {
         call: &'static str,

@@ -15,7 +15,6 @@ pub(crate) struct EventSet {
     pub(crate) cpus: Vec<CpuEvents>,
 }
 
-/// The events of one task on one CPU.
 #[derive(Debug)]
 pub(crate) struct CpuEvents {
     pub(crate) cpu: Cpu,
@@ -24,7 +23,6 @@ pub(crate) struct CpuEvents {
     pub(crate) side: PerfEvent,
 }
 
-/// One of the plan's events, open.
 #[derive(Debug)]
 pub(crate) struct SampledEvent {
     /// In the plan.
@@ -58,21 +56,17 @@ impl CpuEvents {
     }
 }
 
-/// Ids of open events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ids {
-    /// For each event of the plan.
     pub(crate) events: Vec<Vec<u64>>,
     pub(crate) side: Vec<u64>,
 }
 
 impl Ids {
-    /// Ids of an event of the plan.
     pub(crate) fn of(&self, index: usize) -> &[u64] {
         self.events.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// Adds those of a set.
     pub(crate) fn add(&mut self, set: &EventSet) -> io::Result<()> {
         for on_cpu in &set.cpus {
             for sampled in &on_cpu.sampled {
@@ -101,7 +95,6 @@ impl EventSet {
         self.enable_sampled(task)
     }
 
-    /// Starts side records alone.
     pub(crate) fn enable_side(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
         self.cpus.iter().try_for_each(|on_cpu| on_cpu.enable(&on_cpu.side, None, task))
     }

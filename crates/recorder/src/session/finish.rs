@@ -93,7 +93,6 @@ impl Session {
         self.totals_on(|_| true)
     }
 
-    /// What was counted on some CPUs.
     pub(super) fn totals_on(&self, is_wanted: impl Fn(Cpu) -> bool) -> Retired {
         let periods = self.attrs.periods();
         let mut totals = self.retired.clone();
@@ -110,7 +109,6 @@ impl Session {
         self.settled(&self.totals())
     }
 
-    /// The account with what the kernel says.
     fn settled(&self, totals: &Retired) -> Ledger {
         let mut ledger = self.ledger.clone();
         ledger.tail_known = self.attrs.sampled().all(|(_, event)| counts_lost(&event.attr));
@@ -192,7 +190,6 @@ impl Session {
     }
 }
 
-/// What the kernel says of an event that is open on so many CPUs.
 fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount {
     let counts = &total.counts;
     EventAccount {
@@ -206,7 +203,6 @@ fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount 
     }
 }
 
-/// What there is to say of marks of regions.
 fn told(of: RegionLogAccount) -> Option<String> {
     match of {
         RegionLogAccount { read: 0, lost: 0 } => Some(

@@ -14,7 +14,6 @@ pub(super) struct ToldBlocks {
     pub(super) lost: u64,
 }
 
-/// What one look brought.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeapPass {
     pub(super) samples: u64,
@@ -71,7 +70,6 @@ pub(super) fn note(log: Option<&HeapLog>, event: &PlannedEvent) -> String {
     log.map_or_else(String::new, |log| log.settings().note())
 }
 
-/// What there is to say of it at first.
 pub(super) fn begun(log: &HeapLog) -> Option<String> {
     let rate = log.settings().rate;
     (rate > 1).then(|| {
@@ -83,7 +81,6 @@ pub(super) fn begun(log: &HeapLog) -> Option<String> {
     })
 }
 
-/// What there is to say of it at the end.
 pub(super) fn ended(log: &HeapLog) -> Option<String> {
     let account = log.account();
     let lost: u64 = account.lost().iter().sum();

@@ -22,7 +22,6 @@ use crate::session::ledger::{EventAccount, Ledger};
 use crate::sys::event::{NATIVE_ORDER, PerfEvent};
 use crate::{Plan, PlannedEvent, RingPages, Target};
 
-/// Who makes samples of a session's hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SampleMaker {
     /// Rings, as nothing else was asked for.
@@ -65,7 +64,6 @@ impl SampleMaker {
     }
 }
 
-/// The programs of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
     /// One for each event that samples, in the order of the plan.
@@ -146,7 +144,6 @@ impl Programs {
         }
     }
 
-    /// Said to the user when the session opens.
     pub(super) fn notes(&self, untraced: bool) -> Vec<String> {
         let mut notes = Vec::new();
         if let SampleMaker::RingsAfterAll(why) = &self.served {
@@ -162,7 +159,6 @@ impl Programs {
         notes
     }
 
-    /// Whether samples are counted, not written.
     pub(super) fn counts(&self) -> bool {
         matches!(self.served, SampleMaker::Counted { .. })
     }
@@ -176,13 +172,11 @@ impl Programs {
         }
     }
 
-    /// Hits are counted from now on.
     pub(super) fn start(&mut self) {
         self.due.get_or_insert(Instant::now() + self.every);
         self.tell(KernelProgram::start);
     }
 
-    /// Hits are counted no longer.
     pub(super) fn stop(&mut self) {
         self.tell(KernelProgram::stop);
     }
@@ -210,7 +204,6 @@ impl Programs {
         }
     }
 
-    /// Makes room in tables that are getting full.
     fn relieve(&mut self) {
         for loaded in &mut self.programs {
             if let Err(error) = loaded.reader.relieve() {
@@ -219,7 +212,6 @@ impl Programs {
         }
     }
 
-    /// What is to be written, behind what waits.
     pub(super) fn wait_with(&mut self, taken: Vec<(usize, Aggregate)>) {
         self.waiting.extend(taken);
     }
@@ -229,12 +221,10 @@ impl Programs {
         !self.waiting.is_empty()
     }
 
-    /// The next look takes what was counted.
     pub(super) fn due_now(&mut self) {
         self.due = Some(Instant::now());
     }
 
-    /// Takes what was counted since the last time.
     fn take(&mut self) -> Vec<(usize, Aggregate)> {
         let (mut taken, mut late) = (Vec::with_capacity(self.programs.len()), None);
         let counts = self.counts();

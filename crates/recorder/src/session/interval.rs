@@ -18,7 +18,6 @@ const MOST: u64 = i64::MAX.cast_unsigned();
 pub enum Change {
     /// Every event's is this.
     To(u64),
-    /// Each event's is twice what it was.
     Doubled,
 }
 
@@ -31,10 +30,8 @@ impl Change {
     }
 }
 
-/// Why an interval is not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum IntervalError {
-    /// The kernel samples every so many happenings, and goes on to.
     #[error(
         "interval {interval} is no multiple of {base}, with which the session began: give one, or \
          start another session"
@@ -45,12 +42,10 @@ pub enum IntervalError {
         /// What it must be a multiple of, events.
         base: u64,
     },
-    /// There is no interval.
     #[error(
         "the event is sampled so many times a second, and has no interval: start another session"
     )]
     Frequency,
-    /// The program was made for it.
     #[error("what is counted in the kernel keeps its interval: start another session")]
     InKernel,
     /// PERF_EVENT_IOC_PERIOD.
@@ -58,7 +53,6 @@ pub enum IntervalError {
     Kernel {
         /// As asked, events.
         interval: u64,
-        /// What the ioctl said.
         error: io::Error,
     },
 }

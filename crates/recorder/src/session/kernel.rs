@@ -9,7 +9,6 @@ use perfdata::Cpu;
 use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
-/// Opens events, sends their records to rings or has a program count them.
 pub trait Kernel: fmt::Debug + Sync {
     /// perf_event_open(2); see [`PerfEvent::open`].
     fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent>;
@@ -27,7 +26,6 @@ pub trait Kernel: fmt::Debug + Sync {
     ) -> Result<KernelProgram, Unloadable>;
 }
 
-/// The kernel that runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Linux;
 

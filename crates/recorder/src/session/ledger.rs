@@ -12,7 +12,6 @@ pub use account::{Account, EventTimes, RateLowered};
 pub use event_account::EventAccount;
 pub use lost::Lost;
 
-/// The account of one session; complete after `Session::finish`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     /// Events that the kernel counted (clocks: nanoseconds).
@@ -51,7 +50,6 @@ pub struct Ledger {
     /// the kernel has lowered it meanwhile: interrupts took too long, and it
     /// throttles sooner from then on (trap 28).
     pub rate_lowered: Option<RateLowered>,
-    /// Whether the count that was asked for left anything out.
     pub count_reached: Option<CountReached>,
     /// Whether losses at the very end of a ring are known (Linux 6.0).
     pub tail_known: bool,
@@ -64,7 +62,6 @@ pub struct Ledger {
     pub wall: Duration,
     /// Of it, time in which sampling was paused by who asked for it.
     pub paused: Duration,
-    /// Why the sink stopped taking records.
     pub sink_error: Option<String>,
     /// The account of each sampled event, in the order of the plan. What no
     /// single event can be charged with (foreign, parse_error, and what was
@@ -74,7 +71,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// One for events of these names.
     pub(crate) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Ledger {
         let account = |name: &str| EventAccount { name: name.to_owned(), ..Default::default() };
         Ledger { by_event: names.into_iter().map(account).collect(), ..Ledger::default() }
@@ -90,7 +86,6 @@ impl Ledger {
         }
     }
 
-    /// Books samples of an event as delivered.
     pub(crate) fn deliver(&mut self, event: usize, samples: u64, exact_ip: u64) {
         self.delivered += samples;
         self.exact_ip += exact_ip;
@@ -128,7 +123,6 @@ impl Ledger {
         }
     }
 
-    /// Whether the kernel has stopped that event.
     pub(crate) fn was_throttled(&self, event: usize) -> bool {
         self.by_event.get(event).is_some_and(|account| account.throttled > 0)
     }
@@ -338,7 +332,6 @@ impl CountReached {
         (ran_on || beyond > 0).then_some(CountReached { count, ran_on })
     }
 
-    /// As a stream's end has it.
     fn write(self, note: &mut Note) {
         note.add("count.reached", self.count);
         if self.ran_on {
@@ -352,7 +345,6 @@ impl CountReached {
 pub struct Filtered(Vec<(String, u64)>);
 
 impl Filtered {
-    /// Adds hits that were left out for this reason.
     pub(crate) fn add(&mut self, reason: &str, count: u64) {
         match self.0.iter_mut().find(|(known, _)| known == reason) {
             Some((_, sum)) => *sum += count,
@@ -366,7 +358,6 @@ impl Filtered {
         self.0.iter().map(|(reason, count)| (reason.as_str(), *count))
     }
 
-    /// All reasons together.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
@@ -388,7 +379,6 @@ impl Note {
     }
 }
 
-/// So many samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleCount {
     /// All of them.

@@ -16,7 +16,6 @@ use crate::sys::event::NATIVE_ORDER;
 /// CPU that it is of.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Losses that the stream was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ToldLosses {
     /// Of the rings of samples.
@@ -83,7 +82,6 @@ impl Session {
         if totals.unread { 0 } else { self.tell_losses(&totals, &suspects, false) }
     }
 
-    /// Tells what rings have lost, with the session's end behind it.
     pub(super) fn tell_last(&mut self, totals: &Retired) -> u64 {
         let all: Vec<Cpu> = self.rings.iter().map(|ring| ring.cpu).collect();
         self.tell_losses(totals, &all, true)
@@ -127,7 +125,6 @@ impl Session {
         fits.is_ok()
     }
 
-    /// What all rings have been told of.
     pub(super) fn told_losses(&self) -> ToldLosses {
         ToldLosses {
             samples: self.rings.iter().map(|ring| ring.samples.losses.told()).sum(),
@@ -151,7 +148,6 @@ impl Session {
     }
 }
 
-/// What the counts of a ring's events say for certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certainty {
     /// What was lost.

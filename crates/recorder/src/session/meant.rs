@@ -31,7 +31,6 @@ impl Meant {
         Some(Meant { fields, layout, payload: Vec::new() })
     }
 
-    /// Whether a sample counts.
     pub(super) fn counts(&mut self, lent: Lent<'_>) -> bool {
         self.payload.clear();
         self.payload.extend_from_slice(lent.first);

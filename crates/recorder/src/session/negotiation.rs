@@ -45,7 +45,6 @@ pub(super) struct Negotiation<'s> {
     levels: Vec<Level>,
 }
 
-/// All attrs as the kernel wants them.
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub(super) events: Vec<EncodedAttr>,
@@ -54,13 +53,11 @@ pub(super) struct Encoded {
     pub(super) side: EncodedAttr,
 }
 
-/// How precise an event is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Level {
     planned: u8,
     /// Levels that were refused, highest first, and how.
     refused: Vec<(u8, i32)>,
-    /// The event has been opened somewhere: its attr is final.
     settled: bool,
 }
 
@@ -99,7 +96,6 @@ impl<'s> Negotiation<'s> {
         &mut self.encoded
     }
 
-    /// An event has been opened as it is now.
     pub(super) fn settle(&mut self, index: usize) {
         if let Some(level) = self.levels.get_mut(index) {
             level.settled = true;
@@ -167,7 +163,6 @@ impl<'s> Negotiation<'s> {
         bare
     }
 
-    /// The same, with one of the features.
     fn bare_but(&self, attr: &Attr, but: Fallback) -> Attr {
         let mut with = dummy_like(attr);
         let others = self.fallbacks.iter().filter(|&&fallback| fallback != but);
@@ -216,7 +211,6 @@ impl<'s> Negotiation<'s> {
         }
     }
 
-    /// Levels of an event that were refused, and how.
     pub(super) fn refused(&self, index: usize) -> &[(u8, i32)] {
         self.levels.get(index).map_or(&[], |level| &level.refused)
     }

@@ -99,7 +99,6 @@ pub(crate) fn explain_imprecise(
     )
 }
 
-/// Event, target and place of a failure.
 fn subject(failure: &OpenFailure, plan: &Plan) -> String {
     let event = failure.event.and_then(|index| plan.events.get(index));
     let name = event.map_or(plan.name.as_str(), |event| &event.name);

@@ -19,11 +19,9 @@ use crate::{Cgroup, FailedCall, OpenFailure, Plan, PlannedEvent};
 /// So often a group is opened anew because its leader may have moved.
 const MOST_MOVES: u32 = 20;
 
-/// Where records of one CPU go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingOutlet<'s> {
     pub(crate) cpu: Cpu,
-    /// Owners of the rings.
     pub(crate) samples: &'s PerfEvent,
     pub(crate) side: &'s PerfEvent,
 }
@@ -40,21 +38,17 @@ pub(crate) struct Opener<'s> {
     plan: &'s Plan,
     kernel: &'s dyn Kernel,
     outlets: Vec<RingOutlet<'s>>,
-    /// Whose tasks, where no task is given.
     cgroup: Option<BorrowedFd<'s>>,
-    /// What runs at overflows.
     programs: Option<&'s Programs>,
     /// Nothing is sampled before the session says so.
     paused: bool,
     negotiation: Negotiation<'s>,
     /// Events that are open now, for the text of EMFILE.
     opened: usize,
-    /// Open files allowed.
     limit: Option<u64>,
 }
 
 impl<'s> Opener<'s> {
-    /// Opens into these outlets.
     pub(crate) fn new(
         plan: &'s Plan,
         kernel: &'s dyn Kernel,
@@ -112,7 +106,6 @@ impl<'s> Opener<'s> {
         Ok(self)
     }
 
-    /// Gives each event its program.
     pub(crate) fn with_programs(self, programs: &'s Programs) -> Opener<'s> {
         Opener { programs: Some(programs), ..self }
     }
@@ -275,7 +268,6 @@ impl<'s> Opener<'s> {
         }
     }
 
-    /// Events that are open now.
     pub(crate) fn opened(&self) -> usize {
         self.opened
     }
@@ -296,7 +288,6 @@ impl<'s> Opener<'s> {
         retired.add(set, &self.negotiation.attrs().periods());
     }
 
-    /// The attrs as opened, and what had to be given up for that.
     pub(crate) fn into_outcome(self) -> NegotiatedAttrs {
         self.negotiation.into_outcome()
     }

@@ -13,10 +13,8 @@ pub(super) struct Owners {
     by_id: FxHashMap<u64, usize>,
 }
 
-/// Whose samples one CPU's ring takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Those of one event.
     One(Claim),
     /// Those of several: the id says. With the one, if there is just one,
     /// that samples under a foreign id may be of.
@@ -32,12 +30,10 @@ pub(super) struct Claim {
     pub(super) id: Option<u64>,
 }
 
-/// Whose a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owned {
     /// This event's; it must be given the id.
     By(Claim),
-    /// Nobody can tell.
     Foreign,
 }
 
@@ -83,7 +79,6 @@ impl Owners {
 }
 
 impl Owner {
-    /// The owner of the ring of this CPU.
     pub(super) fn of(cpu: Cpu, attrs: &Attrs, ids: &Ids) -> Owner {
         let here = attrs.sampled().enumerate().filter(|(_, (_, event))| event.is_on(cpu));
         let claims: Vec<(Claim, bool)> = here

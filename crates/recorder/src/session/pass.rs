@@ -16,7 +16,6 @@ use crate::session::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
 use perfdata::stream::write;
 
-/// What one pass brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
     /// Samples handed to the sink, or to the buffer before it.
@@ -72,7 +71,6 @@ impl Lane {
     }
 }
 
-/// What follows header and IDENTIFIER.
 fn body(record: &[u8]) -> Option<&[u8]> {
     record.get(RecordHeader::SIZE + size_of::<u64>()..)
 }
@@ -245,7 +243,6 @@ impl Session {
 }
 
 impl Outbox {
-    /// A sample of an event, under the id that this claims it with.
     #[inline]
     fn sample(&mut self, lent: Lent<'_>, claim: Claim) {
         let at = self.bytes.len() + RecordHeader::SIZE;

@@ -17,7 +17,6 @@ use super::{OpenError, Session, SessionError};
 /// events are switched once more, so much later.
 const SETTLED: Duration = Duration::from_millis(10);
 
-/// When sampling stood still.
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
     is_paused: bool,
@@ -63,12 +62,10 @@ impl Pauses {
         Pauses { is_paused: begins_paused, any: begins_paused, ..Pauses::default() }
     }
 
-    /// Whether sampling stands still.
     pub(super) fn are_on(&self) -> bool {
         self.is_paused
     }
 
-    /// Whether it does, or has.
     pub(super) fn any(&self) -> bool {
         self.any
     }
@@ -146,12 +143,10 @@ impl Session {
         Ok(())
     }
 
-    /// Whether what is sampled counts.
     pub fn is_counting(&self) -> bool {
         self.stopped.is_none() && !self.pauses.are_on()
     }
 
-    /// Switches the events once more, for clones that were under way.
     pub(super) fn settle_pause(&mut self) {
         let is_due = self.pauses.again.is_some_and(|at| at <= Instant::now());
         if !is_due || self.stopped.is_some() {

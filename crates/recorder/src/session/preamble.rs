@@ -111,13 +111,11 @@ impl Session {
     }
 }
 
-/// An event as a stream describes it.
 #[derive(Debug)]
 pub(crate) struct Announced<'a> {
     pub(crate) attr: &'a Attr,
     pub(crate) ids: &'a [u64],
     pub(crate) name: &'a str,
-    /// What its samples are worth.
     pub(crate) note: Option<String>,
 }
 
@@ -156,9 +154,7 @@ pub(crate) fn announce(
 /// Records of names and mappings, made but not handed on.
 #[derive(Debug, Default)]
 pub struct Described {
-    /// The records, one behind the other.
     pub bytes: Vec<u8>,
-    /// How many these are.
     pub records: u64,
     pub(crate) left_out: u64,
 }
@@ -342,7 +338,6 @@ fn descriptions(events: &[Announced<'_>]) -> Result<Feature, write::WriteError> 
     Ok(Feature::EventDescriptions(names.collect::<Result<_, _>>()?))
 }
 
-/// The machine, as far as the facts know it.
 fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
     let kernel = &facts.kernel;
     let online = facts.cpus.online.as_ref().and_then(|cpus| {
@@ -375,7 +370,6 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
     .collect()
 }
 
-/// What the types of attrs mean on this machine.
 fn mappings(pmus: &[Pmu]) -> Vec<(u32, String)> {
     pmus.iter().filter_map(|pmu| Some((pmu.kind?.0, pmu.name.clone()))).collect()
 }

@@ -21,7 +21,6 @@ pub(crate) struct Retired {
     pub(crate) ids: Ids,
 }
 
-/// Sums over one event of the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EventTotal {
     pub(crate) counts: Counts,
@@ -32,7 +31,6 @@ pub(crate) struct EventTotal {
     /// counter for.
     pub(crate) side_enabled: u64,
     pub(crate) side_running: u64,
-    /// What the witnesses beside it counted.
     pub(crate) witness: Counts,
     /// Events that were read, and witnesses.
     pub(crate) opened: u64,
@@ -57,7 +55,6 @@ impl EventTotal {
         Some((own / side).min(1.0))
     }
 
-    /// Whether a share is all of the time.
     pub(super) fn is_whole(share: f64) -> bool {
         share >= WHOLE
     }
@@ -89,7 +86,6 @@ impl Retired {
         self.unread |= self.ids.add(&set).is_err();
     }
 
-    /// Adds what a set has counted so far on the CPUs that are wanted.
     pub(crate) fn read(
         &mut self,
         set: &EventSet,

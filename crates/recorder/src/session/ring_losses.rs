@@ -38,7 +38,6 @@ impl RingLosses {
         }
     }
 
-    /// The ring gave a sample.
     #[inline]
     pub(super) fn sample(&mut self) {
         self.samples += 1;

@@ -25,7 +25,6 @@ const WAKE_AT: usize = 4;
 pub(crate) struct Ring {
     mapping: RingMapping,
     owner: PerfEvent,
-    /// What the stream was told of its losses.
     pub(super) losses: RingLosses,
 }
 
@@ -113,7 +112,6 @@ fn largest<T>(
     }
 }
 
-/// What became smaller than wanted.
 fn smaller(got: RingPages, wanted: RingPages) -> String {
     let kib = |pages: u32| u64::from(pages) * rustix::param::page_size() as u64 / 1024;
     let told = |got: u32, wanted: u32, what: &str| {
@@ -194,7 +192,6 @@ mod tests {
         OpenFailure { errno, ..OpenFailure::of(call) }
     }
 
-    /// Sizes got where both rings may have so many pages together.
     fn got(samples: u32, side: u32, room: u32) -> Option<(u32, u32)> {
         let map = |sizes: RingPages| match sizes.samples + sizes.side <= room {
             true => Ok(()),

@@ -16,11 +16,8 @@ use crate::catalogue::promises::SampleSource;
 pub struct Scrub {
     /// Offset of the IP from the record's start, bytes.
     ip: Option<usize>,
-    /// Of the data address.
     addr: Option<usize>,
-    /// The call chain.
     chain: Option<ChainField>,
-    /// What only IBS' samples show.
     ibs: Option<IbsFields>,
 }
 
@@ -56,7 +53,6 @@ const LINEAR_VALID: u64 = 1 << 17;
 const PHYSICAL_VALID: u64 = 1 << 18;
 
 impl Scrub {
-    /// For samples of this event.
     pub(super) fn of(event: &PlannedEvent) -> Scrub {
         let is_ibs = event.promises.source == SampleSource::Ibs;
         Scrub { ibs: is_ibs.then(|| IbsFields::of(&event.attr)), ..Scrub::new(&event.attr) }
@@ -165,7 +161,6 @@ impl IbsFields {
         }
     }
 
-    /// Where the registers of the interrupt begin; None: the record is cut off.
     fn registers_at(&self, word: impl Fn(usize) -> Option<u64>) -> Option<usize> {
         let has = |field| self.fields.contains(field);
         let size = |word: u64| u16::try_from(word).ok().map(usize::from);
@@ -196,7 +191,6 @@ impl IbsFields {
 /// Words of a chain at most that are looked at: more than the kernel's record of 64 KiB has.
 const MOST: u64 = 8192;
 
-/// Where it lies: behind the fields of fixed size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ChainField {
     /// Offset of its length from the record's start, bytes.

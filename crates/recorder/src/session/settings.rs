@@ -12,7 +12,6 @@ use crate::session::attach::Effort;
 use crate::session::synthesize::Sight;
 use crate::{Cgroup, HeapSettings, Job};
 
-/// What a session is told beside its plan.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     /// The command and its arguments, for [`Target::Command`](crate::Target::Command).
@@ -34,18 +33,14 @@ pub struct SessionSettings {
     /// Nothing is sampled before [`Session::set_counting`](super::Session::set_counting) says so; mappings,
     /// names and forks are told from the start.
     pub begins_paused: bool,
-    /// Samples that show something of the kernel are dropped, and counted.
     pub scrub: bool,
-    /// What is counted in the kernel is taken out so often.
     pub every: Duration,
     /// Where the kernel takes no program, rings serve.
     pub rings: bool,
-    /// How running processes are looked at, to be described.
     pub sight: Sight,
     /// The kernel's symbols go into the stream, where addresses of the kernel
     /// can be in samples and the kernel shows its own.
     pub kernel_symbols: bool,
-    /// How far an attach goes.
     pub effort: Effort,
     /// A log of regions is made, which a command finds in its environment.
     pub regions: bool,
@@ -57,7 +52,6 @@ pub struct SessionSettings {
 }
 
 impl SessionSettings {
-    /// What a job says of them.
     pub fn of(job: &Job) -> SessionSettings {
         SessionSettings {
             count: job.count,

@@ -44,7 +44,6 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// Records on their way to the sink, and how many there are.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) bytes: Vec<u8>,
@@ -55,7 +54,6 @@ pub(crate) struct Outbox {
     failed: bool,
 }
 
-/// Samples of one event in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Buffered {
     pub(crate) samples: u64,
@@ -63,7 +61,6 @@ pub(crate) struct Buffered {
 }
 
 impl Outbox {
-    /// For so many events.
     pub(crate) fn new(events: usize) -> Outbox {
         Outbox { samples: vec![Buffered::default(); events], ..Outbox::default() }
     }

@@ -29,7 +29,6 @@ pub struct Synthesizer<'a> {
     data_mappings: bool,
     /// What is mapped from this path is no part of the process.
     foreign: Option<&'static str>,
-    /// Records appended.
     pub(crate) records: u64,
     /// Records that were too long to write.
     pub(crate) left_out: u64,
@@ -51,12 +50,10 @@ impl<'a> Synthesizer<'a> {
         }
     }
 
-    /// Looks at processes and the kernel that way.
     pub(crate) fn seeing(self, sight: &Sight) -> Synthesizer<'a> {
         Synthesizer { sight: sight.clone(), ..self }
     }
 
-    /// Leaves out what is mapped from that path.
     pub(crate) fn without(self, foreign: &'static str) -> Synthesizer<'a> {
         Synthesizer { foreign: Some(foreign), ..self }
     }

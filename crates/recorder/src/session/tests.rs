@@ -28,7 +28,6 @@ mod quiet;
 mod running;
 mod several;
 
-/// What an event counts.
 #[derive(Clone, Copy)]
 struct EventCode {
     kind: EventType,
@@ -42,7 +41,6 @@ fn facts() -> Facts {
     Facts::read(Path::new("/")).unwrap()
 }
 
-/// A plan as the planner makes them, with rings of a chosen size.
 fn plan_of(counted: EventCode, target: Target, pages: u32) -> Plan {
     let EventCode { kind, config } = counted;
     let facts = facts();
@@ -131,14 +129,12 @@ fn started(plan: Plan, settings: SessionSettings, sink: &mut dyn Sink) -> Sessio
     session
 }
 
-/// Drains until the target has ended.
 fn run_to_end(session: &mut Session, sink: &mut dyn Sink) {
     while session.wait(Duration::from_millis(100), &[]).unwrap().target == TargetState::Running {
         session.drain(sink).unwrap();
     }
 }
 
-/// What a stream holds, by our own decoder.
 #[derive(Debug, Default)]
 struct Content {
     addresses: Vec<u64>,

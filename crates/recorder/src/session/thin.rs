@@ -12,10 +12,8 @@ use perfdata::{Attr, EventType, SampleType, SoftwareEvent};
 
 use super::scrub::behind_fixed;
 
-/// What becomes of one event's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Thin {
-    /// The kernel counts it, and a new period would not be what it says.
     pub(super) counted: bool,
     /// Happenings for each sample of the kernel's.
     base: u64,
@@ -59,7 +57,6 @@ impl Thin {
         fits
     }
 
-    /// What the kernel's samples stand for.
     pub(super) fn base(&self) -> u64 {
         self.base
     }

@@ -14,7 +14,6 @@ use crate::Target;
 /// while what was counted waits for room.
 const DEAF_WAIT: Duration = Duration::from_millis(10);
 
-/// Where the target is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TargetState {
     /// It runs; the system always does, a control group until it is removed.
@@ -32,7 +31,6 @@ pub enum TargetState {
 pub struct SessionWake {
     /// A ring has filled up to its mark.
     pub records: bool,
-    /// Where the target is now.
     pub target: TargetState,
     /// For each extra descriptor, whether it can be read or has hung up.
     pub extra: Vec<bool>,

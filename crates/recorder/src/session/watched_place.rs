@@ -48,7 +48,6 @@ fn of_command(point: &Breakpoint, file: &Path, root: &Path) -> Option<String> {
     Some(format!("{said}: say -t {named}, and ebs looks where that is{there}"))
 }
 
-/// The same breakpoint by its address in the file.
 fn in_file(point: &Breakpoint, file: &Path) -> NamedBreakpoint {
     NamedBreakpoint {
         spot: WatchedSpot::FileAddress(point.address),
@@ -86,7 +85,6 @@ fn movable(point: &Breakpoint, file: &File) -> Option<ProgramHeaders> {
     headers.span()?.contains(&point.address).then_some(headers)
 }
 
-/// The same breakpoint in memory.
 fn moved(point: &Breakpoint, bias: u64) -> Option<Breakpoint> {
     Some(Breakpoint { address: point.address.checked_add(bias)?, ..point.clone() })
 }

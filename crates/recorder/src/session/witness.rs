@@ -87,7 +87,6 @@ pub(super) fn whole(total: &EventTotal) -> Option<u64> {
     (sound && always(witness) && always(total.counts)).then_some(witness.count)
 }
 
-/// Samples that were not made while an event was stopped.
 pub(super) fn missed(whole: u64, own: u64, period: u64) -> u64 {
     whole.saturating_sub(own).checked_div(period).unwrap_or(0)
 }
@@ -132,7 +131,6 @@ mod tests {
         assert_eq!(whole(&EventTotal { counts: half, ..sound }), None, "the other did");
     }
 
-    /// An event of a CPU's, counted in the kernel.
     fn attrs(config: u64, events: usize) -> Attrs {
         let attr = Attr {
             kind: EventType::RAW,

@@ -19,12 +19,10 @@ const MAP_FREEZE: libc::c_long = 22;
 /// `_IOW('$', 8, __u32)`.
 const SET_BPF: u64 = 0x4004_2408;
 
-/// What an array is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrayShape {
     /// Bytes of a value.
     pub(crate) value: u32,
-    /// Values.
     pub(crate) entries: u32,
     /// `BPF_F_*`.
     pub(crate) flags: u32,
@@ -87,7 +85,6 @@ pub(crate) fn freeze(array: BorrowedFd<'_>) -> io::Result<()> {
     call(MAP_FREEZE, &mut Freeze { map: number(array)? }).map(drop)
 }
 
-/// A program to be verified.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unverified<'p> {
     /// `BPF_PROG_TYPE_*`.
@@ -96,7 +93,6 @@ pub(crate) struct Unverified<'p> {
     pub(crate) name: &'p str,
     /// Relocated to the descriptors of its maps.
     pub(crate) instructions: &'p [bpf_insn],
-    /// What its sources may be used under.
     pub(crate) licence: &'p CStr,
 }
 

@@ -47,12 +47,10 @@ impl EncodedAttr {
         halves.map_or(0, |[_, _, _, _, size @ ..]| u32::from_ne_bytes(size))
     }
 
-    /// Which counts a read gives.
     pub fn read_format(&self) -> ReadFormat {
         self.read_format
     }
 
-    /// Writes the size field.
     pub fn set_size(&mut self, size: u32) {
         if let Some(word) = self.words.first_mut() {
             let mut bytes = word.to_ne_bytes();
@@ -61,20 +59,17 @@ impl EncodedAttr {
         }
     }
 
-    /// What a kernel reads in it.
     #[cfg(test)]
     pub(crate) fn attr(&self) -> Attr {
         let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         Attr::decode(&bytes, NATIVE_ORDER).unwrap_or_default()
     }
 
-    /// Its bytes, eight at a time.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 }
 
-/// Where an event is opened.
 #[derive(Clone, Copy, Debug)]
 pub struct EventPlace<'e> {
     /// A task; 0: the calling thread, -1: any.
@@ -94,7 +89,6 @@ pub struct EventPlace<'e> {
 pub(crate) struct Counts {
     /// Events, those of inherited children included.
     pub(crate) count: u64,
-    /// Time that the event was enabled.
     pub(crate) enabled: u64,
     /// Time that it was on a counter.
     pub(crate) running: u64,
@@ -105,7 +99,6 @@ pub(crate) struct Counts {
 /// What read(2) of a group's leader gives; nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupCounts {
-    /// Time that the group was enabled.
     pub(crate) enabled: u64,
     /// Time that it was on counters.
     pub(crate) running: u64,
@@ -114,7 +107,6 @@ pub(crate) struct GroupCounts {
     pub(crate) counts: Vec<u64>,
 }
 
-/// One open event.
 #[derive(Debug)]
 pub struct PerfEvent {
     fd: OwnedFd,
@@ -185,7 +177,6 @@ impl PerfEvent {
         Ok(id)
     }
 
-    /// Counter values as of now.
     pub(crate) fn counts(&self) -> io::Result<Counts> {
         let mut bytes = [0u8; 40];
         let read = rustix::io::read(&self.fd, &mut bytes)?;

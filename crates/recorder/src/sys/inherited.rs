@@ -33,7 +33,6 @@ pub(crate) fn was_ignored(signal: c_int) -> bool {
     }
 }
 
-/// Whether `signal` is ignored now.
 pub(crate) fn is_ignored(signal: c_int) -> bool {
     disposition(signal) == Some(libc::SIG_IGN)
 }

@@ -41,7 +41,6 @@ struct Query {
     build_id: u64,
 }
 
-/// A mapping as the kernel tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessMapping {
     pub(crate) start: u64,

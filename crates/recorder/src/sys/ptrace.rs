@@ -11,7 +11,6 @@ pub(crate) enum TraceeReport {
     /// It made `child` by clone, fork or vfork, and stands at the end of
     /// that call.
     Made {
-        /// The new task.
         child: i32,
     },
     /// It has just been made, attached by itself, and has run nothing; or a
@@ -26,7 +25,6 @@ pub(crate) enum TraceeReport {
     GroupStop,
     /// It is about to receive a signal.
     Signal(c_int),
-    /// It is gone.
     Ended,
 }
 
@@ -112,13 +110,11 @@ pub(crate) fn report_of(tid: i32) -> io::Result<TraceeReport> {
     }
 }
 
-/// Where a stopped tracee goes on.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn instruction_pointer(tid: i32) -> io::Result<u64> {
     registers(tid).map(|registers| registers.rip)
 }
 
-/// Has a stopped tracee go on elsewhere.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn set_instruction_pointer(tid: i32, address: u64) -> io::Result<()> {
     let registers = libc::user_regs_struct { rip: address, ..registers(tid)? };

@@ -53,7 +53,6 @@ impl ExecImage {
     }
 }
 
-/// The child's ends of its two pipes, and ours that it must not keep.
 #[derive(Debug)]
 pub(crate) struct ChildPipes {
     /// One byte is leave to go; end of file: give up.

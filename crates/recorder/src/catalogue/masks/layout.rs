@@ -7,7 +7,6 @@ use super::{Mask, MaskRole};
 use crate::catalogue::Microarchitecture;
 use crate::catalogue::table::{self, columns, hex, lists, rows};
 
-/// The masks of a type on a core, and how they add up.
 #[derive(Clone, Debug)]
 pub(super) enum Layout {
     /// At least one origin and one result, where there are both; their bits
@@ -24,9 +23,7 @@ pub(super) enum Layout {
     },
     /// `ldlat=N`.
     Latency {
-        /// Least N.
         least: u16,
-        /// Greatest N.
         most: u16,
         /// What N has to be.
         wanted: &'static str,
@@ -43,7 +40,6 @@ impl Layout {
         }
     }
 
-    /// Of which kinds one has to be named.
     pub(super) fn wanted(&self) -> Vec<MaskRole> {
         let Layout::Requests { masks } = self else { return Vec::new() };
         let has = |role: &MaskRole| masks.iter().any(|mask| mask.role == *role);
@@ -89,7 +85,6 @@ pub(super) fn layout(core: Microarchitecture, name: &str) -> Option<Layout> {
     }
 }
 
-/// The rows of a type whose sets have the core.
 fn of_core(core: Microarchitecture, name: &str) -> Vec<Mask> {
     let sets = table::MASKS.lines().filter_map(|line| columns::<2>(line.strip_prefix('=')?));
     let sets: Vec<_> = sets.filter(|[_, cores]| lists(cores, core.0)).map(|[set, _]| set).collect();

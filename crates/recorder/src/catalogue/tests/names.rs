@@ -3,7 +3,6 @@
 use super::facts::{hex, rows, unpack};
 use super::*;
 
-/// The core of a row of the kernel's tables; their models have other names.
 fn core(model: &str, pmu: &str) -> &'static str {
     let name = match (model, pmu) {
         ("nehalemep", _) => "nehalem",
@@ -151,10 +150,8 @@ struct Attributes {
     exclude_kernel: bool,
 }
 
-/// Why a string is not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unmatched {
-    /// libpfm4 refuses the string.
     Refused,
     /// An uncore unit, or a core that is not in the tables.
     OtherUnit,

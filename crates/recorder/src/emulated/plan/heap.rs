@@ -9,14 +9,12 @@ use crate::plan::callers;
 use crate::request::{CallGraph, StackBytes};
 use crate::{PlannedEvent, Refusal, Request};
 
-/// The three events, and their names.
 const EVENTS: [(EmulatedEvent, &str); 3] = [
     (EmulatedEvent::Allocation, "allocation"),
     (EmulatedEvent::Release, "release"),
     (EmulatedEvent::Mapping, "mapping"),
 ];
 
-/// Adds them: each block and mapping is told, by its caller.
 pub(super) fn add(
     events: &mut Vec<PlannedEvent>,
     modelled: &mut Vec<ModelledEvent>,

@@ -109,7 +109,6 @@ fn estimate(events: u64, factor: f64) -> f64 {
     events as f64 * factor
 }
 
-/// What the counts of bursts say of the whole.
 fn in_bursts(ran: &Coverage, events: u64) -> String {
     let all = ran.instructions();
     let Some(factor) = ran.factor() else {
@@ -130,7 +129,6 @@ fn in_bursts(ran: &Coverage, events: u64) -> String {
     )
 }
 
-/// Which processes ran without the model, and why.
 fn not_followed(account: &EmulationAccount) -> Vec<String> {
     let (named, more) = account.not_followed.split_at(account.not_followed.len().min(NAMED));
     let named = named.iter().map(|(pid, why)| format!("process {pid} ran natively: {why}"));
@@ -138,7 +136,6 @@ fn not_followed(account: &EmulationAccount) -> Vec<String> {
     named.chain(more).collect()
 }
 
-/// Which processes the emulation had to give up, and why.
 fn broken(account: &EmulationAccount) -> Vec<String> {
     let (named, more) = account.broken.split_at(account.broken.len().min(NAMED));
     let named = named.iter().map(|(pid, became)| {

@@ -8,7 +8,6 @@ use perfdata::{Attr, RecordHeader, RecordType, RegionMark, SampleLayout, SideRec
 
 use crate::sys::event::NATIVE_ORDER;
 
-/// A record that the emulation wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WrittenRecord {
     /// Of an event, by its place.
@@ -17,7 +16,6 @@ pub(super) enum WrittenRecord {
     Side,
 }
 
-/// How records must look.
 #[derive(Debug)]
 pub(super) struct Form {
     /// Of each event.

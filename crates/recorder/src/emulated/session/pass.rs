@@ -11,7 +11,6 @@ use crate::session::Pass;
 use crate::sys::event::NATIVE_ORDER;
 
 impl EmulatedSession {
-    /// What the records so far have to do with the machine's clock.
     pub(super) fn tell_clock(&mut self) {
         let note = ModelClock { began: self.began, now: now() }.to_string();
         let bytes = &mut self.outbox.bytes;

@@ -6,7 +6,6 @@ use perfdata::{Pid, Tid};
 use super::hits::cpus;
 use crate::in_kernel::{Duty, HitSource, InKernel, Keep, KernelProgram, Shows, SiteTables};
 
-/// Something to ask for.
 type Ask = fn(&mut InKernel, &mut Shows);
 
 /// Places of what takes the kernel's types.

@@ -15,7 +15,6 @@ fn with_callers(sites: u32) -> InKernel {
     InKernel { duty: Duty::Aggregate(tables), keep: Keep::default() }
 }
 
-/// Page faults with their chains, of the kernel's code as well or not.
 fn faults(kernel: bool) -> Attr {
     let plain = page_faults();
     let user_only = AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_CALLCHAIN_KERNEL;
@@ -24,7 +23,6 @@ fn faults(kernel: bool) -> Attr {
     Attr { sample_type: plain.sample_type | SampleType::CALLCHAIN, flags, ..plain }
 }
 
-/// Hits by their chain.
 fn by_chain(aggregate: &Aggregate) -> BTreeMap<Vec<u64>, u64> {
     let mut counts = BTreeMap::new();
     for site in &aggregate.sites {

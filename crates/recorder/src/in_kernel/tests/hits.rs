@@ -35,7 +35,6 @@ pub(super) fn inherited() -> Attr {
     Attr { flags: plain.flags | AttrFlags::INHERIT, ..plain }
 }
 
-/// CPUs that are online, as a session's plan has them.
 pub(super) fn cpus() -> Vec<Cpu> {
     crate::Facts::read(Path::new("/")).unwrap().cpus.online.unwrap()
 }
@@ -61,10 +60,8 @@ pub(super) fn load(in_kernel: &InKernel, attr: &Attr) -> KernelProgram {
     KernelProgram::load(in_kernel, HitSource::Overflow(Shows::of(attr)), &cpus()).unwrap()
 }
 
-/// A program on an event of this thread.
 #[derive(Debug)]
 pub(super) struct Counted {
-    /// Enables the others.
     leader: PerfEvent,
     attr: Attr,
     ring: Option<RingMapping>,
@@ -72,7 +69,6 @@ pub(super) struct Counted {
     pub(super) reader: AggregateReader,
 }
 
-/// What was seen.
 #[derive(Debug)]
 pub(super) struct Both {
     pub(super) aggregate: Aggregate,
@@ -115,7 +111,6 @@ impl Counted {
         Counted { leader, attr: attr.clone(), ring, event, reader: program.reader().unwrap() }
     }
 
-    /// Runs `what` with the events enabled.
     pub(super) fn during(&mut self, what: impl FnOnce()) -> Both {
         let before = self.event.counts().unwrap().count;
         self.leader.enable().unwrap();
@@ -134,7 +129,6 @@ impl Counted {
     }
 }
 
-/// Takes the samples of a ring.
 pub(super) fn samples(ring: &mut RingMapping, attr: &Attr, mut each: impl FnMut(&Sample<'_>)) {
     let layout = SampleLayout::new(attr, NATIVE_ORDER).unwrap();
     ring::drain(ring, |lent| {
@@ -151,7 +145,6 @@ pub(super) fn open(attr: &Attr, leader: Option<&PerfEvent>) -> io::Result<PerfEv
     )
 }
 
-/// Hits by instruction pointer.
 pub(super) fn by_ip(aggregate: &Aggregate) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for site in &aggregate.sites {
@@ -160,7 +153,6 @@ pub(super) fn by_ip(aggregate: &Aggregate) -> BTreeMap<u64, u64> {
     counts
 }
 
-/// Hits in sites.
 pub(super) fn in_sites(aggregate: &Aggregate) -> u64 {
     aggregate.sites.iter().map(|site| site.count).sum()
 }

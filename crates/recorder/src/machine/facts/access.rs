@@ -7,9 +7,7 @@ use super::tree::{FactsError, Tree};
 pub enum Capability {
     /// Lock memory beyond the limits.
     IpcLock,
-    /// Look into other users' processes.
     SysPtrace,
-    /// The old key to everything.
     SysAdmin,
     /// See kernel addresses in /proc/kallsyms.
     Syslog,
@@ -34,7 +32,6 @@ impl Capability {
 pub struct Capabilities(pub u64);
 
 impl Capabilities {
-    /// Whether the set holds `capability`.
     pub fn has(self, capability: Capability) -> bool {
         self.0 & capability.bit() != 0
     }
@@ -48,7 +45,6 @@ impl Capabilities {
 /// A soft limit of /proc/self/limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// No limit.
     Unlimited,
     /// The most that is allowed, in the limit's unit.
     At(u64),
@@ -80,7 +76,6 @@ pub struct AccessFacts {
     pub mlock_kb: Option<u64>,
     /// sysctl kernel.kptr_restrict, 0 to 2.
     pub kptr_restrict: Option<i32>,
-    /// Lockdown state.
     pub lockdown: Option<Lockdown>,
     /// This process is in a user namespace other than the initial one.
     pub in_namespace: bool,

@@ -4,14 +4,10 @@ use super::tree::{FactsError, Tree};
 
 const DIRECTORY: &str = "sys/devices/system/cpu/cpu0/cache";
 
-/// What a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheKind {
-    /// Data only.
     Data,
-    /// Instructions only.
     Instruction,
-    /// Both.
     Unified,
 }
 
@@ -21,7 +17,6 @@ pub enum CacheKind {
 pub struct CacheFacts {
     /// 1 is nearest to the core.
     pub level: u32,
-    /// What it holds.
     pub kind: CacheKind,
     /// Size, bytes.
     pub bytes: Option<u64>,
@@ -29,7 +24,6 @@ pub struct CacheFacts {
     pub line_bytes: Option<u32>,
     /// Ways of associativity; 0 is fully associative.
     pub ways: Option<u32>,
-    /// Number of sets.
     pub sets: Option<u32>,
     /// CPUs that share it, as the kernel writes it ("0-1").
     pub shared_by: Option<String>,

@@ -108,7 +108,6 @@ impl Cpus {
         Ok(())
     }
 
-    /// Whether the first CPU has the feature word.
     pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|have| have == flag)
     }

@@ -17,7 +17,6 @@ impl FixtureTrees {
         FixtureTrees::unpack_if(|_| true)
     }
 
-    /// Those of some machines.
     pub(crate) fn of(machines: &[&str]) -> FixtureTrees {
         FixtureTrees::unpack_if(|machine| machines.contains(&machine))
     }

@@ -5,7 +5,6 @@ use std::fmt;
 use super::Cpus;
 use super::tree::{FactsError, Tree};
 
-/// What the machine runs under.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Hypervisor {
     /// Nothing says either way.

@@ -18,7 +18,6 @@ impl fmt::Display for Version {
     }
 }
 
-/// Identity of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelFacts {
     /// `uname -r`: "6.12.117-amd64".

@@ -4,10 +4,8 @@ use super::tree::{FactsError, Tree};
 
 const DIRECTORY: &str = "sys/devices/system/node";
 
-/// Memory, and the CPUs that it is near to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// As the kernel numbers it.
     pub number: u32,
     pub total_kib: u64,
     /// KiB, when it was looked at.

@@ -19,7 +19,6 @@ pub struct Pmu {
     /// or `cpumask` (one of each group that shares it). None when the PMU
     /// has neither file, or was not described.
     pub cpus: Option<Vec<Cpu>>,
-    /// What it says of itself; None when that was not read.
     pub description: Option<PmuDescription>,
 }
 

@@ -11,30 +11,23 @@ use crate::machine::pmu_format::{
 /// The directories `format`, `events` and `caps` of a PMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PmuDescription {
-    /// The terms it takes.
     pub formats: Formats,
-    /// The events it names.
     pub aliases: BTreeMap<String, Alias>,
     /// Its abilities, each as the kernel writes it. One that cannot be read
     /// is not there.
     pub caps: BTreeMap<String, String>,
 }
 
-/// The event that stands among some terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamedTerm {
-    /// The PMU's own alias.
     Alias(String),
     /// A maker's name, as typed.
     Event(String),
 }
 
-/// Terms on one PMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackedTerms {
-    /// The config words.
     pub config: ConfigWords,
-    /// The alias or the maker's event among the terms.
     pub event: Option<NamedTerm>,
     /// `period=N`.
     pub period: Option<u64>,
@@ -84,7 +77,6 @@ impl PmuDescription {
         found.map(|(name, alias)| (name.as_str(), alias))
     }
 
-    /// The config words of an alias alone.
     pub fn alias_config(&self, name: &str) -> Option<Result<ConfigWords, TermError>> {
         self.alias(name).map(|(name, alias)| self.expand(name, alias, &Terms::default()))
     }
@@ -180,7 +172,6 @@ mod tests {
         facts.pmu(pmu).unwrap().description.clone().unwrap()
     }
 
-    /// Packs with one event that a table knows.
     fn pack(description: &PmuDescription, text: &str) -> Result<PackedTerms, String> {
         let known = ConfigWords { words: [0x20d1, 7, 0, 0, 0] };
         let named = |name: &str| name.eq_ignore_ascii_case("L3_MISS").then_some(known);

@@ -4,18 +4,14 @@ use perfdata::Pid;
 
 use super::tree::{FactsError, Tree};
 
-/// What /proc says of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessState {
-    /// No process or thread has that number.
     Absent,
-    /// It is there.
     Present {
         /// Real, effective and saved user id.
         uids: [u32; 3],
         /// The process this thread belongs to; itself for a process.
         leader: Pid,
-        /// It has exited and waits to be reaped.
         zombie: bool,
         kernel_thread: bool,
     },

@@ -8,27 +8,21 @@ use perfdata::recording::file_form::{TracepointFormat, TracingData};
 use super::tree::Tree;
 use super::{Facts, FactsError, Tracefs};
 
-/// Why the kernel's description of a tracepoint is not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFormat {
-    /// There is no tracefs to look into.
     #[error("tracefs is not mounted")]
     NoTracefs,
-    /// It has no such name, or another number for it.
     #[error("tracefs has no tracepoint {name} of number {id}")]
     Unknown {
         /// As the recording calls it.
         name: String,
-        /// As its attr has it.
         id: u64,
     },
-    /// A file of it is not to be read.
     #[error("{} is not there for this user", path.display())]
     Closed {
         /// The file.
         path: PathBuf,
     },
-    /// A file of it makes no sense.
     #[error(transparent)]
     Facts(#[from] FactsError),
 }

@@ -6,31 +6,24 @@ use std::path::PathBuf;
 use super::tree::{FactsError, Tree, is_absent};
 use crate::machine::Tracepoint;
 
-/// Where the kernel describes its tracepoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tracefs {
     /// /proc/mounts cannot be read.
     #[default]
     Unknown,
-    /// Not mounted.
     Absent,
     /// Mounted at this directory (within the root).
     At(PathBuf),
 }
 
-/// What became of looking one tracepoint up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TracepointState {
-    /// It is there.
     Id(u64),
-    /// The kernel has none of that name.
     Missing {
         /// Every name that it has, or none when that list is closed too.
         names: Vec<String>,
     },
-    /// tracefs is mounted but closed to us.
     Forbidden(PathBuf),
-    /// tracefs is not mounted.
     NoTracefs,
 }
 

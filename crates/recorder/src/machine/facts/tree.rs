@@ -10,40 +10,31 @@ use std::str::FromStr;
 /// fails.
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
-    /// The kernel did not give a file's content.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// The system's word.
         source: io::Error,
     },
-    /// A word is not what that file has there.
     #[error("{}:{line}: {token:?} is no {expected}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
         /// What stands there; a long one is cut.
         token: String,
-        /// What should.
         expected: &'static str,
     },
     /// A directory, a pipe or a device where a file should be.
     #[error("{} is no regular file", path.display())]
     NotAFile { path: PathBuf },
-    /// More than any kernel writes there.
     #[error("{} is too large: more than {most} {unit}", path.display())]
     TooLarge {
         /// The file or directory.
         path: PathBuf,
-        /// The most that is read.
         most: usize,
-        /// Of what.
         unit: &'static str,
     },
-    /// The directory to take facts from has none.
     #[error(
         "{} is no directory that can be read; give one that holds devices/ (a copy of \
          /sys/bus/event_source/devices) and, when there is one, cpuinfo (of /proc/cpuinfo)",
@@ -103,7 +94,6 @@ impl<'a> Tree<'a> {
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The text of a file of sysfs, as it stands there.
     pub(super) fn attribute(&self, file: impl AsRef<Path>) -> Result<Option<String>, FactsError> {
         let path = self.path(file);
         let Some(bytes) = read_front(&path, MOST_ATTRIBUTE + 1)? else { return Ok(None) };
@@ -124,7 +114,6 @@ impl<'a> Tree<'a> {
         Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
     }
 
-    /// The one number in a file.
     pub(super) fn number<T: FromStr>(
         &self,
         file: impl AsRef<Path>,

@@ -2,7 +2,6 @@
 
 use super::{Terms, TermsError};
 
-/// One event that a PMU names, with what its companion files say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alias {
     /// The file's terms; an error when the text is of no known form, which
@@ -44,7 +43,6 @@ pub(crate) fn companion(file: &str) -> Option<(&str, Companion)> {
     .find_map(|(end, which)| file.strip_suffix(end).map(|name| (name, which)))
 }
 
-/// What a companion file tells of its alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Companion {
     Scale,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A word of an attr that a PMU gives meaning to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConfigWord {
     Config,
@@ -13,7 +12,6 @@ pub enum ConfigWord {
 }
 
 impl ConfigWord {
-    /// All of them, in order.
     pub const ALL: [ConfigWord; 5] = [
         ConfigWord::Config,
         ConfigWord::Config1,
@@ -22,7 +20,6 @@ impl ConfigWord {
         ConfigWord::Config4,
     ];
 
-    /// The word of that name.
     pub fn from_name(name: &str) -> Option<ConfigWord> {
         ConfigWord::ALL.into_iter().find(|word| word.name() == name)
     }
@@ -91,7 +88,6 @@ impl BitField {
         self.word
     }
 
-    /// The field's bits in the word.
     pub fn mask(&self) -> u64 {
         self.mask
     }
@@ -101,7 +97,6 @@ impl BitField {
         self.mask.count_ones()
     }
 
-    /// The largest value that fits.
     pub fn max(&self) -> u64 {
         u64::MAX >> (64 - self.width())
     }
@@ -120,7 +115,6 @@ impl BitField {
         Some(word)
     }
 
-    /// The field's value in `word`.
     pub fn extract(&self, word: u64) -> u64 {
         let bits = self.bits().enumerate();
         bits.fold(0, |value, (at, bit)| value | (word >> bit & 1) << at)

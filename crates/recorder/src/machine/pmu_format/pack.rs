@@ -3,21 +3,16 @@
 use super::{ConfigWord, ConfigWords, Formats, Term, TermFormat, TermValue, Terms};
 use crate::spelling::{best_three, likeness, suggestion};
 
-/// Terms that a PMU does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TermError {
-    /// No format, alias or event has that name.
     #[error("this PMU has no term {name}{}", suggestion(nearest))]
     Unknown {
-        /// As typed.
         name: String,
         /// Names like it, best first; may be empty.
         nearest: Vec<String>,
     },
-    /// The format's bits do not hold the value.
     #[error("{name}={value:#x} is too wide: {field} has {width} bits, at most {max:#x}", max = u64::MAX >> (64 - width))]
     TooWide {
-        /// The term.
         name: String,
         value: u64,
         /// Bits there are, 1 to 64.
@@ -25,39 +20,31 @@ pub enum TermError {
         /// The bits, as the format file has them.
         field: String,
     },
-    /// A format of a form that is not known here.
     #[error(
         "term {name}: its format on this kernel, {text:?}, is not known here; say config=N instead"
     )]
     UnknownFormat {
-        /// The term.
         name: String,
         /// The format's text, verbatim.
         text: String,
     },
-    /// The format's or the alias's file could not be used.
     #[error("term {name}: {reason}")]
     Unusable {
-        /// The term.
         name: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// Text where a number belongs.
     #[error("{name}={text}: a number belongs here, decimal or hexadecimal with 0x")]
     NotANumber {
         /// The term.
         name: String,
-        /// As typed.
         text: String,
     },
-    /// A number where a name belongs, or a setting without its value.
     #[error("{name} wants a value: {name}=VALUE")]
     NoValue {
         /// The term.
         name: String,
     },
-    /// A term given twice.
     #[error("{name} is given twice; say it once")]
     Twice {
         /// The term.
@@ -67,28 +54,22 @@ pub enum TermError {
     TwoEvents {
         /// The first named.
         first: String,
-        /// The other.
         second: String,
     },
-    /// A whole word and a term that puts other bits into it.
     #[error("{name} and {word}={value:#x} disagree about the bits {field}; say one of them")]
     Conflict {
-        /// The term.
         name: String,
-        /// The word given as a whole.
         word: ConfigWord,
         value: u64,
         /// The bits, as the format file has them.
         field: String,
     },
-    /// The alias leaves a value open.
     #[error("{alias} wants a value for {name}; add {name}=VALUE to the terms")]
     Required {
         alias: String,
         /// The term left open.
         name: String,
     },
-    /// A term of perf that says how to record, not what.
     #[error(
         "{name} is a setting of perf record, not of the event; leave it out (ebs -h shows the options there are)"
     )]

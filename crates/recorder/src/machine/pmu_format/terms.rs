@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// What stands behind a term's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TermValue {
     /// Nothing: a flag to set, an alias, or a maker's name for an event.
@@ -18,7 +17,6 @@ pub enum TermValue {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// As typed.
     pub name: String,
     pub value: TermValue,
 }
@@ -27,22 +25,18 @@ pub struct Term {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Terms(pub Vec<Term>);
 
-/// Text that is no list of terms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TermsError {
-    /// Nothing between two commas, or before an equals sign.
     #[error("a term without a name in {text:?}; write NAME=VALUE or NAME, with commas between")]
     NoName {
         /// The whole list.
         text: String,
     },
-    /// Nothing behind an equals sign.
     #[error("term {name}= has no value; write {name}=VALUE, or {name} alone for {name}=1")]
     NoValue {
         /// The term's name.
         name: String,
     },
-    /// A character that no term has.
     #[error(
         "{name:?} is no name of a term; names are of letters, digits, \"_\", \"-\", \".\" and \":\""
     )]
@@ -55,16 +49,13 @@ pub enum TermsError {
     Number {
         /// The term's name.
         name: String,
-        /// As typed.
         value: String,
     },
-    /// A quote that opens and does not close.
     #[error("a quote is not closed in {text:?}")]
     Quote {
         /// The whole list.
         text: String,
     },
-    /// Quotes elsewhere than around the whole text, or a control character.
     #[error(
         "{name}={value:?} is no text; it has no control characters, and quotes only around the \
          whole of it"
@@ -72,10 +63,8 @@ pub enum TermsError {
     Text {
         /// The term's name.
         name: String,
-        /// As typed.
         value: String,
     },
-    /// Not text but a file that could not be read, for this reason.
     #[error("{reason}")]
     Unreadable { reason: String },
 }

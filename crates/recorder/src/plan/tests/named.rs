@@ -4,7 +4,6 @@ use super::*;
 use crate::catalogue::promises::SampleSource;
 use crate::machine::facts::{FixtureTrees, Version};
 
-/// What is opened first for an event in user mode, and the notes.
 fn first(machine: &str, event: &str, change: impl Fn(&mut Facts)) -> (PlannedEvent, Vec<String>) {
     let mut facts = FixtureTrees::of(&[machine]).facts(machine);
     change(&mut facts);

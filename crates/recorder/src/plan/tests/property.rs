@@ -130,7 +130,6 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         })
 }
 
-/// What a way out sounds like.
 const WAYS: [&str; 18] = [
     "say ",
     "use ",

@@ -8,7 +8,6 @@ pub const MOST_FROM_CLIENT: u32 = 64 * 1024;
 /// Payload bytes that a daemon may send in one frame.
 pub const MOST_FROM_DAEMON: u32 = 1024 * 1024;
 
-/// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
     /// A control message: one JSON object.
@@ -30,18 +29,14 @@ impl FrameKind {
     }
 }
 
-/// A frame as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolFrame<'a> {
-    /// What it carries.
     pub kind: FrameKind,
     /// The version its sender speaks; 0 is none.
     pub version: u16,
-    /// Its bytes.
     pub payload: &'a [u8],
 }
 
-/// What the front of some bytes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed<'a> {
     /// No whole frame yet: at least so many bytes in all are needed.
@@ -54,18 +49,14 @@ pub enum Parsed<'a> {
 /// frame begins is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A payload longer than its sender may send.
     #[error("a frame of {length} bytes; at most {most} are allowed")]
     TooLong {
         /// As the header says.
         length: u32,
-        /// What is allowed.
         most: u32,
     },
-    /// An empty payload: no message is empty.
     #[error("a frame without a payload")]
     Empty,
-    /// A kind that this side does not know.
     #[error("a frame of kind {kind}; known are 1 (control) and 2 (data)")]
     Kind {
         /// As the header says.
@@ -128,7 +119,6 @@ pub fn frame(kind: FrameKind, length: usize) -> Result<[u8; FRAME_HEADER], Frame
 
 /// The newest that is spoken, and the one that frames are marked with.
 pub const VERSION: u16 = 3;
-/// The oldest that is still spoken.
 pub const OLDEST: u16 = 3;
 
 /// The newest version that both sides speak, given the other side's oldest

@@ -4,10 +4,8 @@ use serde::Deserialize;
 
 use super::Verb;
 
-/// What a client asks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// A request of this version.
     Known(Verb),
     /// A verb that this version does not have, as far as it is worth
     /// repeating.
@@ -17,7 +15,6 @@ pub enum ClientRequest {
     Wrong(String),
 }
 
-/// Verbs of this version.
 const VERBS: [&str; 11] = [
     "hello",
     "types",
@@ -32,7 +29,6 @@ const VERBS: [&str; 11] = [
     "follow",
 ];
 
-/// Characters of an unknown verb that are repeated.
 const REPEATED: usize = 40;
 
 #[derive(Deserialize)]

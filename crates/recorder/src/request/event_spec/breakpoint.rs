@@ -4,16 +4,11 @@ use std::fmt;
 
 use super::named_breakpoint::NamedBreakpoint;
 
-/// Accesses that a breakpoint watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchedAccess {
-    /// Loads.
     Read,
-    /// Stores.
     Write,
-    /// Loads and stores.
     ReadWrite,
-    /// Execution of the instruction at the address.
     Execute,
 }
 
@@ -29,7 +24,6 @@ impl fmt::Display for WatchedAccess {
 }
 
 impl WatchedAccess {
-    /// Reads the letters behind the place.
     pub(super) fn parse(typed: &str, letters: &str) -> Result<WatchedAccess, BreakpointError> {
         match letters {
             "r" => Ok(WatchedAccess::Read),
@@ -41,14 +35,12 @@ impl WatchedAccess {
     }
 }
 
-/// A breakpoint as asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Breakpoint {
     /// First byte watched.
     pub address: u64,
     /// Bytes watched: 1, 2, 4 or 8; 0 for [`WatchedAccess::Execute`].
     pub len: u8,
-    /// What is watched.
     pub access: WatchedAccess,
     /// What was typed in place of the address, which was looked up since.
     pub name: Option<String>,
@@ -65,7 +57,6 @@ impl fmt::Display for Breakpoint {
     }
 }
 
-/// A place to watch, as typed: by its address, or by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TypedBreakpoint {
     /// `mem:ADDR`, or `mem:NAME=ADDR` where a name was looked up.
@@ -74,10 +65,8 @@ pub(super) enum TypedBreakpoint {
     Named(NamedBreakpoint),
 }
 
-/// Text behind `mem:` that is no breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BreakpointError {
-    /// The address is no number.
     #[error(
         "{typed}: \"{word}\" is no address and no name; write mem:ADDR[/LEN]:[r][w][x] with ADDR in \
          hex (0x...) or decimal, or the name of a variable or routine, mem:NAME[+OFFSET][@OBJECT]"
@@ -87,21 +76,18 @@ pub enum BreakpointError {
         /// Its address part.
         word: String,
     },
-    /// The length is none of those.
     #[error("{typed}: length \"{word}\" cannot be; a breakpoint watches 1, 2, 4 or 8 bytes")]
     Length {
         typed: String,
         /// Its length part.
         word: String,
     },
-    /// The access letters are none of those.
     #[error("{typed}: access \"{word}\" cannot be; say r, w, rw or x, and -u or -k for the mode")]
     Access {
         typed: String,
         /// Its access part.
         word: String,
     },
-    /// Debug registers want aligned ranges.
     #[error(
         "{typed}: {address:#x} is not aligned to {len} bytes, as the debug registers demand; \
          watch mem:{:#x}/{len} or single bytes with /1",
@@ -113,7 +99,6 @@ pub enum BreakpointError {
         /// The length, a power of two.
         len: u8,
     },
-    /// An instruction has no length to give.
     #[error("{typed}: an execution breakpoint takes no length; leave \"/{word}\" out")]
     ExecuteLength {
         typed: String,

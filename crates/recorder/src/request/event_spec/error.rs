@@ -5,20 +5,16 @@ use crate::catalogue;
 use crate::machine::pmu_format::TermsError;
 use crate::spelling::{best_three, likeness, suggestion};
 
-/// Text that names no event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventSpecError {
-    /// Nothing was typed.
     #[error("no event type given: say -t TYPE; ebs -h lists the types")]
     Empty,
-    /// No type has that name.
     #[error("unknown event type \"{typed}\"{}; ebs -h lists the types", suggestion(nearest))]
     Unknown {
         typed: String,
         /// Names like it, best first; may be empty.
         nearest: Vec<String>,
     },
-    /// perf's `:u` and `:k` behind a type of ours.
     #[error(
         "\"{typed}\": modifiers are not part of a type here; say -t {name} with -u (user mode), \
          -k (kernel mode), or both"
@@ -28,7 +24,6 @@ pub enum EventSpecError {
         /// The type or tracepoint without its modifiers.
         name: String,
     },
-    /// perf's `:p` behind a type of ours.
     #[error(
         "\"{typed}\": a type is as precise as the CPU can make it, so :p has no place here; say \
          -t {name} (ebs -h {name} tells how precise it is)"
@@ -38,34 +33,29 @@ pub enum EventSpecError {
         /// The type without its modifiers.
         name: String,
     },
-    /// Letters behind an event that are no modifiers of it.
     #[error("{typed}: {source}")]
     Letters {
         typed: String,
         /// What is wrong with them.
         source: ModifierError,
     },
-    /// Not `PMU/TERMS/MODIFIERS`.
     #[error("{typed}: {why}; write PMU/TERMS/MODIFIERS, as in cpu/event=0xd1,umask=0x8/pp")]
     PmuForm {
         typed: String,
         /// What is wrong with it.
         why: String,
     },
-    /// No list of terms between the slashes.
     #[error("{typed}: {source}")]
     Terms {
         typed: String,
         /// What is wrong with it.
         source: TermsError,
     },
-    /// Not `SUBSYSTEM:NAME`.
     #[error(
         "\"{typed}\" is no tracepoint name: write SUBSYSTEM:NAME, each of letters, digits, \
          \"_\", \"-\" and \".\", as in sched:sched_switch"
     )]
     Tracepoint { typed: String },
-    /// Not a breakpoint that can be.
     #[error(transparent)]
     Breakpoint(#[from] BreakpointError),
 }

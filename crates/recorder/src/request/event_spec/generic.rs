@@ -3,7 +3,6 @@
 
 use perfdata::EventType;
 
-/// A name's event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generic {
     /// PERF_TYPE_HARDWARE or PERF_TYPE_HW_CACHE.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// How precise a record must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precise {
     /// `p` to `ppp`: `precise_ip` 1 to 3 and not less.
@@ -11,7 +10,6 @@ pub enum Precise {
     Highest,
 }
 
-/// The letters behind an event's last colon or slash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Modifiers {
     /// `u`: user mode.
@@ -26,19 +24,15 @@ pub struct Modifiers {
     pub precise: Option<Precise>,
 }
 
-/// Letters that are no modifiers, or none that hardmeter honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModifierError {
-    /// Not a modifier of perf either.
     #[error("{0:?} is no modifier; there are u, k, h (levels) and p, pp, ppp, P (precision)")]
     Unknown(char),
     /// More than three.
     #[error("precise levels end at ppp; say :ppp, or :P for the most precise there is")]
     TooPrecise,
-    /// Both forms of precision.
     #[error("p and P exclude each other; say P for the most precise there is")]
     TwoPrecisions,
-    /// A modifier of perf that hardmeter has no use for.
     #[error("modifier {letter}: {why}; leave it out")]
     Refused {
         letter: char,

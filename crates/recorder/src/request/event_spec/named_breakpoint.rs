@@ -5,12 +5,9 @@ use std::fmt;
 
 use super::breakpoint::{self, Breakpoint, BreakpointError, WatchedAccess, parse_number};
 
-/// What of a file is watched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WatchedSpot {
-    /// A symbol of it, and how many bytes from there on.
     Symbol {
-        /// As typed.
         name: String,
         /// Bytes behind its first one.
         offset: u64,
@@ -19,17 +16,14 @@ pub enum WatchedSpot {
     FileAddress(u64),
 }
 
-/// A breakpoint at a place that is known by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedBreakpoint {
-    /// What is watched.
     pub spot: WatchedSpot,
     /// The file, by path or name, or `[kernel]`; None: what the program is, else
     /// its libraries.
     pub object: Option<String>,
     /// Bytes watched, if that was said: 1, 2, 4 or 8.
     pub len: Option<u8>,
-    /// What is watched for.
     pub access: WatchedAccess,
 }
 
@@ -64,7 +58,6 @@ impl NamedBreakpoint {
         Ok(Breakpoint { address, len, access: self.access, name: Some(self.place()) })
     }
 
-    /// Reads a place that is no address; `words` are its parts.
     pub(super) fn parse(
         typed: &str,
         place: &str,

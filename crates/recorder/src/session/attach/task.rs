@@ -6,7 +6,6 @@ use std::{fs, io};
 /// PF_KTHREAD of include/linux/sched.h, in the flags of /proc/TID/stat.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// State of one task at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TaskState {
     /// The process it belongs to.

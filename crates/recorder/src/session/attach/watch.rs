@@ -23,7 +23,6 @@ const LONG_ENOUGH: u64 = 3_000_000;
 /// Between two looks at tasks that are not proven yet.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Where a tracee stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Halt {
     #[default]
@@ -127,7 +126,6 @@ impl<'t> Watch<'t> {
         }
     }
 
-    /// How many threads there are that no seizing has reached.
     fn strangers(&self) -> Result<usize, AttachError> {
         let mut count = 0;
         for tid in self.target.threads()? {
@@ -176,7 +174,6 @@ impl<'t> Watch<'t> {
         }
     }
 
-    /// Opens the events of `tid`, or forgets it when it is gone.
     fn open(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         let events = opener.open(Some(Tid(tid)))?;
         if let Some(events) = events.as_ref().filter(|_| self.enabled) {

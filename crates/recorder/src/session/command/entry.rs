@@ -157,7 +157,6 @@ impl Command {
         }
     }
 
-    /// Ends an entered command.
     pub(super) fn end_unrun(&mut self) {
         self.entered = false;
         if let Some(pid) = rustix::process::Pid::from_raw(self.pid.0) {

@@ -23,7 +23,6 @@ impl Leave {
         Leave(Some(pipe))
     }
 
-    /// Lets the child go.
     pub(super) fn give(mut self) {
         if let Some(pipe) = &mut self.0 {
             // A child that is gone closed its end; its failure pipe tells.

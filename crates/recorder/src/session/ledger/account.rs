@@ -11,7 +11,6 @@ use super::{EventAccount, Ledger};
 /// daemon older than a field does not say is 0, or left open.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Samples that the kernel must have made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<u64>,
     /// Samples that went on.
@@ -33,7 +32,6 @@ pub struct Account {
     pub aggregates: Option<u64>,
     /// Side records that went on.
     pub side: u64,
-    /// Side records that did not.
     pub side_lost: u64,
     /// Times that the kernel paused an event until the next tick.
     #[serde(default)]
@@ -60,7 +58,6 @@ pub struct RateLowered {
     pub to: u64,
 }
 
-/// How long an event counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventTimes {
     /// Seconds that it was enabled, summed over threads, or over CPUs for the
@@ -75,7 +72,6 @@ pub struct EventTimes {
 }
 
 impl Ledger {
-    /// What is sent of it.
     pub fn account(&self) -> Account {
         let lost = self.lost.causes().into_iter().filter(|(_, count)| *count > 0);
         let filtered = self.filtered.reasons();

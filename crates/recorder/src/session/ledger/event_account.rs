@@ -14,7 +14,6 @@ const WHOLE: f64 = 0.995;
 /// The account of one sampled event, its threads and CPUs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventAccount {
-    /// Its name in the plan.
     pub name: String,
     /// Events that the kernel counted (clocks: nanoseconds).
     pub events: u64,
@@ -81,7 +80,6 @@ impl EventAccount {
         self.uncovered = self.events.saturating_sub(explained);
     }
 
-    /// How long it counted, in the protocol's words.
     pub(super) fn times(&self) -> EventTimes {
         EventTimes {
             enabled: self.enabled.as_secs_f64(),
@@ -90,7 +88,6 @@ impl EventAccount {
         }
     }
 
-    /// Takes over how long a daemon says that it counted.
     pub(super) fn take_over(&mut self, times: &EventTimes) {
         // What is no time is a broken daemon's, and no reason to end here.
         let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -147,7 +144,6 @@ impl EventAccount {
     }
 }
 
-/// An event that shared its counter, or had none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Multiplexed<'a> {
     name: &'a str,

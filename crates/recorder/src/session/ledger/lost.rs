@@ -1,6 +1,5 @@
 //! Records that did not reach the sink.
 
-/// How many, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// No room in a ring: PERF_FORMAT_LOST of every sampled event, or the
@@ -50,10 +49,8 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// How many causes there are.
     pub const CAUSES: usize = 15;
 
-    /// All causes together.
     pub fn total(&self) -> u64 {
         self.causes().iter().map(|(_, count)| count).sum()
     }

@@ -16,7 +16,6 @@ fn counted(events: u64) -> EventAccount {
     EventAccount { events, kernel: Some(events), ..EventAccount::default() }
 }
 
-/// One event, of which the kernel counted so many.
 fn with_kernel(kernel: Option<u64>) -> Ledger {
     let mut ledger = ledger();
     ledger.kernel = kernel;

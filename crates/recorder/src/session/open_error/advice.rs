@@ -6,7 +6,6 @@ use super::{FailedCall, OpenFailure, hardware};
 use crate::machine::facts::{Capability, Limit};
 use crate::{Plan, PlannedEvent, Target};
 
-/// The cause and the way out.
 pub(super) fn advice(failure: &OpenFailure, plan: &Plan, event: &PlannedEvent) -> String {
     if let Some(advice) = hardware::advice(failure, event) {
         return advice;

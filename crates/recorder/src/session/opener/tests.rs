@@ -18,7 +18,6 @@ use scripted::{Answer, Asked, Scripted, nothing};
 
 const TASK: Tid = Tid(4712);
 
-/// An event as a CPU with PEBS counts it.
 pub(crate) fn hardware(name: &str, precise: u8) -> PlannedEvent {
     let mut attr = Attr {
         kind: EventType::RAW,
@@ -54,7 +53,6 @@ pub(crate) fn hardware(name: &str, precise: u8) -> PlannedEvent {
     }
 }
 
-/// A plan for CPUs 0 to 3.
 fn plan_of(events: Vec<PlannedEvent>) -> Plan {
     let side = Attr {
         kind: EventType::SOFTWARE,
@@ -79,7 +77,6 @@ fn plan_of(events: Vec<PlannedEvent>) -> Plan {
     }
 }
 
-/// What came of opening a task's events on four CPUs.
 #[derive(Debug)]
 struct Opened {
     /// CPUs, and indices of the events open on each.
@@ -87,7 +84,6 @@ struct Opened {
     outcome: NegotiatedAttrs,
 }
 
-/// Opens all events of a task, once.
 fn open_all(plan: &Plan, kernel: &Scripted) -> Result<Opened, OpenError> {
     let rings: Vec<(PerfEvent, PerfEvent)> = (0..4).map(|_| (nothing(), nothing())).collect();
     let outlets = rings.iter().zip(0..);
@@ -103,7 +99,6 @@ fn open_all(plan: &Plan, kernel: &Scripted) -> Result<Opened, OpenError> {
     Ok(Opened { set, outcome: opener.into_outcome() })
 }
 
-/// The text of the error that opening ends with.
 fn refused(plan: &Plan, kernel: &Scripted) -> String {
     open_all(plan, kernel).unwrap_err().to_string()
 }

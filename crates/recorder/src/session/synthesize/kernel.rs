@@ -13,7 +13,6 @@ use super::Synthesizer;
 /// PERF_RECORD_MISC_KERNEL.
 const KERNEL: Misc = Misc(1);
 
-/// A range of kernel code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Code {
     name: String,

@@ -237,7 +237,6 @@ mod tests {
         assert!(error.contains("line 2") && error.contains("nonsense"), "{error}");
     }
 
-    /// Of the running kernel, as far as it shows anything.
     #[test]
     #[allow(clippy::print_stderr, reason = "a test that skips says so")]
     fn the_running_kernels_list_is_small() {

@@ -20,7 +20,6 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether code can run from it.
     pub(super) fn is_executable(&self) -> bool {
         self.protection & libc::PROT_EXEC.cast_unsigned() != 0
     }

@@ -18,7 +18,6 @@ use crate::{Cgroup, machine::build_id};
 /// Files whose build id is remembered.
 type BuildIds = HashMap<(u32, u32, u64), Option<Vec<u8>>>;
 
-/// Which processes to describe.
 #[derive(Debug)]
 pub(crate) struct Processes {
     left: Vec<i32>,
@@ -26,12 +25,10 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Every process.
     pub(crate) fn all(proc: &Path) -> Processes {
         Processes { left: numbers(proc), build_ids: BuildIds::new() }
     }
 
-    /// Those of a control group.
     pub(crate) fn of(cgroup: &Cgroup) -> Processes {
         Processes { left: cgroup.processes(), build_ids: BuildIds::new() }
     }

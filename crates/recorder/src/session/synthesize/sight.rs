@@ -64,7 +64,6 @@ impl Sight {
         Sight { how: How::Kernel(granted) }
     }
 
-    /// Whether mapped files may be opened.
     pub(super) fn opens_files(&self) -> bool {
         matches!(self.how, How::Files)
     }

@@ -14,7 +14,6 @@ const PAGES: u64 = 5;
 
 #[derive(Debug)]
 pub(super) struct Births {
-    /// Records of each page, by its number.
     hits: HashMap<u64, u32>,
     early_threads: u64,
     ledger: Ledger,
@@ -22,7 +21,6 @@ pub(super) struct Births {
 }
 
 impl Births {
-    /// Hits of the pages of one task.
     fn of_task(&self, task: u64) -> Vec<u32> {
         let pages = task * PAGES..(task + 1) * PAGES;
         pages.map(|page| self.hits.get(&page).copied().unwrap_or(0)).collect()
@@ -39,12 +37,10 @@ fn patient() -> SessionSettings {
     }
 }
 
-/// Attaches after `delay`, then lets the program go on to its end.
 fn births(binary: &Path, mode: &str, delay: Duration) -> Births {
     births_with(binary, mode, delay, |plan| plan)
 }
 
-/// The same with another plan.
 pub(super) fn births_with(
     binary: &Path,
     mode: &str,

@@ -6,11 +6,9 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// A group of the machine's hierarchy, for one test.
 struct Group(PathBuf);
 
 impl Group {
-    /// None, and why, where none can be made.
     fn new(name: &str) -> Option<Group> {
         let text = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let mounts = text.lines().filter(|line| line.contains(" - cgroup2 "));
@@ -28,7 +26,6 @@ impl Group {
         }
     }
 
-    /// Its path as /proc/PID/cgroup shows it.
     fn name(&self) -> PathBuf {
         Path::new("/").join(self.0.file_name().unwrap())
     }
@@ -100,7 +97,6 @@ fn a_group_is_sampled_with_those_below_and_nobody_else() {
     assert!(pids.iter().all(described), "{sides:?}");
 }
 
-/// Processes of the samples.
 fn tasks(mut bytes: &[u8]) -> std::collections::BTreeSet<i32> {
     let mut decoder = StreamDecoder::new();
     let mut tasks = std::collections::BTreeSet::new();

@@ -26,7 +26,6 @@ impl Storm {
         SessionSettings { command: self.words.clone(), count, ..SessionSettings::default() }
     }
 
-    /// One run; the reader drains only if told to.
     fn run(&self, pages: u32, drains: bool, count: Option<u64>) -> (Ledger, Content) {
         let mut sink = Vec::new();
         let plan = plan_of(PAGE_FAULTS, Target::Command, pages);

@@ -18,7 +18,6 @@ struct Steps {
     base: u64,
     page: u64,
     next: u64,
-    /// Pages of steps that were to be counted.
     counted: Vec<u64>,
 }
 
@@ -59,7 +58,6 @@ impl Steps {
         }
     }
 
-    /// A step of each kind.
     fn all_steps(&mut self, session: &Session) {
         for (what, pages) in [("touch", 7), ("thread", 3), ("fork", 4), ("held", 5), ("touch", 1)] {
             self.step(what, pages, session);
@@ -86,7 +84,6 @@ impl Drop for Steps {
     }
 }
 
-/// Steps with and without counting, then its end.
 fn on_and_off(mut steps: Steps, mut session: Session, mut sink: Vec<u8>) -> Content {
     for on in [false, true, false, true, true, false, false, true] {
         session.set_counting(on).unwrap();

@@ -38,7 +38,6 @@ impl Bursts {
         Some(Bursts { target, session, sink, _directory: directory })
     }
 
-    /// One burst, which nobody drains; then the target is quiet.
     fn burst(&mut self) {
         self.target.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
         assert_eq!(self.target.line(), "done");
@@ -63,7 +62,6 @@ impl Bursts {
         content.lost
     }
 
-    /// Ends it: the last line says what the stream says.
     fn end(mut self) {
         let ledger = self.session.finish(&mut self.sink).unwrap();
         let content = decode(&self.sink);
@@ -73,7 +71,6 @@ impl Bursts {
     }
 }
 
-/// Bursts that are told while it is quiet, and then what comes after them.
 fn told_while_quiet(mut bursts: Bursts, looks: usize) {
     let mut before = 0;
     for round in 0..3 {

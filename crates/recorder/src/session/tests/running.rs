@@ -157,7 +157,6 @@ fn an_extra_descriptor_wakes() {
     assert_eq!(session.command().unwrap().wait().unwrap(), CommandStatus::Killed(9));
 }
 
-/// A program of the tests that says something, then waits for a line.
 pub(super) struct Watched {
     pub(super) child: Child,
     output: BufReader<std::process::ChildStdout>,

@@ -17,7 +17,6 @@ const MAJOR_FAULTS: EventCode =
     EventCode { kind: EventType::SOFTWARE, config: SoftwareEvent::MAJOR_FAULTS.0 };
 const PAGES: u64 = 2_000;
 
-/// A plan of several events, as named.
 fn plan_of_all(events: &[(&str, EventCode)], target: Target) -> Plan {
     let mut plan = plan_of(PAGE_FAULTS, target, 1024);
     let like = plan.events.remove(0);
@@ -83,7 +82,6 @@ fn by_perf(stream: &[u8]) -> Option<BTreeMap<String, u64>> {
     Some(counts)
 }
 
-/// Account, our decoder and perf agree on every event.
 fn agree(ledger: &Ledger, stream: &[u8]) {
     assert_eq!((ledger.unaccounted(), ledger.lost.total()), (Some(0), 0), "{ledger:?}");
     let decoded = by_event(stream);
@@ -102,7 +100,6 @@ fn agree(ledger: &Ledger, stream: &[u8]) {
     }
 }
 
-/// A shell's script that touches pages; None where it cannot run.
 fn busy_command(directory: &Path) -> Option<String> {
     let binary = program("storm.c", directory)?;
     let binary = binary.to_str()?;

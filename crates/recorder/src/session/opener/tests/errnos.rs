@@ -2,16 +2,13 @@
 
 use super::*;
 
-/// Which call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The first event, on every CPU.
     First,
     /// The same, on CPU 2 only.
     LaterCpu,
-    /// A member of its group.
     Member,
-    /// The side event.
     Side,
     /// SET_OUTPUT of the first event.
     SetOutput,
@@ -69,7 +66,6 @@ impl Step {
         format!("{event} for process 4711 (thread 4712) on CPU {cpu}: {call} failed with {name}: ")
     }
 
-    /// Whether an event of the hardware was being opened.
     fn opens_hardware(self) -> bool {
         !matches!(self, Step::Side | Step::SetOutput)
     }

@@ -10,11 +10,9 @@ use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
 use crate::session::kernel::Kernel;
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
-/// One call of perf_event_open(2).
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) attr: Attr,
-    /// Its size field.
     pub(super) size: u32,
     pub(super) pid: i32,
     pub(super) cpu: i32,
@@ -22,7 +20,6 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Whether it is for an event of the hardware.
     pub(super) fn hardware(&self) -> bool {
         self.attr.kind == EventType::RAW
     }
@@ -33,7 +30,6 @@ impl Asked {
     }
 }
 
-/// What the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Yes,
@@ -57,12 +53,10 @@ impl Scripted {
         Scripted { script: Box::new(script), share: Answer::Yes, asked: Mutex::default() }
     }
 
-    /// Answers SET_OUTPUT so.
     pub(super) fn sharing(self, share: Answer) -> Scripted {
         Scripted { share, ..self }
     }
 
-    /// Everything it was asked.
     pub(super) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
