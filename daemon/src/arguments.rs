@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser};
 
-/// Where the configuration is, unless another is named.
 pub const CONFIG: &str = "/etc/ebsd.toml";
 
 const AFTER: &str = "\
@@ -44,7 +43,6 @@ pub struct DaemonArguments {
     pub check_config: bool,
 }
 
-/// The command's definition.
 pub fn command() -> clap::Command {
     DaemonArguments::command()
 }

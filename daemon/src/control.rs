@@ -21,7 +21,6 @@ pub(crate) use status::{
 };
 pub(crate) use tally::{ClientSamples, TallyMark, WorkerTally};
 
-/// What the supervisor tells a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WorkerOrder {
     /// Serve the client whose connection comes along; `elsewhere`: and behind
@@ -58,13 +57,11 @@ impl WorkerOrder {
     }
 }
 
-/// What a reader wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Follow {
     /// From so long ago on; None: nothing of what was recorded, if live
     /// records are wanted, else all.
     pub(crate) since: Option<Duration>,
-    /// What is sampled from now on.
     pub(crate) live: bool,
     /// Who reads; None: the superuser, or who started the daemon, whom no
     /// other readers keep out.

@@ -12,18 +12,14 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::sys::peer;
 
-/// Ids of a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Credentials {
-    /// User.
     pub(crate) uid: u32,
-    /// Group.
     pub(crate) gid: u32,
     /// Supplementary groups, ascending.
     pub(crate) groups: Vec<u32>,
 }
 
-/// A user that nobody can be served as.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unknown {
     /// It has no id in this user namespace.
@@ -40,7 +36,6 @@ pub(crate) enum Unknown {
          6.5 (SO_PEERPIDFD); without it ebs samples with its user's own rights (--no-daemon)"
     )]
     OldKernel,
-    /// The socket does not say.
     #[error("the socket does not say whose it is: {0}")]
     Socket(#[from] io::Error),
 }
@@ -62,7 +57,6 @@ impl Credentials {
         Ok((Credentials { uid, gid, groups }, namespace))
     }
 
-    /// Of this process.
     pub(crate) fn own() -> io::Result<Credentials> {
         let mut groups: Vec<u32> =
             rustix::process::getgroups()?.into_iter().map(Gid::as_raw).collect();

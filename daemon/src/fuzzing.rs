@@ -21,11 +21,9 @@ pub fn ask(bytes: &[u8]) -> Option<Vec<u8>> {
     Ask::decode(&request).map(|ask| ask.encode().to_vec())
 }
 
-/// What a client was sent.
 #[derive(Debug)]
 pub struct ClientDelivery {
     pub stream: Vec<u8>,
-    /// What of the session it was given.
     pub account: Account,
     /// It was too slow, and given up.
     pub overrun: bool,

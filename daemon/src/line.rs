@@ -22,19 +22,16 @@ pub(crate) struct SupervisorEnd {
     mouth: OwnedFd,
 }
 
-/// The worker's end.
 #[derive(Debug)]
 pub(crate) struct WorkerEnd {
     ear: OwnedFd,
     mouth: OwnedFd,
 }
 
-/// What the supervisor finds in its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineEvent {
     /// The buffer is full.
     Message,
-    /// Nothing now.
     Silence,
     /// The worker says no more: it has closed its end, or says what no
     /// message is.
@@ -124,7 +121,6 @@ impl WorkerEnd {
         passing::receive_handed(&self.ear, bytes)
     }
 
-    /// The two halves: what hears, and what speaks.
     pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.ear.as_fd(), self.mouth.as_fd()]
     }
@@ -138,7 +134,6 @@ impl WorkerEnd {
         Ok(WorkerEnd { ear: self.ear.try_clone()?, mouth: self.mouth.try_clone()? })
     }
 
-    /// Taken apart, for the runtime.
     pub(crate) fn into_halves(self) -> (OwnedFd, OwnedFd) {
         (self.ear, self.mouth)
     }

@@ -29,7 +29,6 @@ use unwaiting::Unwaiting;
 
 /// Lines that stderr did not take.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
-/// Lines that there are too many of.
 static THROTTLE: LazyLock<Mutex<Throttle>> = LazyLock::new(Mutex::default);
 /// Of lines that tell of others, which are bounded already.
 const SUMMARY: &str = "ebsd::left_out";
@@ -91,7 +90,6 @@ fn is_journal() -> bool {
     stream == format!("{}:{}", stat.st_dev, stat.st_ino)
 }
 
-/// One event a line.
 #[derive(Clone, Copy, Debug)]
 struct Lines {
     journal: bool,

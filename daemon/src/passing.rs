@@ -14,7 +14,6 @@ use rustix::net::{
 /// its maps.
 pub(crate) const MOST_HANDED: usize = 9;
 
-/// What one message of the supervisor gave.
 #[derive(Debug)]
 pub(crate) struct Received {
     /// Bytes in the caller's buffer; 0: the other side has closed.

@@ -13,19 +13,15 @@ pub use restrict::{FORBIDDEN, Forbidden, OpenedBy, restrict};
 pub use weaker::{Stronger, weaker};
 pub use withheld::{Withheld, withheld};
 
-/// Permissions of a group's members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The group's id.
     pub gid: u32,
-    /// What its members may.
     pub permissions: Vec<Permission>,
 }
 
 /// Who may what. The superuser may all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Groups with permissions.
     pub groups: Vec<Group>,
 }
 

@@ -31,14 +31,11 @@ use confine::{Files, confine};
 
 /// So long a worker stays without connections and sessions.
 const IDLE: Duration = Duration::from_secs(30);
-/// It looks that often.
 const TICK: Duration = Duration::from_secs(5);
 
-/// What a worker starts with.
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(crate) user: Credentials,
-    /// Without which it does not live.
     pub(crate) supervisor: Pid,
     pub(crate) permissions: Permissions,
     pub(crate) limits: Limits,
@@ -152,7 +149,6 @@ fn report(mouth: &OwnedFd, hub: &Hub) {
     }
 }
 
-/// A socket for the runtime.
 fn listening(socket: OwnedFd) -> io::Result<UnixStream> {
     let socket = net::UnixStream::from(socket);
     socket.set_nonblocking(true)?;

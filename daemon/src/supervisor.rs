@@ -53,40 +53,30 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// So long workers have to end when asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Where to listen, and for whom.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
-    /// The socket's path.
     pub socket: PathBuf,
-    /// Who may what, and how much.
     pub config: ConfigSource,
 }
 
-/// The supervisor failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SupervisorError {
-    /// The socket cannot be listened at.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// Nobody can say who may what.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// No session could be served.
     #[error(transparent)]
     Files(#[from] TooFewFiles),
-    /// Of many users, in a namespace that does not tell them apart.
     #[error(
         "the daemon runs as root of a user namespace, where it cannot tell users apart: start it \
          in the initial one, or as the one user that it is to serve"
     )]
     Namespace,
-    /// The kernel was asked what a user may, with that user's ids.
     #[error(
         "the daemon took on a user's ids to ask the kernel what they may, and could not lay them \
          down; it is not what it was, and ends: start it again, with CAP_SETUID and CAP_SETGID"
     )]
     Spoilt,
-    /// A call that should not fail.
     #[error("{call}: {error}")]
     System {
         call: &'static str,
@@ -163,14 +153,11 @@ struct Supervisor {
     workers: Vec<Worker>,
     turned_away: TurnedAway,
     desk: Desk,
-    /// What workers have counted that have ended.
     gone: WorkerReport,
     door: Door,
     admission: Admission,
-    /// Who tells what the kernel lets users look at.
     oracle: Oracle,
     metrics: Metrics,
-    /// Workers that gave no sign of life.
     killed: u64,
 }
 
@@ -260,7 +247,6 @@ impl Supervisor {
         });
     }
 
-    /// What is done once a second.
     fn tick(&mut self) {
         let is_well = |worker: &Worker| worker.pulse.is_well();
         if self.workers.iter().chain(self.desk.workers()).all(is_well) {
@@ -287,7 +273,6 @@ impl Supervisor {
         self.write_numbers();
     }
 
-    /// Gives one connection to its user's worker.
     fn accept(&mut self, listener: &UnixListener) {
         let Some(stream) = self.door.accept(listener, &mut self.turned_away) else { return };
         let (user, namespace) = match Credentials::of_peer(&stream) {
@@ -376,7 +361,6 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Ends all workers.
     fn end(&mut self) {
         let workers = std::mem::take(&mut self.workers);
         let ending = workers.into_iter().map(Worker::end);

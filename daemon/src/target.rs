@@ -13,7 +13,6 @@ use recorder::remote::protocol::NamedTarget;
 use recorder::{Cgroup, Target};
 use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
 
-/// Whose events.
 #[derive(Debug)]
 pub(crate) enum FoundTarget {
     /// A child of a client that waits before its exec.
@@ -110,7 +109,6 @@ impl FoundTarget {
         })
     }
 
-    /// As a request has it.
     pub(crate) fn target(&self) -> Target {
         match self {
             FoundTarget::Held(_) => Target::Command,
@@ -120,7 +118,6 @@ impl FoundTarget {
         }
     }
 
-    /// The process, where it is one.
     pub(crate) fn process(&self) -> Option<&FoundProcess> {
         match self {
             FoundTarget::Held(process) | FoundTarget::Process(process) => Some(process),
@@ -128,7 +125,6 @@ impl FoundTarget {
         }
     }
 
-    /// The control group, where it is one.
     pub(crate) fn cgroup(&self) -> Option<&Arc<Cgroup>> {
         match self {
             FoundTarget::Cgroup(group) => Some(group),
@@ -136,7 +132,6 @@ impl FoundTarget {
         }
     }
 
-    /// Whether it is there still.
     pub(crate) fn is_there(&self) -> bool {
         self.process().is_none_or(FoundProcess::is_alive)
     }

@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::fixed_size;
 use crate::guard::Full;
 
-/// Bytes of every answer.
 pub(crate) const ANSWER_BYTES: usize = 32;
 
-/// What the supervisor answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BrokerAnswer {
     /// 0: done; else an errno.
@@ -17,7 +15,6 @@ pub(crate) struct BrokerAnswer {
     /// the kernel knows; with EACCES the permissions that are missing; where
     /// a limit is reached, what is left of it.
     pub(crate) value: u64,
-    /// The limit that is reached.
     pub(crate) limit: u64,
 }
 
@@ -39,7 +36,6 @@ impl BrokerAnswer {
         fixed_size::decode(bytes)
     }
 
-    /// That a limit is reached, with its numbers.
     pub(crate) fn full(full: Full) -> BrokerAnswer {
         let (errno, value, limit) = match full {
             Full::UserConnections { limit, .. } | Full::Connections { limit } => {

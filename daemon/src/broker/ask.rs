@@ -17,13 +17,10 @@ use crate::fixed_size;
 
 /// Bytes of every request: what the longest needs, which loads a program.
 pub(crate) const ASK_BYTES: usize = 256;
-/// Words of the largest attr.
 pub(crate) const ATTR_WORDS: usize = Attr::MAX_SIZE as usize / 8;
 
-/// What an event is to others of its task and CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Rank {
-    /// Nothing.
     Alone,
     /// The leader of a group, whose member is opened next.
     Leads,
@@ -31,7 +28,6 @@ pub(crate) enum Rank {
     Follows,
 }
 
-/// Where an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TaskOnCpu {
     /// A thread of the grant's process; -1: any, of a grant for the system or
@@ -40,7 +36,6 @@ pub(crate) struct TaskOnCpu {
     pub(crate) cpu: i32,
 }
 
-/// An event of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EventNumbers {
     /// Place of the type in the table.
@@ -49,7 +44,6 @@ pub(crate) struct EventNumbers {
     pub(crate) interval: Option<NonZeroU64>,
 }
 
-/// A job of the catalogue, as numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct JobNumbers {
     /// At least one.
@@ -61,7 +55,6 @@ pub(crate) struct JobNumbers {
     pub(crate) target: NamedTarget,
 }
 
-/// What a worker asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ask {
     /// May this user have this job?

@@ -30,19 +30,14 @@ pub(crate) struct Broker {
     silent: AtomicBool,
 }
 
-/// Why a job was not granted.
 #[derive(Debug)]
 pub(crate) enum NotGranted {
-    /// Policy grants this user none of these.
     Missing(Permissions),
-    /// The supervisor, or the kernel, refused for another reason.
     Refused(io::Error),
-    /// It was not asked, or has not answered: it ends.
     Silent(io::Error),
 }
 
 impl Broker {
-    /// Over a line to the supervisor.
     pub(crate) fn new(line: WorkerEnd) -> Broker {
         Broker {
             line: Mutex::new(line),
@@ -51,12 +46,10 @@ impl Broker {
         }
     }
 
-    /// Whether the supervisor has left a request without an answer.
     pub(crate) fn is_silent(&self) -> bool {
         self.silent.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are set aside for this worker.
     pub(crate) fn reserved(&self) -> u64 {
         self.reserved.load(Ordering::Relaxed)
     }
@@ -138,13 +131,11 @@ impl Broker {
         self.ask(&Ask::Leave { given }).is_ok_and(|(answer, _)| answer.errno == 0)
     }
 
-    /// Gives a grant back.
     pub(crate) fn release(&self, grant: u64) {
         // Where the supervisor has gone there is nothing to release.
         let _gone = self.ask(&Ask::Release { grant });
     }
 
-    /// Says that a connection has ended.
     pub(crate) fn closed(&self) {
         self.tell(&Ask::Closed);
     }
@@ -165,7 +156,6 @@ impl Broker {
         received(answer, pipe).map_err(of)
     }
 
-    /// The standing sessions that this user may read.
     pub(crate) fn standing(&self) -> Vec<StandingEntry> {
         let mut lines = Vec::new();
         for place in 0.. {
@@ -181,7 +171,6 @@ impl Broker {
         lines
     }
 
-    /// Tells how a standing session goes.
     pub(crate) fn report(&self, status: StandingStatus) {
         // Where the supervisor has gone this ends soon, too.
         let _gone = self.ask(&Ask::Report { status });
@@ -216,7 +205,6 @@ impl Broker {
         }
     }
 
-    /// A list of the kernel's, with its addresses.
     pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> io::Result<OwnedFd> {
         let (answer, fd) = self.ask(&Ask::Kernel { grant, file })?;
         received(answer, fd)

@@ -25,11 +25,9 @@ const MOST_GRANTS: usize = 64;
 
 /// Whether a user may look at a process, as the kernel tells that user.
 pub(crate) trait Stranger {
-    /// True: the kernel lets them.
     fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool>;
 }
 
-/// What one worker was granted.
 #[derive(Debug)]
 pub(crate) struct Grants {
     user: Credentials,
@@ -40,7 +38,6 @@ pub(crate) struct Grants {
 
 #[derive(Debug)]
 struct Grant {
-    /// What may be opened, or less.
     attrs: Vec<Attr>,
     target: FoundTarget,
     /// Kernel code is sampled, and so its addresses shown.
@@ -52,7 +49,6 @@ struct Grant {
     while_looked_at: bool,
 }
 
-/// A leader that was opened here, until its member is.
 #[derive(Debug)]
 struct Leader {
     task: TaskOnCpu,
@@ -345,7 +341,6 @@ mod tests {
 
     use super::*;
 
-    /// Who is never told.
     struct Late;
 
     impl Stranger for Late {

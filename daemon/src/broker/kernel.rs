@@ -21,12 +21,10 @@ use super::{ATTR_WORDS, Ask, Broker, ProgramNumbers, Rank, Reservation, TaskOnCp
 pub(crate) struct Brokered<'b> {
     pub(super) broker: &'b Broker,
     pub(super) grant: Option<u64>,
-    /// What the maps of programs are taken from.
     pub(super) reservation: u64,
 }
 
 impl<'b> Brokered<'b> {
-    /// For a user without a grant.
     pub(crate) fn ungranted(reserved: &'b Reservation) -> Brokered<'b> {
         Brokered { broker: reserved.broker(), grant: None, reservation: reserved.number() }
     }

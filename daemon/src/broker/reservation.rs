@@ -18,7 +18,6 @@ pub(crate) struct Reservation {
     bytes: u64,
 }
 
-/// Why there is none.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreserved {
     #[error(transparent)]
@@ -59,7 +58,6 @@ impl Reservation {
         })
     }
 
-    /// Its number, in requests that draw on it.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -76,7 +74,6 @@ impl Drop for Reservation {
     }
 }
 
-/// What policy granted.
 #[derive(Debug)]
 pub(crate) struct GrantLease {
     broker: Arc<Broker>,
@@ -88,7 +85,6 @@ impl GrantLease {
         GrantLease { broker: Arc::clone(broker), number }
     }
 
-    /// Whether the supervisor has stopped to answer.
     pub(crate) fn is_silent(&self) -> bool {
         self.broker.is_silent()
     }
@@ -102,7 +98,6 @@ impl GrantLease {
         })))
     }
 
-    /// The kernel that opens events under it.
     pub(crate) fn kernel(&self, reserved: &Reservation) -> Brokered<'_> {
         let (grant, reservation) = (Some(self.number), reserved.number());
         Brokered { broker: &self.broker, grant, reservation }

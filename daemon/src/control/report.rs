@@ -2,14 +2,11 @@
 
 use recorder::session::ledger::Lost;
 
-/// One number of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
-    /// Sessions that run.
     Sessions,
     /// Of them, those whose thread has not moved since the last report.
     Still,
-    /// Connections.
     Clients,
     /// Bytes that wait for clients.
     Queued,
@@ -19,13 +16,10 @@ pub(crate) enum Word {
     Side,
     /// Samples that clients were given room for; each client counts.
     Delivered,
-    /// Sessions opened.
     Started,
-    /// Sessions refused, by the kernel, by policy or for want of room.
     Refused,
     /// Times that the kernel paused an event.
     Throttled,
-    /// Side records that found no room.
     SideLost,
     /// Time that the events of ended sessions were on, nanoseconds.
     Enabled,
@@ -39,12 +33,10 @@ pub(crate) enum Word {
     GuardSlowed,
     /// Times that it began to let no session begin.
     GuardRefused,
-    /// Sessions that it ended.
     GuardStopped,
 }
 
 impl Word {
-    /// How many there are.
     const COUNT: usize = Word::GuardStopped as usize + 1;
 }
 
@@ -59,12 +51,9 @@ const FILLS: usize = FILL_BOUNDS.len() + 1;
 const LOST_AT: usize = Word::COUNT;
 const DRAINS_AT: usize = LOST_AT + Lost::CAUSES;
 const FILLS_AT: usize = DRAINS_AT + DRAINS;
-/// Numbers of a report.
 pub(super) const WORDS: usize = FILLS_AT + FILLS;
-/// Bytes of every report.
 pub(crate) const REPORT_BYTES: usize = 8 * WORDS;
 
-/// What a worker has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkerReport {
     pub(super) words: [u64; WORDS],
@@ -85,7 +74,6 @@ impl WorkerReport {
         self.words[word as usize] = value;
     }
 
-    /// Samples lost, by cause.
     pub(crate) fn lost(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = Lost::default().causes().map(|(name, _)| name);
         names.into_iter().zip(self.words[LOST_AT..DRAINS_AT].iter().copied())
@@ -124,7 +112,6 @@ impl WorkerReport {
         bytes
     }
 
-    /// None: no report.
     pub(crate) fn decode(bytes: &[u8]) -> Option<WorkerReport> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let words: [[u8; 8]; WORDS] = words.try_into().ok()?;
@@ -137,12 +124,10 @@ pub(super) fn lost_at(cause: usize) -> usize {
     LOST_AT + cause
 }
 
-/// Where a drain of this duration is counted.
 pub(super) fn drain_at(microseconds: u64) -> usize {
     DRAINS_AT + DRAIN_BOUNDS.iter().take_while(|&&bound| microseconds > u64::from(bound)).count()
 }
 
-/// Where a level is counted.
 pub(super) fn fill_at(per_mille: u64) -> usize {
     FILLS_AT + FILL_BOUNDS.iter().take_while(|&&bound| per_mille > u64::from(bound)).count()
 }

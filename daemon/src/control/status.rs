@@ -9,10 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fixed_size;
 
-/// Bytes of a name at most.
 pub(crate) const NAME_BYTES: usize = 48;
 
-/// What it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// Its worker has not said anything yet.
@@ -61,10 +59,8 @@ impl State {
     }
 }
 
-/// What standing sessions have on disk, and what they counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stored {
-    /// Bytes of all segments.
     pub(crate) bytes: u64,
     /// Samples in segments.
     pub(crate) written: u64,
@@ -75,7 +71,6 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Takes what another session has.
     pub(crate) fn add(&mut self, other: Stored) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.written = self.written.saturating_add(other.written);
@@ -84,7 +79,6 @@ impl Stored {
     }
 }
 
-/// How a standing session goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StandingStatus {
     pub(crate) state: State,
@@ -95,7 +89,6 @@ pub(crate) struct StandingStatus {
 #[derive(Debug, Default)]
 pub(crate) struct Status {
     state: AtomicU64,
-    /// Bytes of all segments.
     pub(crate) bytes: AtomicU64,
     /// Samples in segments.
     pub(crate) written: AtomicU64,
@@ -110,7 +103,6 @@ impl Status {
         self.state.store(state.number(), Ordering::Relaxed);
     }
 
-    /// As it stands.
     pub(crate) fn now(&self) -> StandingStatus {
         let [state, bytes, written, unwritten, overtaken] =
             [&self.state, &self.bytes, &self.written, &self.spool, &self.queue]
@@ -120,7 +112,6 @@ impl Status {
     }
 }
 
-/// A line of the list, as the supervisor sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StandingEntry {
     pub(crate) name: ArrayString<NAME_BYTES>,
@@ -146,7 +137,6 @@ impl StandingEntry {
         fixed_size::decode(bytes)
     }
 
-    /// In the protocol's words.
     pub(crate) fn into_protocol(self) -> StandingLine {
         let StandingStatus { state, stored } = self.status;
         let Stored { bytes, written, unwritten, overtaken } = stored;

@@ -11,13 +11,10 @@ use super::report::{WORDS, Word, WorkerReport, drain_at, fill_at, lost_at};
 /// Samples that came to the clients of a session; each client counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientSamples {
-    /// They were given to clients.
     pub(crate) given: u64,
-    /// Clients had no room for them.
     pub(crate) dropped: u64,
 }
 
-/// Sums over all sessions of a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerTally {
     words: [AtomicU64; WORDS],

@@ -8,7 +8,6 @@ use super::{Full, Limits};
 /// The least that is set aside, bytes.
 const LEAST: u64 = 64 * 1024;
 
-/// A worker, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     /// Its process.
@@ -27,7 +26,6 @@ struct Held {
     drawn: u64,
 }
 
-/// All that is held.
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
     reserved: BTreeMap<u64, Held>,
@@ -36,7 +34,6 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Whether a user may have another connection.
     pub(crate) fn may_connect(&self, uid: u32, limits: &Limits) -> Result<(), Full> {
         let of_user = self.connections.iter().filter(|holder| holder.uid == Some(uid));
         if of_user.count() as u64 >= limits.connections_per_user.into() {
@@ -50,12 +47,10 @@ impl Admission {
         Ok(())
     }
 
-    /// A worker was given a connection.
     pub(crate) fn connected(&mut self, holder: Holder) {
         self.connections.push(holder);
     }
 
-    /// One of its connections has ended.
     pub(crate) fn closed(&mut self, holder: Holder) {
         if let Some(at) = self.connections.iter().position(|open| *open == holder) {
             self.connections.swap_remove(at);
@@ -108,26 +103,22 @@ impl Admission {
         fits
     }
 
-    /// Frees a reservation of this worker's own.
     pub(crate) fn free(&mut self, holder: Holder, reservation: u64) {
         if self.reserved.get(&reservation).is_some_and(|held| held.holder.worker == holder.worker) {
             self.reserved.remove(&reservation);
         }
     }
 
-    /// Frees all of a worker that has ended.
     pub(crate) fn forget(&mut self, worker: i32) {
         self.reserved.retain(|_, held| held.holder.worker != worker);
         self.connections.retain(|holder| holder.worker != worker);
     }
 
-    /// Bytes that all together hold.
     fn bytes(&self) -> u64 {
         // Each was at most what was left.
         self.reserved.values().map(|held| held.bytes).sum()
     }
 
-    /// Sessions of all together.
     #[cfg(test)]
     fn sessions(&self) -> usize {
         self.reserved.values().filter(|held| held.session).count()

@@ -2,7 +2,6 @@
 
 use super::Size;
 
-/// What there is no more of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Full {
     #[error(

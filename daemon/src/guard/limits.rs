@@ -5,7 +5,6 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-/// How much of everything there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

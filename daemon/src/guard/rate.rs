@@ -7,7 +7,6 @@ use recorder::{Plan, PlannedEvent};
 
 use super::Limits;
 
-/// Why an interval is too short.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TooOften {
     #[error(

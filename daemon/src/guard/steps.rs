@@ -1,27 +1,22 @@
 //! What is done, one thing after the other, while the daemon takes more of
 //! the machine than it may.
 
-/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardStep {
     /// All sessions sample half as often.
     Slow,
-    /// No session may begin.
     Refuse,
-    /// The session that began last is ended.
     StopNewest,
     /// Sessions may begin again.
     Relax,
 }
 
-/// How far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Steps {
     taken: u8,
 }
 
 impl Steps {
-    /// After another while in which the daemon took too much, or did not.
     pub(crate) fn look(&mut self, too_much: bool) -> Option<GuardStep> {
         let before = self.taken;
         if !too_much {

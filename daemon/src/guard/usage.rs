@@ -7,11 +7,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Limits, Size};
 
-/// What a worker has taken since it was looked at last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     since: Instant,
-    /// CPU time of all threads at that moment.
     cpu: Duration,
 }
 

@@ -47,18 +47,15 @@ impl Visit for Subject {
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 }
 
-/// A kind of lines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LineKind {
     pub(super) place: Identifier,
     pub(super) subject: Subject,
 }
 
-/// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Written,
-    /// It is counted.
     LeftOut,
 }
 
@@ -66,19 +63,15 @@ pub(super) enum Fate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
     pub(super) level: Level,
-    /// As it would have been written.
     pub(super) text: String,
-    /// With it.
     pub(super) lines: u64,
 }
 
-/// The kinds of which there are too many just now, or have been.
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
     kinds: FxHashMap<LineKind, Pace>,
 }
 
-/// How fast lines of one kind come.
 #[derive(Debug)]
 struct Pace {
     /// Lines that may be written at once.
@@ -104,7 +97,6 @@ impl Pace {
 }
 
 impl Throttle {
-    /// Decides about a line of this kind.
     pub(super) fn meet(&mut self, kind: LineKind, level: Level, text: &str, now: Instant) -> Fate {
         let fresh = Pace { left: AT_ONCE, since: now, left_out: None };
         let kind = self.told_apart(kind, now);
@@ -161,7 +153,6 @@ mod tests {
 
     use super::*;
 
-    /// Two places in a source.
     fn kinds() -> [LineKind; 2] {
         use tracing::callsite::DefaultCallsite;
         use tracing::field::FieldSet;

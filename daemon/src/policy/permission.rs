@@ -11,9 +11,7 @@ bitflags! {
     pub struct Permissions: u32 {
         /// Kernel code, and addresses of the kernel.
         const KERNEL = 1 << 0;
-        /// Every task on every CPU.
         const SYSTEM_WIDE = 1 << 1;
-        /// Processes of other users.
         const OTHERS_TASKS = 1 << 2;
         /// User code of one's own processes, where kernel.perf_event_paranoid
         /// forbids even that (Debian's level 3).
@@ -25,13 +23,9 @@ bitflags! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// [`Permissions::KERNEL`].
     Kernel,
-    /// [`Permissions::SYSTEM_WIDE`].
     SystemWide,
-    /// [`Permissions::OTHERS_TASKS`].
     OthersTasks,
-    /// [`Permissions::OWN_TASKS`].
     OwnTasks,
 }
 
@@ -39,7 +33,6 @@ impl Permission {
     const ALL: [Permission; 4] =
         [Permission::Kernel, Permission::SystemWide, Permission::OthersTasks, Permission::OwnTasks];
 
-    /// As a set of one.
     pub fn bit(self) -> Permissions {
         match self {
             Permission::Kernel => Permissions::KERNEL,
@@ -62,7 +55,6 @@ impl fmt::Display for Permission {
 }
 
 impl Permissions {
-    /// The names of those that are set.
     pub fn names(self) -> Vec<String> {
         let set = Permission::ALL.into_iter().filter(|one| self.contains(one.bit()));
         set.map(|one| one.to_string()).collect()

@@ -11,7 +11,6 @@ use super::Permissions;
 /// Parts of an attr that no session has without [`Permissions::KERNEL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forbidden {
-    /// Sample fields.
     pub fields: SampleType,
     /// Flags that must be off.
     pub flags: AttrFlags,
@@ -43,7 +42,6 @@ pub const FORBIDDEN: Forbidden = Forbidden {
         .union(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL),
 };
 
-/// Who opens an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenedBy {
     /// A worker, by its user's own right.

@@ -2,7 +2,6 @@
 
 use perfdata::{Attr, AttrFlags};
 
-/// Flags that take something out of what is seen.
 const EXCLUDES: AttrFlags = AttrFlags::EXCLUDE_USER
     .union(AttrFlags::EXCLUDE_KERNEL)
     .union(AttrFlags::EXCLUDE_HV)
@@ -12,7 +11,6 @@ const EXCLUDES: AttrFlags = AttrFlags::EXCLUDE_USER
     .union(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL)
     .union(AttrFlags::EXCLUDE_CALLCHAIN_USER);
 
-/// Flags that only say how records are handed over.
 const HARMLESS: AttrFlags = AttrFlags::DISABLED
     .union(AttrFlags::WATERMARK)
     .union(AttrFlags::SAMPLE_ID_ALL)

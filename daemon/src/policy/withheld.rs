@@ -10,7 +10,6 @@ use super::{Forbidden, OpenedBy, Permissions};
 /// Why a session without permission for the kernel is not opened at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Withheld {
-    /// Of the whole system.
     #[error(
         "{event}: IBS samples what runs in virtual machines as well, of any user's on these CPUs, and \
          cannot leave it out: name a process, or have the policy grant kernel"
@@ -19,7 +18,6 @@ pub enum Withheld {
         /// The event's name.
         event: String,
     },
-    /// What its type is told by.
     #[error(
         "{event}: which of IBS' samples are meant is told by registers that hold physical addresses, too, \
          which go with the permission kernel: sample a process that the kernel itself lets you sample, \

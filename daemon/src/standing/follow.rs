@@ -126,7 +126,6 @@ async fn recorded(
     told.await.map_err(|_| io::Error::other("the records could not be read"))
 }
 
-/// Sends what is sampled, until the reader goes.
 async fn sampled(
     stream: &pipe::Sender,
     live: Subscription,
@@ -166,7 +165,6 @@ async fn sampled(
     }
 }
 
-/// Whether nobody has the other end any more.
 fn has_gone(pipe: &pipe::Sender) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::empty())];
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };

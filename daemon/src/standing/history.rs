@@ -16,7 +16,6 @@ use super::writer::{FILE_HEADER, Readable, events, is_sampled};
 use crate::store::{Clock, Directory, Form};
 use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 
-/// A part of what was recorded.
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) readable: Readable,
@@ -27,7 +26,6 @@ pub(super) struct History {
     pub(super) clock: Arc<dyn Clock>,
 }
 
-/// What a history had in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct HistoryAccount {
     pub(super) samples: u64,
@@ -36,15 +34,12 @@ pub(super) struct HistoryAccount {
     pub(super) lost: u64,
     /// For the user: where something is missing that nobody could count.
     pub(super) gaps: Vec<String>,
-    /// Likewise: where segments cannot be read.
     pub(super) damage: Vec<String>,
 }
 
-/// One sampling, as far as it was handed on.
 #[derive(Debug, Default)]
 struct Section {
     stream: u64,
-    /// Its events were described.
     is_described: bool,
     /// An id of each of its events.
     ids: Vec<u64>,
@@ -170,7 +165,6 @@ impl History {
 }
 
 impl Section {
-    /// What of a chunk goes on.
     fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, told: &mut HistoryAccount) -> Vec<u8> {
         let mut out = Vec::with_capacity(chunk.bytes.len());
         for record in chunk.records() {

@@ -26,10 +26,8 @@ use crate::worker::{CheckedJob, Hub, Subscription};
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// A sampling that lasted so long was none that fails at once.
 const LASTED: Duration = Duration::from_secs(10);
-/// How often the supervisor is told how it goes.
 const REPORT: Duration = Duration::from_secs(1);
 
-/// A standing session that is kept: what followers need of it.
 #[derive(Debug)]
 pub(crate) struct StandingPost {
     pub(super) role: Role,
@@ -61,7 +59,6 @@ impl StandingPost {
     }
 }
 
-/// Keeps it until this worker ends.
 pub(crate) async fn keep(post: Rc<StandingPost>, hub: Rc<Hub>) {
     tokio::task::spawn_local(report(Rc::clone(&post), Rc::clone(&hub)));
     let (first, last) = BACK_OFF;
@@ -133,7 +130,6 @@ async fn begin(
     Ok((stream, subscription))
 }
 
-/// Tells the supervisor how it goes.
 async fn report(post: Rc<StandingPost>, hub: Rc<Hub>) {
     let mut told = None;
     loop {

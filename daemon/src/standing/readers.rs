@@ -11,7 +11,6 @@ const MOST_OF_ONE: u32 = 4;
 /// Of all together whom others may keep out.
 const MOST: u32 = 16;
 
-/// Readers by user.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readers(Rc<RefCell<BTreeMap<u32, u32>>>);
 
@@ -22,12 +21,9 @@ pub(super) struct Reading {
     reader: Option<u32>,
 }
 
-/// Why nobody else may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crowd {
-    /// So many of this user.
     OfOne(u32),
-    /// So many in all.
     OfAll(u32),
 }
 

@@ -31,7 +31,6 @@ struct Mapped {
     record: Arc<[u8]>,
 }
 
-/// All that run.
 #[derive(Debug, Default)]
 pub(crate) struct Residents {
     processes: FxHashMap<i32, Process>,
@@ -55,7 +54,6 @@ fn number(record: &[u8], at: usize) -> Option<i32> {
 }
 
 impl Residents {
-    /// Takes notice of what a chunk says.
     pub(crate) fn notice(&mut self, chunk: &Chunk<'_>) {
         if chunk.side > 0 {
             for record in chunk.records() {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use recorder::request::CallGraph;
 use recorder::{Modes, SiteTables};
 
-/// Whose events, as the configuration names them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetDescription {
@@ -18,11 +17,9 @@ pub enum TargetDescription {
     Cgroup(PathBuf),
     /// The process of this name; the oldest of several.
     Comm(String),
-    /// Every task on every CPU.
     System,
 }
 
-/// How much is kept, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
     /// The directory that has a directory for each standing session.
@@ -35,7 +32,6 @@ pub struct RetentionLimits {
     pub free: u64,
 }
 
-/// How a standing session has the kernel count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelCounting {
     /// One aggregate is recorded so often.
@@ -44,25 +40,20 @@ pub struct KernelCounting {
     pub tables: SiteTables,
 }
 
-/// One standing session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Letters, digits, `-` and `_`; 48 bytes at most.
     pub name: String,
     /// A type of the catalogue.
     pub event: String,
-    /// Whose code.
     pub modes: Modes,
     /// A sample every so many events; the type's default without.
     pub interval: Option<u64>,
-    /// Samples with skid will do.
     pub allow_skid: bool,
     /// How callers are recorded; None: they are not.
     pub call_graph: Option<CallGraph>,
     /// Counted in the kernel where that is to be had; None: sampled.
     pub counted: Option<KernelCounting>,
-    /// Whose events.
     pub target: TargetDescription,
-    /// How much is kept.
     pub kept: RetentionLimits,
 }

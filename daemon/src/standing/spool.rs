@@ -34,7 +34,6 @@ const RETRY: Duration = Duration::from_secs(1);
 /// A step of the clock that is worth a new segment, nanoseconds.
 const STEP: u64 = 1_000_000_000;
 
-/// How much is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     retention: Retention,
@@ -54,7 +53,6 @@ impl Limits {
     }
 }
 
-/// What begins a segment.
 pub(super) trait Beginning {
     /// Of the sampling, random.
     fn stream(&self) -> u64;
@@ -62,17 +60,14 @@ pub(super) trait Beginning {
     /// Hands on events, machine and processes, in pieces.
     fn describe(&self, each: &mut dyn FnMut(&[u8]));
 
-    /// A gap as records.
     fn tell(&self, gap: &mut SampleGap) -> Vec<u8>;
 
     /// Adds a chunk's samples to a gap, and what its LOST records tell.
     fn miss(&self, chunk: &Chunk<'_>, gap: &mut SampleGap);
 
-    /// A note as a record.
     fn note(&self, text: &str) -> Vec<u8>;
 }
 
-/// The segment that is written.
 #[derive(Debug)]
 struct Open {
     file: File,
@@ -80,12 +75,10 @@ struct Open {
     bytes: u64,
     /// Bytes when the free space was last looked at.
     looked: u64,
-    /// When its last record was written.
     last: u64,
     is_dirty: bool,
 }
 
-/// All segments of a session.
 #[derive(Debug)]
 pub(super) struct Spool {
     place: Box<dyn Place>,
@@ -101,7 +94,6 @@ pub(super) struct Spool {
     part: (u64, u64),
     /// When to try again, monotonic, nanoseconds.
     retry: Option<u64>,
-    /// What could not be written since that was last told.
     gap: SampleGap,
     /// Said at the beginning of the next segment.
     notes: Vec<String>,
@@ -191,7 +183,6 @@ impl Spool {
         Ok(true)
     }
 
-    /// The disk takes nothing: what was written whole stays.
     fn fail(&mut self, error: &io::Error) {
         if self.retry.is_none() {
             tracing::warn!(%error, "the recording pauses, sampling goes on");
@@ -253,7 +244,6 @@ impl Spool {
         Ok(())
     }
 
-    /// Opens the directory, and mends what is in it.
     fn find(&mut self) -> io::Result<()> {
         let directory = self.place.open()?;
         directory.lock()?;
@@ -305,7 +295,6 @@ impl Spool {
         Ok(())
     }
 
-    /// Whether the file system has room for more.
     fn look(&mut self) -> io::Result<()> {
         let Some(directory) = &self.directory else { return Ok(()) };
         let free = directory.free()?;
@@ -321,7 +310,6 @@ impl Spool {
         Ok(())
     }
 
-    /// Ends the segment that is written.
     pub(super) fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let Some(directory) = &self.directory else { return };
@@ -392,7 +380,6 @@ impl Spool {
         Ok(())
     }
 
-    /// Throws away what is too old or too much.
     fn enforce(&mut self) {
         let Some(directory) = &self.directory else { return };
         let headers = self.closed.iter().skip(1).map(|closed| closed.header);
@@ -444,7 +431,6 @@ impl Spool {
         Ok((directory.try_clone()?, numbers, open.map(|open| open.bytes)))
     }
 
-    /// Whether records go to disk now.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }

@@ -49,7 +49,6 @@ fn number_in(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The process of that name that was started first.
 fn oldest(name: &str, proc: &Path) -> io::Result<FoundTarget> {
     let missing = || {
         let text = format!("no process is called {name:?}");

@@ -33,12 +33,10 @@ use crate::worker::queue::{Next, QueueItem};
 /// What is written is on disk that much later.
 const SYNC: Duration = Duration::from_secs(1);
 
-/// What the writer is told.
 #[derive(Debug)]
 pub(super) enum WriterOrder {
     /// A sampling has begun; `ended` is told why it ended.
     Begin { subscription: Subscription, stream: u64, ended: oneshot::Sender<String> },
-    /// Somebody wants what was written, and what comes from now on.
     Follow {
         live: Option<Box<Subscriber>>,
         /// What was written is read, too: it says what live records are of.
@@ -47,7 +45,6 @@ pub(super) enum WriterOrder {
     },
 }
 
-/// What was written up to now.
 #[derive(Debug)]
 pub(super) struct Readable {
     pub(super) directory: Directory,
@@ -57,7 +54,6 @@ pub(super) struct Readable {
     pub(super) open: Option<u64>,
 }
 
-/// To tell the writer something.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     orders: Sender<WriterOrder>,
@@ -108,7 +104,6 @@ struct WriterDesk {
     fan: Fan,
 }
 
-/// A sampling that runs.
 #[derive(Debug)]
 struct Sampled {
     subscription: Subscription,
@@ -116,7 +111,6 @@ struct Sampled {
     sampling: Option<RecordedSampling>,
     stream: u64,
     ended: Option<oneshot::Sender<String>>,
-    /// Samples that its queue had no room for, as last booked.
     lost: u64,
 }
 
@@ -195,7 +189,6 @@ impl WriterDesk {
         Ok(Readable { directory, numbers, open })
     }
 
-    /// Takes all that is in the queue.
     fn drain(&mut self) {
         let Some(sampled) = &mut self.sampled else { return };
         sampled.subscription.ear.hush();
@@ -243,7 +236,6 @@ impl WriterDesk {
 /// Bytes of a stream's own header, before its first record.
 pub(crate) const FILE_HEADER: usize = 16;
 
-/// One sampling of a standing session.
 #[derive(Debug)]
 pub(crate) struct RecordedSampling {
     stream: u64,
@@ -256,7 +248,6 @@ pub(crate) struct RecordedSampling {
     id: Option<u64>,
 }
 
-/// The events that the front of a stream describes.
 pub(crate) fn events(front: &[u8]) -> Vec<EventDescription> {
     let mut decoder = StreamDecoder::new();
     let mut rest = front;
@@ -266,7 +257,6 @@ pub(crate) fn events(front: &[u8]) -> Vec<EventDescription> {
     decoder.events().to_vec()
 }
 
-/// Whether an event is sampled, and not there for its side records.
 pub(crate) fn is_sampled(event: &EventDescription) -> bool {
     event.name.as_deref() != Some(SIDE_NAME)
 }
@@ -308,7 +298,6 @@ impl RecordedSampling {
         self.residents.notice(chunk);
     }
 
-    /// What somebody has to know who comes now.
     fn whole(&self) -> Vec<u8> {
         let mut all = self.announcement.clone();
         self.residents.describe(&mut |piece| all.extend(piece));

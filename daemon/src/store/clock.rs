@@ -6,7 +6,6 @@ use std::io;
 use perfdata::segment::SegmentHeader;
 use rustix::time::{ClockId, clock_gettime};
 
-/// What time it is.
 pub(crate) trait Clock: fmt::Debug + Send + Sync {
     /// CLOCK_MONOTONIC, nanoseconds.
     fn monotonic(&self) -> u64;
@@ -32,14 +31,12 @@ pub(crate) trait Clock: fmt::Debug + Send + Sync {
     }
 }
 
-/// The machine's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SystemClock {
     boot: [u8; 16],
 }
 
 impl SystemClock {
-    /// Reads which boot it is.
     pub(crate) fn new() -> io::Result<SystemClock> {
         // 16 bytes in hexadecimal, with dashes.
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;

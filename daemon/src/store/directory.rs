@@ -14,7 +14,6 @@ use rustix::fs::{
 pub(crate) enum Form {
     /// It is written, or was when its writer died.
     Open,
-    /// Whole.
     Closed,
     /// Whole, and zstd.
     Packed,
@@ -35,12 +34,10 @@ impl Form {
     }
 }
 
-/// A segment's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Listed {
     pub(crate) number: u64,
     pub(crate) form: Form,
-    /// Its size.
     pub(crate) bytes: u64,
 }
 
@@ -95,7 +92,6 @@ impl Directory {
         Ok(listed)
     }
 
-    /// A new file, for writing.
     pub(crate) fn create(&self, number: u64, form: Form) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         self.open_with(number, form, flags)
@@ -141,7 +137,6 @@ impl Directory {
         Ok(fs.f_bavail.saturating_mul(fs.f_frsize))
     }
 
-    /// Whether somebody has removed it.
     pub(crate) fn is_removed(&self) -> bool {
         fstat(&self.fd).is_ok_and(|stat| stat.st_nlink == 0)
     }
@@ -163,7 +158,6 @@ impl Directory {
         })
     }
 
-    /// Another descriptor of it.
     pub(crate) fn try_clone(&self) -> io::Result<Directory> {
         Ok(Directory { fd: self.fd.try_clone()?, uid: self.uid })
     }

@@ -7,7 +7,6 @@ use perfdata::segment::{SegmentReadError, SegmentReader};
 use super::clock::Clock;
 use super::directory::{Directory, Form, Listed};
 
-/// What was found and done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recovered {
     /// The number that the next segment gets.
@@ -16,7 +15,6 @@ pub(crate) struct Recovered {
     pub(crate) gap: Option<SegmentGap>,
 }
 
-/// What is missing since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentGap {
     /// From the last frame that is whole until now, nanoseconds.

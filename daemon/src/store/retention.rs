@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// What of a recording is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retention {
     /// Bytes of all segments together.

@@ -21,14 +21,12 @@ fn segment(payloads: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A directory for segments, and its path.
 fn directory() -> (tempfile::TempDir, Directory) {
     let path = tempfile::tempdir().unwrap();
     let directory = Directory::new(std::fs::File::open(path.path()).unwrap().into());
     (path, directory)
 }
 
-/// Clocks that say what a test wants.
 #[derive(Clone, Copy, Debug)]
 struct At(u64, u64);
 

@@ -18,23 +18,17 @@ pub use place::TextPlace;
 pub use standing::Standing;
 use standing::{StandingText, StoreText};
 
-/// The configuration as it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Who may what.
     pub policy: Policy,
-    /// How much.
     pub limits: Limits,
-    /// Where numbers about the daemon are to be had.
     pub metrics: Places,
-    /// What is always recorded.
     pub standing: Vec<Standing>,
     /// Who records it; None: `ebsd` where there is such a user, else
     /// `nobody`.
     pub store_user: Option<String>,
 }
 
-/// The file's form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Text {
@@ -53,7 +47,6 @@ struct MetricsText {
     textfile: Option<PathBuf>,
 }
 
-/// By its name or its number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum GroupName {
@@ -79,51 +72,37 @@ struct Allow {
     permissions: Vec<Permission>,
 }
 
-/// Why a configuration is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file may not be trusted, or not be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is no configuration.
     #[error("{}: line {}, column {}: {what}: {:?}", .path.display(), .place.line, .place.column, .place.text)]
     Text {
-        /// The file.
         path: PathBuf,
-        /// Where.
         place: TextPlace,
         /// What is wrong, in one line.
         what: String,
     },
-    /// A group that does not exist.
     #[error(
         "{}: there is no group {group:?}; create it (groupadd --system {group}) or take it out",
         .path.display()
     )]
     Group {
-        /// The file.
         path: PathBuf,
         /// As written.
         group: String,
     },
-    /// A standing session that means nothing.
     #[error("{}: standing session {name:?}: {what}", .path.display())]
     Standing {
-        /// The file.
         path: PathBuf,
-        /// As written.
         name: String,
         /// What is wrong.
         what: String,
     },
-    /// A limit that nothing would fit in.
     #[error("{}: {what} is {value}: give at least {least}", .path.display())]
     Limit {
-        /// The file.
         path: PathBuf,
-        /// The limit.
         what: &'static str,
-        /// As written.
         value: u64,
         /// The smallest that works.
         least: u64,

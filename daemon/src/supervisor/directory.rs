@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, fchmod, fstat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-/// Why nothing is put there.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// Others could put something of theirs in its place, or a link, which
@@ -21,17 +20,12 @@ pub enum DirectoryError {
     Others {
         /// The path that was to be put there.
         path: PathBuf,
-        /// What that is.
         what: &'static str,
-        /// The directory's owner.
         owner: u32,
-        /// Its mode bits.
         mode: u32,
     },
-    /// It ends in no name.
     #[error("{}: no name of a file; give a path that ends in one", .path.display())]
     NoName { path: PathBuf },
-    /// A call failed.
     #[error("{}: {error}", .path.display())]
     Io {
         path: PathBuf,

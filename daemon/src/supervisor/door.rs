@@ -56,7 +56,6 @@ impl Door {
         None
     }
 
-    /// Descriptors ran out behind the door: for a while, nobody is let in.
     pub(super) fn shut(&mut self) {
         self.shut_until = Some(Instant::now() + BACK_OFF);
     }
@@ -82,7 +81,6 @@ fn reserve() -> Vec<File> {
     (0..4).map_while(|_| File::open("/dev/null").ok()).collect()
 }
 
-/// Whether it is descriptors that ran out.
 pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }

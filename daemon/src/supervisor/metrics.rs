@@ -15,17 +15,13 @@ use super::socket::{SocketError, bind_with_mode};
 use super::turned_away::TurnedAway;
 use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Stored, Word, WorkerReport};
 
-/// Between two writings of the file.
 const EVERY: Duration = Duration::from_secs(15);
 /// Who has been answered has so long to take it.
 const LEAVE: Duration = Duration::from_secs(1);
-/// Who may be taking an answer at once.
 const MOST: usize = 16;
 
-/// Where numbers are to be had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Whoever connects is told.
     pub socket: Option<PathBuf>,
     /// Whose members may connect, beside the daemon's user.
     pub gid: Option<u32>,
@@ -56,12 +52,10 @@ impl Places {
     }
 }
 
-/// The socket, and who has just been answered.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     listener: Option<(UnixListener, PathBuf)>,
     leaving: Vec<(UnixStream, Instant)>,
-    /// How they are let go.
     turned_away: TurnedAway,
     written: Option<Instant>,
 }
@@ -113,7 +107,6 @@ impl Metrics {
         self.turned_away.reap();
     }
 
-    /// Takes the socket's name away.
     pub(super) fn unlink(self) -> Metrics {
         if let Some((_, path)) = &self.listener {
             // Somebody may have been quicker.
@@ -124,7 +117,6 @@ impl Metrics {
 }
 
 impl Supervisor {
-    /// Somebody asks for numbers.
     pub(super) fn tell_numbers(&mut self) {
         let text = text(&self.numbers());
         self.metrics.answer(&text);
@@ -192,17 +184,14 @@ fn usage(process: &str) -> Usage {
     }
 }
 
-/// What there is to tell.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     /// Of all workers, those that have ended too.
     report: WorkerReport,
     workers: u64,
     killed: u64,
-    /// Of all standing sessions.
     stored: Stored,
     reload_failed: bool,
-    /// Of all processes.
     cpu_seconds: f64,
     resident_bytes: u64,
 }

@@ -18,7 +18,6 @@ impl Manager {
         Manager { watchdog: sd_notify::watchdog_enabled(), fed: Instant::now() }
     }
 
-    /// Clients can connect.
     pub(super) fn ready(&self) {
         tell(&[NotifyState::Ready]);
     }
@@ -31,7 +30,6 @@ impl Manager {
         }
     }
 
-    /// No more connections are taken.
     pub(super) fn stopping(&self) {
         tell(&[NotifyState::Stopping]);
     }

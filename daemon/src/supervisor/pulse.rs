@@ -6,7 +6,6 @@
 
 use crate::control::{Word, WorkerReport};
 
-/// Signs of life of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pulse {
     /// It was asked, and has not answered yet.
@@ -37,7 +36,6 @@ impl Pulse {
         !self.asked && self.still == 0
     }
 
-    /// Whether it has not been well for so many beats.
     pub(super) fn has_stood_still(self, beats: u32) -> bool {
         self.silent.max(self.still) >= beats
     }

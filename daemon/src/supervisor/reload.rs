@@ -6,12 +6,9 @@ use std::path::PathBuf;
 use super::Supervisor;
 use super::config::{Config, ConfigError, FileError};
 
-/// Where the configuration comes from.
 #[derive(Clone, Debug)]
 pub struct ConfigSource {
-    /// The file.
     pub path: PathBuf,
-    /// Whether the daemon may do without it, by the kernel's rules alone.
     pub optional: bool,
 }
 

@@ -40,7 +40,6 @@ pub(super) fn raise_open_files() -> io::Result<Option<TooFewFiles>> {
         .map(|allowed| TooFewFiles { allowed }))
 }
 
-/// The limit of open files is too low.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "ebsd may open {allowed} files, and needs {} to serve one session: raise RLIMIT_NOFILE \

@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-/// What the daemon has been told by signals.
 #[derive(Debug)]
 pub(super) struct Signals {
     end: PipeReader,

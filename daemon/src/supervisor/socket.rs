@@ -13,10 +13,8 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use super::directory::{DirectoryError, TrustedDirectory};
 use crate::sys::peer::take_descriptors;
 
-/// Why the socket cannot be listened at.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// Another daemon does.
     #[error(
         "{}: another daemon listens here; end it first, or give another --socket",
         .path.display()
@@ -25,16 +23,13 @@ pub enum SocketError {
         /// The socket's path.
         path: PathBuf,
     },
-    /// Something else has that name.
     #[error("{}: there is a file of that name that is no socket; remove it", .path.display())]
     NoSocket { path: PathBuf },
-    /// Others could put a socket of theirs in its place.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// What the service manager passes is no such socket.
     #[error("LISTEN_FDS: {0}; ebsd.socket must have a ListenStream= of a path, and nothing else")]
     Passed(io::Error),
-    /// A call failed.
     #[error("{}: {error}", .path.display())]
     Io {
         path: PathBuf,
@@ -43,7 +38,6 @@ pub enum SocketError {
     },
 }
 
-/// A socket that is listened at.
 #[derive(Debug)]
 pub(super) struct Listening {
     pub(super) listener: UnixListener,
@@ -78,7 +72,6 @@ fn bind(path: &Path, uid: u32) -> Result<UnixListener, SocketError> {
     bind_with_mode(path, mode)
 }
 
-/// Listens at a path, and lets those connect whom the mode lets.
 pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, SocketError> {
     let owned = || path.to_owned();
     let io = |error| SocketError::Io { path: owned(), error };
@@ -100,7 +93,6 @@ pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, Soc
     Ok(listener)
 }
 
-/// Whether somebody listens; does not wait for one that is stopped.
 fn is_listened_at(path: &Path) -> bool {
     let Ok(address) = SocketAddrUnix::new(path) else { return false };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

@@ -22,18 +22,14 @@ use crate::standing::{Role, TargetDescription};
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// A worker that lived so long is started again at once.
 const LASTED: Duration = Duration::from_secs(60);
-/// Who records, where the configuration does not say.
 const USERS: [&str; 2] = ["ebsd", "nobody"];
 
-/// Where it is noted what workers did and hold.
 type Books<'b> = (&'b mut WorkerReport, &'b mut Admission);
 
-/// All standing sessions.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     posts: Vec<Post>,
     leaving: Vec<Leaving>,
-    /// What was counted by workers that have ended.
     gone: Stored,
 }
 
@@ -48,7 +44,6 @@ struct Post {
     pause: Duration,
 }
 
-/// What a session is granted, as the configuration says what it samples.
 fn permissions(role: &Role) -> Permissions {
     let mut permissions = match role.target {
         TargetDescription::PidFile(_) | TargetDescription::Comm(_) => Permissions::OTHERS_TASKS,
@@ -126,7 +121,6 @@ impl Desk {
         Ok(())
     }
 
-    /// Starts workers that do not run, and notices which have ended.
     pub(super) fn tend(&mut self, books: &mut Books<'_>, limits: &Limits) {
         self.leaving.retain_mut(|leaving| {
             let ended = leaving.has_ended();
@@ -150,7 +144,6 @@ impl Desk {
         }
     }
 
-    /// What all of them have on disk, and counted.
     pub(super) fn stored(&self) -> Stored {
         let mut all = self.gone;
         self.posts.iter().for_each(|post| all.add(post.line.status.stored));
@@ -197,7 +190,6 @@ impl Desk {
         }
     }
 
-    /// Answers what a worker asks for its user.
     pub(super) fn errands(
         &self,
         user: &Credentials,

@@ -35,7 +35,6 @@ impl TurnedAway {
         self.close(stream);
     }
 
-    /// Lets it go.
     pub(super) fn close(&mut self, stream: UnixStream) {
         // It says so of itself: nobody sets it on one that is connected.
         if takes_descriptors(&stream) {
@@ -44,7 +43,6 @@ impl TurnedAway {
         }
     }
 
-    /// Buries children that have ended, and closes what waits for one.
     pub(super) fn reap(&mut self) {
         let runs = |child: &Pid| matches!(waitpid(Some(*child), WaitOptions::NOHANG), Ok(None));
         self.closing.retain(runs);

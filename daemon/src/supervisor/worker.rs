@@ -43,11 +43,9 @@ const RECORDER_FIRST: i32 = 200;
 /// Of oom_score_adj.
 const MOST_SCORE: i32 = 1000;
 
-/// An answer, and what goes with it.
 #[derive(Debug)]
 pub(super) struct Response {
     answer: BrokerAnswer,
-    /// Bytes behind it.
     behind: Vec<u8>,
     fds: Vec<OwnedFd>,
 }
@@ -57,7 +55,6 @@ impl Response {
         Response { answer, behind: behind.to_vec(), fds: Vec::new() }
     }
 
-    /// With descriptors of the supervisor's own making.
     pub(super) fn handing_over(fds: Vec<OwnedFd>) -> Response {
         Response { answer: BrokerAnswer::done(0), behind: Vec::new(), fds }
     }
@@ -69,30 +66,24 @@ impl From<BrokerAnswer> for Response {
     }
 }
 
-/// A worker that runs.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) user: Credentials,
     pub(super) permissions: Permissions,
-    /// The standing session that it keeps, and serves nobody.
     session: Option<String>,
     /// The policy has changed since it started: who connects is served by
     /// another one.
     pub(super) outdated: bool,
     /// It has been let go, and serves nobody else.
     pub(super) leaving: bool,
-    /// Connections that it was given.
     given: u64,
-    /// Whether it answers, and its sessions move.
     pub(super) pulse: Pulse,
-    /// What it reported last.
     pub(super) report: WorkerReport,
     pid: i32,
     pidfd: OwnedFd,
     control: SupervisorEnd,
     broker: SupervisorEnd,
     grants: Grants,
-    /// It has closed one of its lines.
     has_hung_up: bool,
     /// Requests since the last tick.
     asked: u32,
@@ -102,7 +93,6 @@ pub(super) struct Worker {
     reported: u32,
 }
 
-/// One that was told to end.
 #[derive(Debug)]
 pub(super) struct Leaving {
     pid: i32,
@@ -119,7 +109,6 @@ fn no_process(error: io::Error) -> io::Error {
 }
 
 impl Worker {
-    /// Forks one.
     pub(super) fn start(
         user: Credentials,
         permissions: Permissions,
@@ -194,7 +183,6 @@ impl Worker {
         [broker, control, end]
     }
 
-    /// As whom it holds what it was given.
     pub(super) fn holder(&self) -> Holder {
         Holder { worker: self.pid, uid: self.session.is_none().then_some(self.user.uid) }
     }
@@ -224,7 +212,6 @@ impl Worker {
         }
     }
 
-    /// Takes its reports.
     pub(super) fn hear(&mut self) {
         let mut bytes = [0; REPORT_BYTES];
         loop {
@@ -255,7 +242,6 @@ impl Worker {
         }
     }
 
-    /// Ends it at once, with its sessions.
     pub(super) fn kill(&self) {
         // It may have just ended.
         let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
@@ -265,7 +251,6 @@ impl Worker {
         self.pid
     }
 
-    /// The standing session that it keeps.
     pub(super) fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
@@ -276,12 +261,10 @@ impl Worker {
         !self.has_hung_up && self.asked < MOST_ASKS
     }
 
-    /// Has it write its standing session into a pipe, for a reader.
     pub(super) fn give_reader(&self, pipe: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
         WorkerOrder::Follow(what).send(&self.control, &[pipe])
     }
 
-    /// Whether a request waits.
     pub(super) fn has_asked(&self) -> bool {
         self.may_ask() && is_readable(self.broker.as_fd())
     }
@@ -386,7 +369,6 @@ impl Worker {
         }
     }
 
-    /// Lets it end, unless a connection is on its way to it.
     fn let_go(&mut self, given: u64) -> BrokerAnswer {
         if given != self.given {
             return BrokerAnswer::refused(libc::EBUSY);
@@ -421,7 +403,6 @@ impl Leaving {
         self.pid
     }
 
-    /// Its user, and the standing session that it kept.
     pub(super) fn whose(&self) -> (u32, Option<&str>) {
         (self.uid, self.session.as_deref())
     }
@@ -446,7 +427,6 @@ fn die_before_the_supervisor(first: i32) -> io::Result<()> {
     std::fs::write(place, own.saturating_add(first).min(MOST_SCORE).to_string())
 }
 
-/// A refusal, and its reason as the worker reads it.
 fn refused(errno: i32, why: &str) -> Response {
     let mut reason: Vec<u8> = why.bytes().take(REASON_BYTES).collect();
     reason.resize(REASON_BYTES, 0);

@@ -38,19 +38,15 @@ use recorder::sys::child;
 /// A child takes well below a millisecond, where its user lets it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// As whom the kernel is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
 }
 
-/// Asks the kernel. Of a thread that is its process's only one.
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
-    /// Users whose children answer late.
     late: RefCell<Latecomers>,
-    /// Somebody's ids could not be laid down again.
     is_spoilt: Cell<bool>,
 }
 
@@ -120,7 +116,6 @@ impl Oracle {
         said
     }
 
-    /// Buries children that have ended late.
     pub(crate) fn reap(&self) {
         self.late.borrow_mut().reap(Instant::now());
     }
@@ -135,7 +130,6 @@ fn ends_by(child: Pid, deadline: Instant) -> bool {
     ended.unwrap_or(true) && is_buried(child)
 }
 
-/// Whether there is something to read by then.
 fn is_readable_by(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
     loop {
@@ -149,7 +143,6 @@ fn is_readable_by(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
     }
 }
 
-/// What a child answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Yes,

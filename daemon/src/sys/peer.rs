@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// Groups that setgroups(2) takes at most.
 const MOST_GROUPS: usize = 65536;
 
-/// The supplementary groups of the peer.
 pub(crate) fn groups(socket: &impl AsFd) -> io::Result<Vec<u32>> {
     let mut groups = vec![0u32; 64];
     loop {

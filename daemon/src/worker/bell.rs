@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// The end that rings.
 #[derive(Clone, Debug)]
 pub(crate) struct Bell(Arc<OwnedFd>);
 
-/// The end that hears.
 #[derive(Debug)]
 pub(crate) struct Ear(OwnedFd);
 
@@ -21,7 +19,6 @@ pub(crate) fn bell() -> io::Result<(Bell, Ear)> {
 }
 
 impl Bell {
-    /// Whoever waits is woken.
     pub(crate) fn ring(&self) {
         // Fails where the pipe is full, and so rings already, or where nobody
         // hears any more.

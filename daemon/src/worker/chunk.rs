@@ -33,7 +33,6 @@ pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
 /// Bytes of a perf.data stream before its first record.
 const FILE_HEADER: usize = 16;
 
-/// Whole records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {
     pub(crate) bytes: &'b [u8],
@@ -69,7 +68,6 @@ impl<'b> Chunk<'b> {
         chunk
     }
 
-    /// What a client has passed that is given all of it.
     pub(crate) fn passed(&self) -> Passed {
         Passed { samples: self.samples, exact_ip: self.exact_ip, side: self.side }
     }
@@ -102,7 +100,6 @@ impl<'b> Chunk<'b> {
     }
 }
 
-/// Samples, by the id they bear: 0 where they bear none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChunkTally(FxHashMap<u64, SampleCount>);
 
@@ -152,12 +149,10 @@ impl ChunkTally {
     }
 }
 
-/// What a client was not sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SampleGap {
     /// Since that was last told.
     untold: ChunkTally,
-    /// All that it was too slow for.
     dropped: ChunkTally,
     /// What passed before it came.
     before: ChunkTally,
@@ -168,12 +163,10 @@ impl SampleGap {
         self.untold.0.is_empty()
     }
 
-    /// For one that joins when these have passed.
     pub(crate) fn join(&mut self, passed: &ChunkTally) {
         self.before = passed.clone();
     }
 
-    /// Adds what the client is not sent.
     pub(crate) fn add(&mut self, samples: &ChunkTally) {
         self.untold.add(samples);
         self.dropped.add(samples);
@@ -233,7 +226,6 @@ fn has_exact_ip(record: &[u8]) -> bool {
     Misc(u16::from_ne_bytes(misc.unwrap_or_default())).contains(Misc::EXACT_IP)
 }
 
-/// The number of a LOST record.
 pub(crate) fn lost_of(record: &[u8]) -> u64 {
     let word = record.get(16..24).and_then(|word| word.try_into().ok());
     word.map_or(0, u64::from_ne_bytes)

@@ -8,12 +8,10 @@ use recorder::{AttachError, OpenError, Refusal};
 
 use crate::policy::Withheld;
 
-/// A refusal of this kind.
 pub(crate) fn complain(code: ComplaintCode, text: impl ToString) -> Reply {
     Reply::Refused(Complaint { code, text: text.to_string() })
 }
 
-/// What a plan's refusal is to a client.
 pub(crate) fn of_refusal(refusal: &Refusal) -> Complaint {
     let code = match refusal {
         denial if denial.is_denial() => ComplaintCode::Denied,
@@ -31,7 +29,6 @@ pub(crate) fn of_withheld(withheld: &Withheld) -> Complaint {
     Complaint { code: ComplaintCode::Denied, text: withheld.to_string() }
 }
 
-/// What a session's failure is to a client.
 pub(crate) fn of_failure(error: &SessionError) -> Complaint {
     let code = match error {
         SessionError::Attach(AttachError::Open(open)) | SessionError::Open(open) => of_open(open),
@@ -61,7 +58,6 @@ pub(crate) fn of_refused_grant(error: &io::Error, denied: Complaint) -> Complain
     Complaint { code, text }
 }
 
-/// The supervisor does not answer its worker.
 pub(crate) fn of_silence(error: &io::Error) -> Complaint {
     let text = format!(
         "the daemon is ending: its supervisor does not answer ({error}); try again, or see the \

@@ -29,11 +29,9 @@ use super::relay::relay;
 use super::share::ClientShare;
 use crate::broker::Reservation;
 
-/// Program and version.
 const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));
 /// Characters of a client's name that are logged.
 const WORTH_LOGGING: usize = 64;
-/// Answers that may wait for a client.
 const MOST_ANSWERS: usize = 16;
 /// So long a client may take nothing of what is left for it once its session
 /// is over, or of a standing session.
@@ -73,7 +71,6 @@ struct Connection {
     place: PidPlace,
     hub: Rc<Hub>,
     streaming: Option<Streaming>,
-    /// Answers that wait to be sent.
     answers: VecDeque<Parcel>,
     /// What is being sent: nothing else may come between its bytes.
     sending: Option<Parcel>,

@@ -25,7 +25,6 @@ use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict};
 /// Records do not lie in a ring longer than that.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a session thread is told.
 #[derive(Debug)]
 pub(crate) enum SessionOrder {
     /// Another client.
@@ -42,7 +41,6 @@ pub(crate) enum SessionOrder {
     Note(String),
 }
 
-/// What everybody may look at while the session runs.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Turns of the thread: it lives.
@@ -55,7 +53,6 @@ pub(crate) struct Progress {
     pub(crate) interval: AtomicU64,
 }
 
-/// A session to run.
 #[derive(Debug)]
 pub(crate) struct Drive {
     pub(crate) plan: Plan,
@@ -63,14 +60,12 @@ pub(crate) struct Drive {
     pub(crate) settings: SessionSettings,
     pub(crate) permissions: Permissions,
     pub(crate) command_line: Vec<String>,
-    /// For what the user may not open.
     pub(crate) granted: Option<GrantLease>,
     /// Bytes of the rings, and of tables in the kernel.
     pub(crate) reserved: Reservation,
     pub(crate) orders: Receiver<SessionOrder>,
     pub(crate) ear: Ear,
     pub(crate) progress: Arc<Progress>,
-    /// Of all sessions of the worker.
     pub(crate) tally: Arc<WorkerTally>,
 }
 
@@ -79,7 +74,6 @@ pub(crate) struct Drive {
 pub(crate) struct SessionOpening {
     pub(crate) name: String,
     pub(crate) notes: Vec<String>,
-    /// For clients that join later.
     pub(crate) describer: Describer,
     /// What a program in the kernel does, in words.
     pub(crate) in_kernel: Option<String>,
@@ -151,18 +145,14 @@ impl Drive {
     }
 }
 
-/// A session that is open.
 struct Running<'d> {
     drive: &'d Drive,
     session: Session,
     fan: Fan,
-    /// What a client is sent first.
     preamble: Arc<[u8]>,
     /// A client has come, if only to go at once.
     joined: bool,
-    /// What was told in the stream.
     notes: Vec<String>,
-    /// What was counted for the supervisor.
     told: TallyMark,
 }
 

@@ -19,11 +19,9 @@ use crate::control::ClientSamples;
 /// many more, which would be too much for a queue that is empty.
 const RUN: usize = 64 * 1024;
 
-/// How a stream ended.
 #[derive(Debug)]
 pub(crate) struct StreamEnding {
     pub(crate) reason: String,
-    /// What was told on the way.
     pub(crate) notes: Vec<String>,
     pub(crate) session: Account,
 }
@@ -38,25 +36,20 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// So many side records.
     pub(crate) fn side(side: u64) -> Passed {
         Passed { side, ..Passed::default() }
     }
 }
 
-/// A client of the stream.
 #[derive(Debug)]
 pub(crate) struct Subscriber {
     pub(crate) feed: Feed,
     pub(crate) bell: Bell,
     pub(crate) when_slow: WhenSlow,
-    /// What this client has been given, and what not.
     pub(crate) share: Arc<super::share::ClientShare>,
-    /// The same by event.
     pub(crate) gap: SampleGap,
 }
 
-/// All clients of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Fan {
     subscribers: Vec<Subscriber>,
@@ -69,7 +62,6 @@ pub(crate) struct Fan {
     places: FxHashMap<u64, usize>,
     passed: Passed,
     passed_by_event: ChunkTally,
-    /// Samples given to clients, and those that they had no room for.
     sent: ClientSamples,
 }
 
@@ -80,7 +72,6 @@ impl Fan {
         Fan { trailer, identified, places, ..Fan::default() }
     }
 
-    /// Adds a client, to be sent the stream's preamble first.
     pub(crate) fn add(&mut self, mut subscriber: Subscriber, preamble: &Arc<[u8]>) {
         subscriber.share.join(&self.passed);
         subscriber.gap.join(&self.passed_by_event);
@@ -92,7 +83,6 @@ impl Fan {
         self.subscribers.push(subscriber);
     }
 
-    /// The stream goes on with other events.
     pub(crate) fn describe_as(&mut self, trailer: Vec<u8>, identified: bool) {
         (self.trailer, self.identified) = (trailer, identified);
     }
@@ -108,12 +98,10 @@ impl Fan {
         }
     }
 
-    /// Forgets clients that have gone.
     pub(crate) fn prune(&mut self) {
         self.subscribers.retain(|subscriber| !subscriber.feed.is_abandoned());
     }
 
-    /// Whether anybody takes the stream.
     pub(crate) fn is_empty(&self) -> bool {
         self.subscribers.is_empty()
     }
@@ -186,7 +174,6 @@ impl Fan {
     }
 }
 
-/// A chunk as all clients have it.
 #[derive(Debug)]
 struct Shared<'b> {
     chunk: Chunk<'b>,
@@ -238,7 +225,6 @@ impl Subscriber {
     }
 }
 
-/// An id of each event, by its place in the account.
 fn first_ids(places: &FxHashMap<u64, usize>) -> Vec<(usize, u64)> {
     let mut ids: Vec<(usize, u64)> = places.iter().map(|(&id, &place)| (place, id)).collect();
     ids.sort_unstable();
@@ -246,7 +232,6 @@ fn first_ids(places: &FxHashMap<u64, usize>) -> Vec<(usize, u64)> {
     ids
 }
 
-/// An account in a stream's words.
 fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for &(event, id) in ids {
@@ -271,7 +256,6 @@ mod tests {
         record.repeat(count)
     }
 
-    /// A client with nothing in its queue.
     fn client(fan: &mut Fan, capacity: u64) -> (Outlet, Arc<ClientShare>, Ear) {
         let (feed, outlet) = queue(capacity);
         let (bell, ear) = bell().unwrap();

@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use crate::passing::Received;
 use crate::sys::namespace;
 
-/// A client to be served.
 #[derive(Debug)]
 pub(crate) struct HandedClient {
     pub(crate) connection: OwnedFd,
@@ -40,7 +39,6 @@ impl HandedClient {
 /// client connected.
 #[derive(Debug)]
 pub(crate) enum PidPlace {
-    /// The daemon's own.
     Here,
     /// Another, opened by the supervisor.
     Elsewhere(OwnedFd),

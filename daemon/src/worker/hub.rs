@@ -38,7 +38,6 @@ use crate::sys::trim_heap;
 /// second, whatever happens.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// All of one worker.
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) user: Credentials,
@@ -47,14 +46,12 @@ pub(crate) struct Hub {
     pub(crate) broker: Arc<Broker>,
     sessions: RefCell<BTreeMap<u64, Running>>,
     next: Cell<u64>,
-    /// Connections that are served.
     pub(crate) connections: Cell<u64>,
     pub(super) tally: Arc<WorkerTally>,
     /// Why no session may begin at present.
     held_back: RefCell<Option<String>>,
 }
 
-/// A session that runs.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) name: String,
@@ -81,7 +78,6 @@ impl Running {
     }
 }
 
-/// A client's side of a session.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     pub(crate) outlet: Outlet,
@@ -111,14 +107,12 @@ impl Hub {
         }
     }
 
-    /// Keeps a session that runs; gives its number.
     pub(super) fn keep(&self, running: Running) -> u64 {
         let session = self.next.replace(self.next.get() + 1);
         self.sessions.borrow_mut().insert(session, running);
         session
     }
 
-    /// Does something with a session that runs.
     fn with<T>(
         &self,
         session: u64,
@@ -128,7 +122,6 @@ impl Hub {
         self.sessions.borrow().get(&session).and_then(look).ok_or_else(|| no_session(session))
     }
 
-    /// Joins a session that runs.
     pub(crate) fn join(
         &self,
         session: u64,
@@ -148,7 +141,6 @@ impl Hub {
         Ok((joined, subscription, describer))
     }
 
-    /// Whether nobody is served, and nothing sampled.
     pub(crate) fn has_no_work(&self) -> bool {
         self.forget_ended();
         self.connections.get() == 0 && self.sessions.borrow().is_empty()
@@ -199,7 +191,6 @@ impl Hub {
         Ok((subscriber, Subscription { outlet, ear, share, reserved }))
     }
 
-    /// Ends a session; its clients are told.
     pub(crate) fn stop(&self, session: u64, reason: &str) -> Result<(), Complaint> {
         self.with(session, |running| running.tell(SessionOrder::Stop(reason.into())).then_some(()))
     }
@@ -214,13 +205,11 @@ impl Hub {
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
 
-    /// Whether there is no session.
     pub(super) fn is_idle(&self) -> bool {
         self.forget_ended();
         self.sessions.borrow().is_empty()
     }
 
-    /// Tells all sessions something.
     pub(super) fn tell_all(&self, order: impl Fn() -> SessionOrder) {
         for running in self.sessions.borrow().values() {
             // It may have just ended.
@@ -233,7 +222,6 @@ impl Hub {
         *self.held_back.borrow_mut() = why;
     }
 
-    /// Refuses to begin a session while the guard holds them back.
     pub(super) fn may_begin(&self) -> Result<(), Complaint> {
         match &*self.held_back.borrow() {
             None => Ok(()),
@@ -246,7 +234,6 @@ impl Hub {
         }
     }
 
-    /// Ends the session that began last.
     pub(super) fn stop_newest(&self, why: &str) {
         let newest = self.sessions.borrow().keys().next_back().copied();
         if let Some(session) = newest {
@@ -270,7 +257,6 @@ impl Hub {
         })
     }
 
-    /// The session has ended, or its last client has gone.
     pub(crate) fn forget_ended(&self) {
         // A thread that has ended has dropped its receiver.
         let lives = |running: &Running| Arc::strong_count(&running.progress) > 1;
@@ -284,7 +270,6 @@ impl Hub {
         }
     }
 
-    /// What a session's thread answers to an order.
     async fn ask<T>(
         &self,
         session: u64,
@@ -328,7 +313,6 @@ impl Hub {
         }
     }
 
-    /// Changes a session's interval.
     pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), Complaint> {
         if interval == 0 {
             let text = recorder::Refusal::IntervalZero.to_string();
@@ -342,7 +326,6 @@ impl Hub {
         done.map_err(|text| Complaint { code: ComplaintCode::Unplannable, text })
     }
 
-    /// How it goes, for the supervisor.
     pub(crate) fn report(&self) -> WorkerReport {
         self.forget_ended();
         let mut report = self.tally.report();
@@ -384,12 +367,10 @@ impl Hub {
         })
     }
 
-    /// The standing sessions that this user may read.
     pub(crate) fn standing(&self) -> Vec<StandingLine> {
         self.broker.standing().into_iter().map(StandingEntry::into_protocol).collect()
     }
 
-    /// Tells the supervisor how this worker's standing session goes.
     pub(crate) fn tell_status(&self, status: StandingStatus) {
         self.broker.report(status);
     }
@@ -413,7 +394,6 @@ pub(super) fn failed(error: std::io::Error) -> Complaint {
     Complaint { code: ComplaintCode::Failed, text: error.to_string() }
 }
 
-/// A budget is used up by `what`.
 pub(super) fn unreserved(what: &str, error: &Unreserved) -> Complaint {
     match error {
         Unreserved::Full(full) => {

@@ -16,24 +16,18 @@ use crate::passing;
 /// A frame that has begun must be whole by then.
 const PARTIAL: Duration = Duration::from_secs(1);
 
-/// Why no more messages come.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IntakeError {
-    /// The client has closed its side.
     #[error("the client has gone")]
     Closed,
-    /// Not in the middle of a frame.
     #[error("the connection ended inside a frame")]
     Cut,
-    /// Too slow.
     #[error("a frame was not whole within {} s", PARTIAL.as_secs())]
     Dribble,
-    /// Silent after it connected.
     #[error("no hello within 5 s")]
     Late,
     #[error(transparent)]
     ProtocolFrame(#[from] FrameError),
-    /// Clients send control frames only.
     #[error("a data frame from a client")]
     Data,
     #[error("no request: {0}")]
@@ -42,7 +36,6 @@ pub(crate) enum IntakeError {
     Io(#[from] io::Error),
 }
 
-/// The reading side of a connection.
 #[derive(Debug)]
 pub(crate) struct Intake {
     buffer: Box<[u8]>,

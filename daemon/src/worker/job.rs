@@ -9,7 +9,6 @@ use recorder::{EventSpec, Job};
 use super::handed_client::PidPlace;
 use crate::target::FoundTarget;
 
-/// A job, and its target: the request is about that.
 #[derive(Debug)]
 pub(crate) struct CheckedJob {
     job: Job,
@@ -24,7 +23,6 @@ fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
 const LONGEST_EVENT: usize = 128;
 
 impl CheckedJob {
-    /// Of the configuration, whose target was found.
     pub(crate) fn new(mut job: Job, target: FoundTarget) -> CheckedJob {
         job.request.target = target.target();
         CheckedJob { job, target }
@@ -54,7 +52,6 @@ impl CheckedJob {
     }
 }
 
-/// What the daemon samples for clients.
 fn check_event(event: &EventSpec) -> Result<(), Complaint> {
     if event.0.len() > LONGEST_EVENT {
         let text = format!("an event of {} bytes; none is so long", event.0.len());

@@ -27,7 +27,6 @@ use crate::control::Word;
 use crate::policy::{OpenedBy, Permissions, withheld};
 use crate::target::{FoundProcess, FoundTarget};
 
-/// A plan, and the machine that it was made for.
 #[derive(Clone)]
 struct PlannedJob {
     plan: Plan,
@@ -35,7 +34,6 @@ struct PlannedJob {
 }
 
 impl Hub {
-    /// Opens a session and joins it.
     pub(crate) async fn start(
         &self,
         job: Job,
@@ -51,7 +49,6 @@ impl Hub {
         started
     }
 
-    /// The same, of a job whose target was found.
     pub(crate) async fn begin(
         &self,
         checked: &CheckedJob,
@@ -75,7 +72,6 @@ impl Hub {
         }
     }
 
-    /// What would be opened for a job.
     pub(crate) fn outline(
         &self,
         job: Job,
@@ -97,7 +93,6 @@ impl Hub {
         })
     }
 
-    /// Whether the user's own rights do.
     fn own_rights(&self, checked: &CheckedJob, planned: &PlannedJob) -> Result<(), Complaint> {
         let PlannedJob { plan, facts } = planned;
         rights::check(&checked.job().request, plan, facts)
@@ -302,7 +297,6 @@ const ROOM_FOR_SYMBOLS: u64 = 4 << 20;
 /// The least sites of a CPU that tables are made to fit for.
 const FEWEST: u32 = 256;
 
-/// Sites of a CPU, where the kernel is to count.
 fn sites(plan: &Plan) -> Option<u32> {
     plan.in_kernel.as_ref()?.tables().map(|tables| tables.sites)
 }
@@ -333,7 +327,6 @@ fn fit_tables(plan: &mut Plan, free: u64) {
     }
 }
 
-/// Once, whoever is to open it.
 fn plan(checked: &CheckedJob) -> Result<PlannedJob, Complaint> {
     let request = &checked.job().request;
     let facts = Facts::read_for(Path::new("/"), request)

@@ -22,7 +22,6 @@ pub(super) struct Parcel {
 }
 
 impl Parcel {
-    /// An answer.
     pub(super) fn control(reply: &Reply) -> io::Result<Parcel> {
         let bytes: Arc<[u8]> = serde_json::to_vec(reply)?.into();
         let payload = 0..bytes.len();

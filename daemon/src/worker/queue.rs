@@ -23,34 +23,25 @@ const SLOTS: usize = if cfg!(feature = "interleavings") { 8 } else { 4096 };
 /// Of them, kept for the gap that is to be told and for the end.
 const RESERVED: usize = if cfg!(feature = "interleavings") { 3 } else { 16 };
 
-/// What a client is sent.
 #[derive(Clone, Debug)]
 pub(crate) enum QueueItem {
-    /// Bytes of the stream.
     Bytes(Arc<[u8]>),
-    /// There is no more.
     End(Arc<super::fan::StreamEnding>),
 }
 
-/// What a client's end finds.
 #[derive(Clone, Debug)]
 pub(crate) enum Next {
-    /// The oldest item.
     Item(QueueItem),
-    /// Nothing yet.
     Empty,
     /// Nothing ever again: the ring thread has gone without an end.
     Abandoned,
 }
 
-/// How full a queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueLevel {
-    /// There is room.
     Low,
     /// Samples are to be dropped, so that side records still find room.
     High,
-    /// There is no room for these bytes at all.
     Full,
 }
 
@@ -121,7 +112,6 @@ impl Feed {
         !self.items.is_abandoned() && self.items.push(QueueItem::End(ending)).is_ok()
     }
 
-    /// Whether the client has gone.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.items.is_abandoned()
     }
@@ -133,7 +123,6 @@ impl Feed {
 }
 
 impl Outlet {
-    /// Takes the oldest item.
     pub(crate) fn next(&mut self) -> Next {
         // First: the end is pushed right before the ring thread goes.
         let abandoned = self.items.is_abandoned();

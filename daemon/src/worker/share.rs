@@ -15,7 +15,6 @@ use crate::control::ClientSamples;
 /// Counted by the ring thread, read by the client's task.
 #[derive(Debug, Default)]
 pub(crate) struct ClientShare {
-    /// Passed before this client came.
     before: AtomicU64,
     side_before: AtomicU64,
     taken: AtomicU64,
@@ -43,7 +42,6 @@ impl ClientShare {
         self.side_lost.fetch_add(side, Ordering::Relaxed);
     }
 
-    /// Samples given, and samples lost.
     pub(crate) fn samples(&self) -> ClientSamples {
         ClientSamples {
             given: self.taken.load(Ordering::Relaxed),
@@ -51,7 +49,6 @@ impl ClientShare {
         }
     }
 
-    /// The client is given nothing more.
     pub(crate) fn overrun(&self) {
         self.overrun.store(true, Ordering::Release);
     }
@@ -60,7 +57,6 @@ impl ClientShare {
         self.overrun.load(Ordering::Acquire)
     }
 
-    /// This client's account, given the session's.
     pub(crate) fn account(&self, session: &Account) -> Account {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let known = load(&self.before) + load(&self.taken) + load(&self.lost);

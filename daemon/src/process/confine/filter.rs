@@ -20,7 +20,6 @@ use seccompiler::{
 
 use crate::sys::namespace::PID_FROM_NAMESPACE;
 
-/// What a worker does with files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Files {
     /// Reads what its user may read.
@@ -63,7 +62,6 @@ fn programs(files: Files, arch: TargetArch) -> Result<[BpfProgram; 3], Error> {
     ])
 }
 
-/// Calls that match always, and calls that match with some arguments.
 fn rules(always: &[&[c_long]], by_arguments: &[&[CallRule]]) -> Result<Rules, Error> {
     let mut rules: Rules =
         always.iter().copied().flatten().map(|&call| (call, Vec::new())).collect();
@@ -90,7 +88,6 @@ pub(in super::super) struct ArgumentRule {
     pub(in super::super) value: u32,
 }
 
-/// A call of which one of these holds.
 #[derive(Clone, Copy, Debug)]
 struct CallRule {
     call: c_long,
@@ -250,7 +247,6 @@ const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
 
-/// What is let through with some arguments.
 const PLAIN_IF: &[CallRule] = &[
     // Nothing that is written can be run.
     CallRule { call: libc::SYS_mmap, one_of: &[without(2, libc::PROT_EXEC)] },
@@ -316,7 +312,6 @@ const WRITING: c_int = libc::O_ACCMODE
     | libc::O_APPEND
     | (libc::O_TMPFILE & !libc::O_DIRECTORY);
 
-/// Of who only reads.
 const READING_IF: &[CallRule] =
     &[CallRule { call: libc::SYS_openat, one_of: &[without(2, WRITING)] }];
 

@@ -45,7 +45,6 @@ impl Packer {
         }
     }
 
-    /// Segments that are packed now, and their sizes.
     pub(super) fn done(&self) -> Vec<Done> {
         self.reports.1.try_iter().collect()
     }

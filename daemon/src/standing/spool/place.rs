@@ -7,7 +7,6 @@ use rustix::fs::{Mode, OFlags, fstat, mkdirat, open, openat};
 
 use crate::store::Directory;
 
-/// Where segments lie.
 pub(in crate::standing) trait Place: std::fmt::Debug + Send {
     /// The directory, made anew where somebody has removed it.
     fn open(&self) -> io::Result<Directory>;
@@ -18,14 +17,12 @@ pub(in crate::standing) trait Place: std::fmt::Debug + Send {
     }
 }
 
-/// Calls that can fail for reasons of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::standing) enum Call {
     Write,
     Sync,
 }
 
-/// A directory of the recording's name in one that is not anybody's.
 #[derive(Debug)]
 pub(in crate::standing) struct Below {
     pub(in crate::standing) directory: PathBuf,

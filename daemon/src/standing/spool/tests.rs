@@ -38,7 +38,6 @@ impl Clock for Fake {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Fails as it is told.
 #[derive(Debug)]
 struct Failing {
     below: Below,
@@ -58,7 +57,6 @@ impl Place for Failing {
     }
 }
 
-/// A spool, what it is to write, and what it was given.
 struct Scene {
     path: PathBuf,
     _kept: Option<tempfile::TempDir>,
@@ -75,7 +73,6 @@ fn attr(config: u64, sample_type: SampleType) -> Attr {
     Attr { kind: EventType::SOFTWARE, config, sample_type, flags, ..Attr::default() }
 }
 
-/// The beginning of a stream whose samples have this id.
 fn front(id: u64) -> Vec<u8> {
     let mut out = Vec::new();
     write::file_header(NATIVE_ORDER, &mut out);
@@ -177,7 +174,6 @@ impl Scene {
         (told, stream)
     }
 
-    /// What lies on disk of it.
     fn bytes(&self) -> u64 {
         let entries = std::fs::read_dir(self.path.join("web")).unwrap();
         entries.filter_map(|entry| Some(entry.unwrap().metadata().ok()?.len())).sum()
@@ -195,7 +191,6 @@ impl Scene {
         }
     }
 
-    /// Written and lost together are what was given.
     #[track_caller]
     fn conserves(&self) -> u64 {
         let Stored { written, unwritten: lost, .. } = self.status.now().stored;
@@ -448,7 +443,6 @@ fn losses_that_a_failing_disk_does_not_take_are_told_though_nothing_more_comes()
     assert_eq!(scene.told(None).0.lost, 20, "once");
 }
 
-/// A small file system of one test.
 struct Mounted(tempfile::TempDir);
 
 impl Mounted {

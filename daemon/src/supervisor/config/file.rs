@@ -8,13 +8,10 @@ use std::path::{Path, PathBuf};
 /// A configuration is short; what is longer is something else.
 const MOST: u64 = 1024 * 1024;
 
-/// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be opened or read.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// What the call said.
         error: io::Error,
@@ -25,12 +22,9 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else's.
     #[error("{}: owned by user {uid}; it must be {owner}'s: chown it", .path.display())]
     Owner {
-        /// The file.
         path: PathBuf,
-        /// Its owner.
         uid: u32,
         /// Who should be.
         owner: u32,
@@ -38,15 +32,12 @@ pub enum FileError {
     /// Others may write it.
     #[error("{}: mode {mode:o} lets others write it: chmod go-w", .path.display())]
     Mode {
-        /// The file.
         path: PathBuf,
         /// Its mode bits.
         mode: u32,
     },
-    /// Too long.
     #[error("{}: {size} bytes; a configuration has at most {MOST}", .path.display())]
     Long {
-        /// The file.
         path: PathBuf,
         /// Its size, bytes.
         size: u64,

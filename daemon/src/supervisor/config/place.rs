@@ -1,6 +1,5 @@
 //! A place in a text, as editors count it.
 
-/// A character of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPlace {
     /// From 1.

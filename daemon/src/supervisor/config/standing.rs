@@ -27,10 +27,8 @@ const EVERY_MOST: Duration = Duration::from_secs(86_400);
 const SITES: u32 = 4096;
 const SITES_RANGE: RangeInclusive<u32> = 64..=65_536;
 
-/// A standing session, and who may read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What is to be done.
     pub role: Role,
     /// Groups whose members may read it, besides the superuser.
     pub readers: Vec<u32>,
@@ -90,7 +88,6 @@ impl Default for RetentionText {
     }
 }
 
-/// The meaning of all of them.
 pub(super) fn parse(
     texts: Vec<StandingText>,
     store: &StoreText,
@@ -133,7 +130,6 @@ pub(super) fn parse(
     Ok(all)
 }
 
-/// How callers are recorded.
 fn call_graph(text: &StandingText) -> Result<Option<CallGraph>, String> {
     let Some(how) = &text.call_graph else { return Ok(None) };
     let how = how.parse().map_err(|error: CallGraphError| error.to_string())?;
