@@ -6,7 +6,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::time::Duration;
 
-/// CPUs that this process may use, by number.
 #[must_use]
 pub fn allowed_cpus() -> Vec<u32> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
@@ -14,7 +13,6 @@ pub fn allowed_cpus() -> Vec<u32> {
     of_set.filter_map(|cpu| u32::try_from(cpu).ok()).collect()
 }
 
-/// Keeps this thread on a CPU.
 pub(crate) fn stay_on(cpu: u32) -> Result<(), LatencyError> {
     let mut set = CpuSet::new();
     let number = usize::try_from(cpu).unwrap_or(usize::MAX);

@@ -2,46 +2,37 @@
 
 use std::io;
 
-/// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum LatencyError {
-    /// No memory to measure.
     #[error(
         "no {bytes} bytes of memory to measure: {source}; raise `ulimit -v` or the limit of the \
          container, or measure less (a smaller largest size)"
     )]
     Memory {
-        /// As asked for.
         bytes: u64,
         /// What the kernel said.
         source: io::Error,
     },
-    /// A thread that may not run where it has to.
     #[error(
         "cannot run on CPU {cpu}: {source}; /sys/devices/system/cpu/online lists those that there \
          are, and Cpus_allowed_list in /proc/self/status those that this process may use"
     )]
     Cpu {
-        /// Its number.
         cpu: u32,
         /// What the kernel said.
         source: io::Error,
     },
-    /// A thread that could not be started.
     #[error("cannot start a thread: {0}; raise `ulimit -u` or the limit of the container")]
     Thread(io::Error),
-    /// Memory that cannot be had of a node.
     #[error(
         "memory of node {node} cannot be asked for: {source}; Mems_allowed_list in \
          /proc/self/status says which nodes this process may use"
     )]
     Node {
-        /// Its number.
         node: u32,
         /// What the kernel said.
         source: io::Error,
     },
-    /// A CPU that is none of ours.
     #[error(
         "CPU {0} is not among those that this process may use (Cpus_allowed_list in \
          /proc/self/status): name another, or raise the limit with taskset(1)"

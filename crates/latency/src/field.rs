@@ -6,7 +6,6 @@ use crate::sys::{MemoryRegion, Pages, bind};
 use serde::Serialize;
 use std::fs;
 
-/// Pages as asked for, and as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldPages {
     /// Whether pages of 2 MiB were asked for, rather than of 4 KiB.

@@ -2,12 +2,9 @@
 
 use serde::Serialize;
 
-/// How long something took, in one unit, over all runs that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize)]
 pub struct TimeDistribution {
-    /// The shortest.
     pub minimum: f64,
-    /// The one in the middle.
     pub median: f64,
     /// From the lower quartile to the upper one.
     pub spread: f64,
@@ -26,7 +23,6 @@ impl TimeDistribution {
         TimeDistribution { minimum: at(0), median: at(2), spread: at(3) - at(1) }
     }
 
-    /// The same with each value divided.
     #[must_use]
     pub fn divided(self, by: f64) -> TimeDistribution {
         TimeDistribution {
@@ -39,7 +35,6 @@ impl TimeDistribution {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TimedRun {
-    /// Nanoseconds of one operation.
     pub(crate) nanoseconds: f64,
     /// Nanoseconds of one core cycle at that time.
     pub(crate) cycle: f64,
@@ -47,15 +42,12 @@ pub(crate) struct TimedRun {
     pub(crate) is_disturbed: bool,
 }
 
-/// What one operation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyFigure {
     pub nanoseconds: TimeDistribution,
     /// Core cycles: against a chain of adds beside each run.
     pub cycles: TimeDistribution,
-    /// Runs that the figures are of.
     pub runs: usize,
-    /// Runs that were thrown away, as they were disturbed.
     pub thrown_away: usize,
     /// Whether no run was left alone, and the figures are of disturbed ones.
     pub is_disturbed: bool,

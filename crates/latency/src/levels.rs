@@ -13,7 +13,6 @@ pub struct CurvePoint {
     pub latency: f64,
 }
 
-/// Sizes that take the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FoundLevel {
     /// The largest measured size that is served by it.
@@ -27,7 +26,6 @@ pub struct FoundLevel {
 }
 
 impl FoundLevel {
-    /// Whether a level of that size ends where this one does.
     #[must_use]
     pub fn is_of(&self, size: u64) -> bool {
         self.size <= size && self.ends_before.is_none_or(|end| size < end)

@@ -10,7 +10,6 @@ use std::path::Path;
 pub struct DescribedCache {
     /// 1, 2, 3.
     pub level: u64,
-    /// Its size in bytes.
     pub bytes: u64,
 }
 
@@ -65,11 +64,9 @@ fn left_of_groups(root: &Path) -> u64 {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryNode {
-    /// Its number.
     pub node: u32,
     /// CPUs that are next to it; none of memory alone.
     pub cpus: Vec<u32>,
-    /// Whether it has memory.
     pub has_memory: bool,
 }
 

@@ -9,10 +9,8 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How much is done for a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuringEffort {
-    /// Runs that are wanted of each figure.
     pub runs: usize,
     /// Times that a curve is measured, with as many runs together: what
     /// disturbs a cache for a second is not in all of them.
@@ -56,14 +54,12 @@ pub struct DisturbedRuns {
 }
 
 impl DisturbedRuns {
-    /// Those of another meter, too.
     pub(crate) fn add(&mut self, other: DisturbedRuns) {
         self.stolen += other.stolen;
         self.switched += other.switched;
         self.slowed += other.slowed;
     }
 
-    /// All of them.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.stolen + self.switched + self.slowed
@@ -84,11 +80,8 @@ const TRIES: usize = 4;
 /// machine that others use each may be put aside.
 const PATIENCE: f64 = 50.0;
 
-/// What times.
 pub(crate) struct Meter<'a> {
-    /// How much is done.
     pub(crate) effort: MeasuringEffort,
-    /// Runs that were thrown away so far.
     pub(crate) disturbed: DisturbedRuns,
     stop: &'a AtomicBool,
     stillness: Stillness,
@@ -124,7 +117,6 @@ impl<'a> Meter<'a> {
         self
     }
 
-    /// Whether there are to be no more runs.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -226,7 +218,6 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// Looks at the accounts before and after.
 #[derive(Debug)]
 struct Stillness {
     /// Ours, and that of the thread that we measure with.
@@ -237,12 +228,9 @@ struct Stillness {
     switches: u64,
 }
 
-/// Who took it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Disturbance {
-    /// The host.
     stolen: bool,
-    /// Another thread.
     switched: bool,
 }
 
@@ -251,7 +239,6 @@ impl Stillness {
         Stillness { cpus: vec![cpu], partner: None, stolen: 0, switches: 0 }
     }
 
-    /// The same, of a thread on another CPU, too.
     fn and(mut self, cpu: u32, thread: u32) -> Stillness {
         self.cpus.push(cpu);
         self.partner = Some(thread);

@@ -26,7 +26,6 @@ pub enum VisitOrder {
     Stride(usize),
 }
 
-/// The generator of all orders.
 pub(crate) fn random() -> Rng {
     Rng::with_seed(SEED)
 }

@@ -11,7 +11,6 @@ pub mod tlbs;
 
 use serde::Serialize;
 
-/// A part of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyPart {
@@ -19,7 +18,6 @@ pub enum LatencyPart {
     Levels,
     /// TLBs: how many pages each has, and what a miss takes.
     Tlbs,
-    /// Loads at even distances.
     Strides,
     /// Chains of loads at once.
     Chains,
@@ -27,7 +25,6 @@ pub enum LatencyPart {
     Forwarding,
     /// Lines on their way from core to core.
     Cores,
-    /// Memory of each node, from each node.
     Nodes,
     /// Loads while other cores read.
     Load,

@@ -20,11 +20,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-/// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyRequest {
     pub parts: Vec<LatencyPart>,
-    /// How much is done for each figure.
     pub effort: MeasuringEffort,
     /// The largest size, if memory allows, bytes; None: by the last level.
     pub largest: Option<u64>,
@@ -35,37 +33,26 @@ pub struct StudyRequest {
     pub matrix: Vec<u32>,
 }
 
-/// What was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyStudy {
-    /// The CPU that was measured on.
     pub cpu: u32,
     /// Nanoseconds of a core cycle: of an add that waits for another one.
     pub cycle: f64,
-    /// The caches for data as the machine describes them.
     pub described: Vec<DescribedCache>,
     /// The largest size that was visited, bytes.
     pub largest: u64,
     /// Whether it was stopped before its end: parts and points are missing.
     pub is_interrupted: bool,
-    /// What was not measured as one would expect, and why.
     pub notes: Vec<String>,
-    /// Runs that were thrown away.
     pub disturbed: DisturbedRuns,
-    /// Time over size.
     pub levels: Option<LevelStudy>,
     pub tlbs: Option<TlbStudy>,
-    /// Even distances.
     pub strides: Option<StrideStudy>,
-    /// Chains at once.
     pub chains: Option<ChainStudy>,
-    /// Stores and loads.
     pub forwarding: Option<ForwardingStudy>,
-    /// Core to core.
     pub cores: Option<CoreStudy>,
     /// Node to node; None of a machine with one node.
     pub nodes: Option<NodeStudy>,
-    /// Under load.
     pub load: Option<LoadStudy>,
 }
 

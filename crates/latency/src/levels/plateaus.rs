@@ -1,9 +1,7 @@
 //! A rising series as the steps that tell most of it.
 
-/// Values that are about the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plateau {
-    /// Index of its first value.
     pub(super) begin: usize,
     /// Index behind its last one.
     pub(super) end: usize,

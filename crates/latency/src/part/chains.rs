@@ -7,7 +7,6 @@ use crate::order::VisitOrder;
 use crate::sys::Circle;
 use serde::Serialize;
 
-/// So many chains.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChainFigure {
     /// Chains that do not wait for each other.
@@ -28,7 +27,6 @@ pub struct ChainStudy {
     pub chains: Vec<ChainFigure>,
 }
 
-/// The study in a field.
 pub(crate) fn study(meter: &mut Meter<'_>, field: &mut MemoryField, size: u64) -> ChainStudy {
     let offsets = VisitOrder::CrossPage.offsets(usize::try_from(size).unwrap_or(0));
     let circle = Circle::new(&mut field.region, offsets.iter().copied());
@@ -61,7 +59,6 @@ pub(crate) fn study(meter: &mut Meter<'_>, field: &mut MemoryField, size: u64) -
     ChainStudy { size, pages: field.pages, chains: all.map(chain).collect() }
 }
 
-/// Walks through one circle.
 struct Walks<'a> {
     circle: Circle<'a>,
     offsets: &'a [usize],

@@ -15,13 +15,11 @@ use std::thread;
 pub struct PairFigure {
     /// Who is timed.
     pub from: u32,
-    /// The other one.
     pub to: u32,
     /// One way: a compare-and-swap that finds the line with the other one.
     pub way: LatencyFigure,
 }
 
-/// Each CPU with each other one, as far as they were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CoreStudy {
     pub cpus: Vec<u32>,
@@ -62,7 +60,6 @@ pub(crate) fn study(
     Ok(CoreStudy { cpus: cpus.to_vec(), pairs })
 }
 
-/// The CPUs of both.
 #[derive(Clone, Copy, Debug)]
 struct Players {
     from: u32,
@@ -81,7 +78,6 @@ struct Court {
     is_over: Alone,
 }
 
-/// One way of the ball: a round is two.
 fn play(
     effort: MeasuringEffort,
     players: Players,
@@ -122,7 +118,6 @@ fn play(
     })
 }
 
-/// The other one, until it is over.
 fn answer(court: &Court, cpu: u32, tell: Sender<u32>) -> Result<(), LatencyError> {
     stay_on(cpu)?;
     let thread = u32::try_from(gettid().as_raw_nonzero().get()).unwrap_or(0);
@@ -151,7 +146,6 @@ fn rounds(court: &Court, rounds: u64) -> u64 {
     2 * rounds
 }
 
-/// Turns the ball, if it is with us.
 fn swap(court: &Court, is_ours: bool) -> bool {
     let turn =
         court.ball.0.compare_exchange(is_ours, !is_ours, Ordering::Relaxed, Ordering::Relaxed);

@@ -17,10 +17,8 @@ pub struct SizeFigure {
     pub load: LatencyFigure,
 }
 
-/// One order on pages of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyCurve {
-    /// How lines are visited.
     pub order: VisitOrder,
     pub pages: FieldPages,
     /// By size, ascending.
@@ -39,7 +37,6 @@ pub struct TranslationCost {
     pub cycles: f64,
 }
 
-/// All curves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LevelStudy {
     /// Pages of 2 MiB at random, pages of 4 KiB at random and page by page.
@@ -55,7 +52,6 @@ pub struct LevelStudy {
 /// none is where it will be from the start.
 const MOST_WARMED: u64 = 2 << 20;
 
-/// A curve that is measured in several rounds.
 pub(crate) struct MeasuredCurve {
     order: VisitOrder,
     sizes: Vec<u64>,

@@ -13,18 +13,15 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-/// While so many others read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReaderFigure {
     /// CPUs that read as fast as they can, one line after the other.
     pub readers: usize,
     /// Bytes in a second that they had together.
     pub bytes_per_second: f64,
-    /// A load of ours, at random.
     pub load: LatencyFigure,
 }
 
-/// From none to all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadStudy {
     /// Bytes that are visited.
@@ -43,12 +40,10 @@ pub fn steps(most: usize) -> Vec<usize> {
     all
 }
 
-/// What the readers read of: each as much.
 pub(crate) const EACH: u64 = 64 << 20;
 /// Bytes after which a reader says how far it is.
 const CHUNK: usize = 1 << 16;
 
-/// What readers share.
 #[derive(Debug, Default)]
 struct Reading {
     bytes: AtomicU64,
@@ -77,7 +72,6 @@ pub(crate) fn study(
     Ok(LoadStudy { size, pages: field.pages, readers })
 }
 
-/// While these CPUs read.
 fn beside(
     meter: &mut Meter<'_>,
     circle: &mut Circle<'_>,
@@ -119,7 +113,6 @@ fn beside(
     })
 }
 
-/// Reads until it is over.
 fn read(reading: &Reading, cpu: u32, tell: &Sender<()>) -> Result<(), LatencyError> {
     stay_on(cpu)?;
     let field = MemoryField::new(EACH, true, None)?;
@@ -137,7 +130,6 @@ fn read(reading: &Reading, cpu: u32, tell: &Sender<()>) -> Result<(), LatencyErr
     Ok(())
 }
 
-/// Each line of a chunk.
 fn read_lines(region: &MemoryRegion, chunk: usize) {
     for offset in (chunk..chunk + CHUNK).step_by(LINE) {
         region.get(offset);

@@ -11,7 +11,6 @@ use crate::order::VisitOrder;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// From one node to the memory of another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NodeFigure {
     /// Whose CPU loads.
@@ -19,7 +18,6 @@ pub struct NodeFigure {
     pub cpu: u32,
     /// Whose memory it is.
     pub to: u32,
-    /// A load, at random.
     pub load: LatencyFigure,
 }
 

@@ -7,7 +7,6 @@ use crate::order::VisitOrder;
 use crate::sys::Circle;
 use serde::Serialize;
 
-/// One distance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StrideFigure {
     /// Bytes from one load to the next, upwards.
@@ -27,7 +26,6 @@ pub struct StrideStudy {
 
 const STRIDES: [usize; 9] = [8, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
-/// The study in a field.
 pub(crate) fn study(meter: &mut Meter<'_>, field: &mut MemoryField, size: u64) -> StrideStudy {
     let mut strides = Vec::new();
     for stride in STRIDES {

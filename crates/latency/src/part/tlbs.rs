@@ -10,7 +10,6 @@ use crate::order::{LINE, PAGE, VisitOrder};
 use crate::sizes::sizes;
 use serde::Serialize;
 
-/// One line of each of so many pages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PageFigure {
     /// Pages of 4 KiB that are visited.
@@ -29,7 +28,6 @@ pub struct PageFigure {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TlbStudy {
-    /// What the pages of 2 MiB are.
     pub huge_pages: FieldPages,
     /// By pages, ascending.
     pub points: Vec<PageFigure>,

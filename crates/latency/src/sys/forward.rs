@@ -2,7 +2,6 @@
 
 use super::counted_loop::counted_loop;
 
-/// What is stored and what is loaded of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forwarding {
     /// Eight bytes, and the same eight.

@@ -8,10 +8,8 @@ use std::ptr::NonNull;
 
 /// A huge page: what a region of any kind is aligned to.
 const HUGE: usize = 2 << 20;
-/// A small page.
 const SMALL: usize = 4096;
 
-/// Which pages a region is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// Of 4 KiB.
@@ -71,12 +69,10 @@ impl MemoryRegion {
         }
     }
 
-    /// Where it begins.
     pub(crate) fn start(&self) -> usize {
         self.start.addr().get()
     }
 
-    /// How long it is.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
