@@ -8,7 +8,6 @@ pub use error::{Fault, StartError};
 
 use perfdata::Pid;
 
-/// The books of a whole emulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmulationAccount {
     /// Of each event, in the order of the settings.
@@ -16,9 +15,7 @@ pub struct EmulationAccount {
     /// Records of names, mappings and tasks, and marks of regions, that could not
     /// be written: there was no room for them, or the target kept the ring's lock.
     pub side_lost: u64,
-    /// Threads emulated.
     pub threads: u64,
-    /// Processes emulated.
     pub processes: u64,
     /// Processes, or programs they went on to, that ran natively, and why.
     pub not_followed: Vec<(Pid, String)>,
@@ -27,12 +24,10 @@ pub struct EmulationAccount {
     pub left: bool,
     /// Processes whose emulation broke off, what became of them, and why.
     pub broken: Vec<(Pid, String)>,
-    /// What the translator and the tracer did; for tuning.
     pub work: Work,
 }
 
 impl EmulationAccount {
-    /// Of nothing yet.
     pub(crate) fn of(events: usize) -> EmulationAccount {
         let by_event = vec![EventCounts::default(); events];
         EmulationAccount { by_event, ..EmulationAccount::default() }
@@ -54,12 +49,10 @@ pub struct EventCounts {
     pub lost: u64,
 }
 
-/// Counts of the engine's own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Stops of the target for translation.
     pub translations: u64,
-    /// All stops of the target.
     pub stops: u64,
     /// Signals delivered to handlers.
     pub signals: u64,
@@ -73,31 +66,24 @@ pub struct Work {
     pub code: u64,
 }
 
-/// How the process of the target ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By exit(2), with this status.
     Exited(i32),
-    /// By this signal.
     Killed(i32),
 }
 
-/// Where the target stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetStanding {
     /// At least one process is emulated, or is to be.
     Emulated,
     /// All that lives runs on natively: stopped, or the count is reached.
     Left,
-    /// No process is left.
     Gone,
 }
 
-/// What [`Emulation::wait`](crate::Emulation::wait) saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmulationWake {
     /// A quarter of the ring is filled, or a thread waits for room in it.
     pub records: bool,
-    /// Where the target stands.
     pub standing: TargetStanding,
 }

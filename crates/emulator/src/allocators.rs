@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use perfdata::AllocatorCall;
 use rustc_hash::FxHashMap;
 
-/// A function of an allocator in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileAllocator {
     /// Where it begins: bytes from the file's first.
@@ -17,7 +16,6 @@ pub struct FileAllocator {
     pub call: AllocatorCall,
 }
 
-/// Reads a file's functions of allocators.
 type Reader = dyn Fn(&Path) -> Vec<FileAllocator> + Send + Sync;
 
 /// Finds the functions of allocators of each file that is mapped, which is read

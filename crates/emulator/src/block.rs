@@ -62,7 +62,6 @@ pub const RUNTIME: usize = COUNTDOWNS + 8 * EVENTS;
 /// One byte for each system call number: not 0 where the tracer must see
 /// the call.
 pub const SYSCALLS: usize = 0x1000;
-/// Numbers that the table has.
 pub const SYSCALLS_LEN: usize = 0x1000;
 /// Bytes between the tables that follow, so that entries of one line are in
 /// different sets of the host's caches.
@@ -86,7 +85,6 @@ pub const FETCH_STAMPS: usize = 0x21_0800;
 pub const BRANCHES: usize = 0x29_0a00;
 /// The same for the translation without checks.
 pub const BARE_BRANCHES: usize = 0x31_0a00;
-/// Size of a block.
 pub const SIZE: usize = 0x40_0000;
 
 /// Entries of each of the four tables.
@@ -132,7 +130,6 @@ pub const fn line_of(key: u64) -> u64 {
     (plain & !63).wrapping_neg()
 }
 
-/// Where the countdown of an event is.
 #[must_use]
 pub const fn countdown(event: usize) -> usize {
     COUNTDOWNS + 8 * event
@@ -158,7 +155,6 @@ pub const fn stamp_index(index: usize) -> usize {
 pub struct AccessSite {
     /// Address of the instruction in the program.
     pub ip: u64,
-    /// Where translated code goes on.
     pub resume: u64,
     /// Added to the clock of its trace: the place among its accesses.
     pub offset: u32,
@@ -180,7 +176,6 @@ pub struct AccessSite {
     pub elements: u32,
 }
 
-/// The instruction is locked.
 pub const LOCKED: u32 = 1;
 /// No further access of this instruction follows.
 pub const LAST: u32 = 4;
@@ -200,15 +195,12 @@ const _: () = assert!(EVENTS <= (u32::BITS - COUNTED_FROM) as usize);
 /// Bytes that are read of a region's name: the longest, and its NUL.
 pub const NAME: usize = 96;
 
-/// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AccessKind {
-    /// Reads.
     Load = 0,
     /// Writes, or reads and writes.
     Store = 1,
-    /// Fetches instructions.
     Fetch = 2,
     /// No memory: an instruction of a counted class.
     None = 3,
@@ -223,11 +215,9 @@ pub enum AccessKind {
     /// Loads at ADDRESS + index × scale for each element whose mask is set;
     /// the indexes are in VECTORS, signed.
     Gather = 7,
-    /// Stores there.
     Scatter = 8,
     /// Loads consecutive elements from ADDRESS on whose mask is set.
     MaskedLoad = 9,
-    /// Stores them.
     MaskedStore = 10,
     /// No memory: a system call is next.
     Call = 11,

@@ -29,7 +29,6 @@ pub struct CodeCache {
 /// An entry for indirect branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEntry {
-    /// For code of which translation.
     pub half: Half,
     /// Address in the program.
     pub pc: u64,
@@ -37,7 +36,6 @@ pub struct BlockEntry {
     pub to: u64,
 }
 
-/// Why code was not translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TranslateError {
     /// No zone is within reach of the code: make one and add it.
@@ -55,7 +53,6 @@ pub enum TranslateError {
 }
 
 impl CodeCache {
-    /// An empty cache without zones.
     #[must_use]
     pub fn new(translation: Translation) -> CodeCache {
         let bare = translation.needs.burst.then(|| {
@@ -72,7 +69,6 @@ impl CodeCache {
         }
     }
 
-    /// Whether there is a second translation.
     #[must_use]
     pub fn has_bare(&self) -> bool {
         self.bare.is_some()
@@ -187,7 +183,6 @@ impl CodeCache {
         self.invalidate(range)
     }
 
-    /// Whether anything was translated from a range.
     #[must_use]
     pub fn has_code(&self, range: Range<u64>) -> bool {
         [&self.modelled].into_iter().chain(&self.bare).any(|part| part.has_code(&range))
@@ -212,7 +207,6 @@ impl CodeCache {
     }
 }
 
-/// The memory of a zone cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a zone's memory must be whole pages, 1 MiB to 2 GiB, within 47 bits")]
 pub struct ZoneError;

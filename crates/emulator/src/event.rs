@@ -5,28 +5,21 @@ use std::sync::Arc;
 
 use iced_x86::Instruction;
 
-/// An event of the emulated PMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmulatedEvent {
     /// Instructions of a class, counted when they are reached.
     Class(Class),
     /// Loads and stores that miss the first-level data cache.
     L1DataMiss,
-    /// ... of them, those that miss the second level too.
     L2Miss,
-    /// ... and the third.
     L3Miss,
     /// Loads whose page is not in the first-level data TLB.
     DtlbLoadMiss,
-    /// Stores whose page is not in the first-level data TLB.
     DtlbStoreMiss,
-    /// Either.
     DtlbMiss,
     /// Page walks: it is not in the second-level TLB either.
     PageWalk,
-    /// Loads that cross a line.
     SplitLoad,
-    /// Stores that cross a line.
     SplitStore,
     /// Loads that cannot take their data from an earlier store that overlaps.
     BlockedForward,
@@ -34,7 +27,6 @@ pub enum EmulatedEvent {
     HitModified,
     /// Blocks that allocators gave, when their functions return.
     Allocation,
-    /// Blocks that were given back to them.
     Release,
     /// Memory that the program mapped, moved or unmapped itself, by mmap(2) and its kin.
     Mapping,
@@ -80,9 +72,7 @@ impl EmulatedEvent {
 /// [`perfdata::InstructionClass`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Every instruction.
     Retired,
-    /// Those of a class.
     Of(perfdata::InstructionClass),
 }
 
@@ -92,12 +82,10 @@ pub enum Class {
 pub struct Classifier(Arc<dyn Fn(&Instruction) -> bool + Send + Sync>);
 
 impl Classifier {
-    /// Counts the instructions for which `counts` is true.
     pub fn new(counts: impl Fn(&Instruction) -> bool + Send + Sync + 'static) -> Classifier {
         Classifier(Arc::new(counts))
     }
 
-    /// Whether the instruction is of the class.
     pub fn counts(&self, instruction: &Instruction) -> bool {
         (self.0)(instruction)
     }

@@ -13,17 +13,13 @@ use crate::model::{Costs, LINE, LevelShape, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheGeometry {
-    /// Size in bytes.
     pub bytes: u64,
-    /// Lines of a set.
     pub ways: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlbGeometry {
-    /// Pages that it holds.
     pub entries: u64,
-    /// Entries of a set.
     pub ways: u64,
 }
 
@@ -31,19 +27,13 @@ pub struct TlbGeometry {
 /// Lines are of 64 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// First level, data.
     pub l1d: Option<CacheGeometry>,
-    /// First level, code.
     pub l1i: Option<CacheGeometry>,
-    /// Second level, data and code.
     pub l2: Option<CacheGeometry>,
     /// Third level, of all threads of an address space.
     pub l3: Option<CacheGeometry>,
-    /// First-level TLB for data.
     pub dtlb: Option<TlbGeometry>,
-    /// Second-level TLB.
     pub stlb: Option<TlbGeometry>,
-    /// What things take.
     pub costs: Costs,
 }
 
@@ -171,7 +161,6 @@ pub const PRESETS: [(&str, &str); 9] = [
     ("zen4", "l1d=32k,8 l1i=32k,8 l2=1m,8 l3=32m,16 dtlb=72,full stlb=3072,24"),
 ];
 
-/// Of middling age and size.
 const DEFAULT_PRESET: &str = "skylake-server";
 
 fn preset_names() -> String {

@@ -31,11 +31,9 @@ pub const LINE: u64 = 64;
 
 /// Bits of a line's word below its address: its state; 0 when there is none.
 const STATE: u64 = 3;
-/// Held by others too.
 const SHARED: u64 = 1;
 /// Held by this thread's caches alone, as it is in memory.
 const EXCLUSIVE: u64 = 2;
-/// Written.
 const MODIFIED: u64 = 3;
 
 /// An index from a count of words: these always fit.

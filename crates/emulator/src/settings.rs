@@ -14,12 +14,9 @@ use crate::block::EVENTS;
 use crate::event::{Classifier, EmulatedEvent};
 use crate::geometry::Geometry;
 
-/// What to count, on which machine, and how records look.
 #[derive(Clone, Debug)]
 pub struct EmulationSettings {
-    /// The caches and TLBs that are modelled.
     pub geometry: Geometry,
-    /// Whether the modelled machine prefetches.
     pub prefetch: bool,
     /// What is counted, all in one run: 1 to [`EmulationSettings::MOST_EVENTS`].
     pub events: Vec<EventSettings>,
@@ -27,7 +24,6 @@ pub struct EmulationSettings {
     pub side_attr: Attr,
     /// Identifier in the side records' trailers.
     pub side_id: u64,
-    /// Count now and then only.
     pub burst: Option<Burst>,
     /// Let the target run on natively after so many records.
     pub count: Option<u64>,
@@ -43,7 +39,6 @@ pub struct EmulationSettings {
 }
 
 impl EmulationSettings {
-    /// Events that one run counts at most.
     pub const MOST_EVENTS: usize = EVENTS;
 
     pub(crate) fn counted(&self) -> impl Iterator<Item = EmulatedEvent> {
@@ -51,10 +46,8 @@ impl EmulationSettings {
     }
 }
 
-/// One event, and how its records look.
 #[derive(Clone, Debug)]
 pub struct EventSettings {
-    /// What is counted.
     pub event: EmulatedEvent,
     /// A record every so many events; at least 1.
     pub interval: u64,
@@ -72,7 +65,6 @@ pub struct EventSettings {
     pub id: u64,
 }
 
-/// What is emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmulationTarget {
     /// A child of this process that waits before it execs: emulated from its

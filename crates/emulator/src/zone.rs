@@ -4,7 +4,6 @@ use crate::translate::{
     Assembler, BlockMark, ColdMark, Location, Mark, MarkPhase, Phase, Stubs, stop, write_entry,
 };
 
-/// What the memory that target and tracer share is called.
 pub(crate) const MEMORY_NAME: &str = "hardmeter";
 /// Its path in the target's /proc/PID/maps.
 pub const MEMORY_PATH: &str = "/memfd:hardmeter (deleted)";
@@ -15,11 +14,9 @@ pub type ZoneMemory = Box<dyn AsMut<[u8]> + Send>;
 /// Registers that scratch work takes first, as a mark holds them.
 const RAX_AND_RCX: u16 = 3;
 
-/// A zone of a code cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneId(pub usize);
 
-/// A range of memory with translated code.
 pub(crate) struct Zone {
     pub(crate) base: u64,
     memory: ZoneMemory,
@@ -90,12 +87,10 @@ impl Zone {
         bytes.get(at..end).unwrap_or_default()
     }
 
-    /// Whether so many bytes fit.
     pub(crate) fn has_room(&self, hot: u64, cold: u64) -> bool {
         self.hot + hot <= self.split && self.cold + cold <= self.size
     }
 
-    /// Puts code in line and out of line at the ends.
     pub(crate) fn append(&mut self, hot: &Assembler, cold: &Assembler) {
         self.write(hot.base, &hot.bytes);
         self.write(cold.base, &cold.bytes);
@@ -103,7 +98,6 @@ impl Zone {
         self.cold += cold.bytes.len() as u64;
     }
 
-    /// The same for code out of line alone, at its end.
     pub(crate) fn append_cold(&mut self, cold: &Assembler) {
         self.write(cold.base, &cold.bytes);
         self.cold += cold.bytes.len() as u64;
@@ -141,7 +135,6 @@ impl Zone {
         self.colds.clear();
     }
 
-    /// What an address in the zone means.
     pub(crate) fn locate(&mut self, address: u64) -> Option<Location> {
         let offset = address.checked_sub(self.base)?;
         if address < self.stubs.end {

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicU64;
 
-/// The words of a mapping.
 pub(crate) fn words(map: &memmap2::MmapRaw) -> &[AtomicU64] {
     let start = map.as_mut_ptr().cast::<AtomicU64>();
     // SAFETY: a mapping is aligned, and lives as long as `map`.

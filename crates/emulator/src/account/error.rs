@@ -7,7 +7,6 @@ use perfdata::Pid;
 /// Why an emulation does not start. Nothing was changed in the target.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The machine's instruction set is not the translator's.
     #[error(
         "the emulated PMU runs x86-64 programs on Linux only, and this is {arch}; record on an \
          x86-64 machine"
@@ -16,34 +15,28 @@ pub enum StartError {
         /// The architecture.
         arch: &'static str,
     },
-    /// The program has another instruction set.
     #[error(
         "process {pid} runs a {what} program; the emulated PMU runs 64-bit x86-64 programs only"
     )]
     Foreign {
-        /// The process.
         pid: Pid,
         /// What its executable is.
         what: String,
     },
-    /// Another process traces the target.
     #[error(
         "process {pid} is already traced by process {tracer} (a debugger, or strace?); end that \
          first"
     )]
     Traced {
-        /// The target.
         pid: Pid,
         /// Who traces it.
         tracer: Pid,
     },
-    /// The kernel lets us not trace it.
     #[error(
         "process {pid} may not be traced: {error}; be its user, or root, and see \
          /proc/sys/kernel/yama/ptrace_scope"
     )]
     Rights {
-        /// The target.
         pid: Pid,
         /// What ptrace(2) said.
         error: io::Error,
@@ -66,19 +59,15 @@ pub enum StartError {
         /// The target.
         pid: Pid,
     },
-    /// No such process, or it has ended.
     #[error("there is no process {pid}; give the number of one that runs (ps -e)")]
     Gone {
         /// What was asked for.
         pid: Pid,
     },
-    /// Settings that contradict themselves.
     #[error("{0}")]
     Settings(String),
-    /// A call failed that should not.
     #[error("the emulated PMU could not start: {doing}: {error}")]
     System {
-        /// What was done.
         doing: &'static str,
         /// What the call said.
         error: io::Error,

@@ -28,7 +28,6 @@ pub(super) struct Target {
     pub(super) links: u32,
 }
 
-/// A direct branch to a target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     /// Address of its 32 bits.
@@ -152,7 +151,6 @@ impl Part {
         block.is_some_and(|block| pc < range.end && range.start < block.end)
     }
 
-    /// Whether any block was.
     pub(super) fn has_code(&self, range: &Range<u64>) -> bool {
         (range.start >> 12..=range.end.saturating_sub(1) >> 12).any(|page| {
             let blocks = self.pages.get(&page);

@@ -57,7 +57,6 @@ impl Part {
         }
     }
 
-    /// See [`CodeCache::translate`](super::CodeCache::translate).
     pub(super) fn translate(
         &mut self,
         zones: &mut [Zone],
@@ -107,7 +106,6 @@ impl Part {
         self.targets.get(&pc).map(|target| target.host).filter(|&host| host != 0).ok_or(full)
     }
 
-    /// Enters what was traced.
     fn enter(&mut self, zones: &mut [Zone]) {
         let heads = std::mem::take(&mut self.writer.emitter.heads);
         let branches = std::mem::take(&mut self.writer.emitter.branches);
@@ -136,7 +134,6 @@ impl Part {
         self.new_entries.push((pc, entry));
     }
 
-    /// Forgets all.
     pub(super) fn flush(&mut self) {
         self.targets.clear();
         self.links.clear();
@@ -146,7 +143,6 @@ impl Part {
     }
 }
 
-/// The place of the zone that code at `pc` goes to.
 pub(super) fn nearest(zones: &[Zone], pc: u64) -> Option<usize> {
     let reaching = zones.iter().enumerate().filter(|(_, zone)| zone.reaches(pc));
     reaching.min_by_key(|(_, zone)| zone.base.abs_diff(pc)).map(|(number, _)| number)
@@ -173,7 +169,6 @@ impl TraceRoom {
     }
 }
 
-/// Writes one trace to a zone.
 fn trace(
     writer: &mut TraceWriter,
     zone: &mut Zone,

@@ -1,40 +1,31 @@
 //! Why a description of caches is refused.
 
-/// What is wrong with a description of caches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
-    /// Neither a level nor a preset.
     #[error(
         "{0:?} is neither one of l1d= l1i= l2= l3= (or ll=) dtlb= stlb= memory= modified= walk= \
          blocked= nor one of the known machines: {known}",
         known = super::preset_names()
     )]
     Unknown(String),
-    /// Not a size, ways and line.
     #[error(
         "{item:?}: {what}; write {level}=off or {level}=SIZE,WAYS as in {level}={example}",
         example = example(level)
     )]
     Form {
-        /// What was given.
         item: String,
         /// What is wrong with it.
         what: String,
-        /// The level's name.
         level: &'static str,
     },
-    /// No number of cycles.
     #[error("{item:?}: write a number of cycles from 1 to {most}, as in l2=1m,8:14 or memory=250")]
     Cycles {
-        /// What was given.
         item: String,
         /// The largest number.
         most: u64,
     },
-    /// Numbers that make no such structure.
     #[error("{item:?}: {what}")]
     Size {
-        /// What was given.
         item: String,
         /// What is wrong with it.
         what: String,

@@ -94,14 +94,12 @@ impl Geometry {
         })
     }
 
-    /// The same without TLBs.
     #[must_use]
     pub fn without_tlbs(self) -> Geometry {
         Geometry { dtlb: None, stlb: None, ..self }
     }
 }
 
-/// One item, for messages.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     item: &'a str,
@@ -117,7 +115,6 @@ impl Item<'_> {
         GeometryError::Size { item: self.item.to_owned(), what }
     }
 
-    /// Cycles that something takes.
     fn cycles(&self, text: &str) -> Result<u64, GeometryError> {
         let number = text.parse().ok().filter(|cycles| (1..=CYCLES).contains(cycles));
         number.ok_or_else(|| GeometryError::Cycles { item: self.item.to_owned(), most: CYCLES })
@@ -197,7 +194,6 @@ impl Item<'_> {
     }
 }
 
-/// A level of which no time is modelled, or none at all.
 fn untimed(item: &str, level: &str) -> GeometryError {
     match level {
         "l1i" | "dtlb" => GeometryError::Size {

@@ -17,7 +17,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without a line.
     pub const EMPTY: Table = Table { entries: [0; ENTRIES], apart: [0; APART / 8] };
 }
 
@@ -48,34 +47,25 @@ pub struct LineTables {
     pub load_stamps: Table,
     /// Keys of lines that stores may write without the model.
     pub stores: Table,
-    /// Keys of lines of code.
     pub fetches: Table,
-    /// When they were fetched.
     pub fetch_stamps: Table,
 }
 
-/// All that belongs to one thread.
 #[derive(Debug)]
 pub struct Core<'a> {
-    /// Sizes.
     pub shape: &'a Shape,
     /// `private_words` of them.
     pub words: &'a mut [u64],
-    /// What hits unseen.
     pub tables: &'a mut LineTables,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataAccess {
-    /// First byte.
     pub address: u64,
-    /// Bytes.
     pub size: u64,
     /// Whether it reads; both for an instruction that reads and writes.
     pub read: bool,
-    /// Whether it writes.
     pub write: bool,
-    /// Address of the instruction.
     pub ip: u64,
     /// The clock; later accesses of the thread have larger ones. An access
     /// uses one more for each line behind its first.
@@ -83,7 +73,6 @@ pub struct DataAccess {
 }
 
 impl DataAccess {
-    /// Its first line, and its last one.
     #[inline(always)]
     pub fn lines(&self) -> (u64, u64) {
         let last = self.address.wrapping_add(self.size.saturating_sub(1));
@@ -125,7 +114,6 @@ impl Core<'_> {
         outcome.and(if access.write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD })
     }
 
-    /// Fetches a line of code.
     #[inline(never)]
     pub fn fetch(&mut self, outside: &mut impl Outside, line: u64, stamp: u64) -> AccessOutcome {
         self.settle::<true>(line);

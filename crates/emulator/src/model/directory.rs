@@ -25,7 +25,6 @@ const FEW: u32 = 4;
 /// Who may have a line: bits of threads by their numbers modulo 64.
 #[derive(Clone, Copy)]
 pub(super) struct Sharers {
-    /// Where the words of the line are.
     at: usize,
     /// Those that are struck out when they have it not.
     pub(super) listed: u64,
@@ -40,7 +39,6 @@ fn hash(line: u64) -> u64 {
 }
 
 impl Core<'_> {
-    /// Who may have a line.
     pub(super) fn sharers(&self, outside: &mut impl Outside, line: u64) -> Sharers {
         let start = self.sharers_at(line);
         let others = self.forever(outside.common(), line) | outside.unlisted();
@@ -142,7 +140,6 @@ impl Core<'_> {
         }
     }
 
-    /// Whether a line is in any of this thread's caches.
     pub(super) fn has(&self, line: u64) -> bool {
         self.find::<false>(line).is_some()
             || self.find::<true>(line).is_some()

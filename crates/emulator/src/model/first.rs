@@ -102,7 +102,6 @@ impl Core<'_> {
         }
     }
 
-    /// Where the word of order of a line's set is.
     #[inline(always)]
     fn order_at<const CODE: bool>(&self, line: u64) -> usize {
         let level = self.level::<CODE>();
@@ -276,7 +275,6 @@ impl Core<'_> {
         (from, 0)
     }
 
-    /// The way with the smallest stamp.
     #[inline(always)]
     fn oldest<const CODE: bool>(&self, line: u64, from: usize, ways: usize) -> usize {
         if ways <= order::MOST {

@@ -4,7 +4,6 @@
 /// Ways that a word has room for.
 pub(super) const MOST: usize = 16;
 
-/// The ways of a set, ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order(u64);
 
@@ -29,7 +28,6 @@ impl Order {
         self.0 ^ NATURAL & below(ways)
     }
 
-    /// The first way.
     #[inline(always)]
     pub(super) fn first(self) -> usize {
         super::word(self.0 & 15)

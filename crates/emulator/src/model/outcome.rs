@@ -21,41 +21,32 @@ impl Events {
     pub const ALLOCATION: Events = Events(1 << 62);
     pub const RELEASE: Events = Events(1 << 63);
 
-    /// Whether any is in both.
     #[inline(always)]
     pub fn meet(self, other: Events) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// What had the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum LineHolder {
-    /// First level.
     #[default]
     First,
-    /// Second level.
     Second,
-    /// Third level.
     Third,
     /// Another thread's cache, which had modified it.
     Modified,
     Memory,
 }
 
-/// What had the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PageHolder {
     /// No TLB is modelled.
     #[default]
     Unknown,
-    /// First-level TLB.
     First,
-    /// Second-level TLB.
     Second,
-    /// The page tables.
     Walk,
 }
 
@@ -72,32 +63,25 @@ const CAUSES: u32 = 32;
 /// Bits of the three causes.
 const ALL_CAUSES: u64 = 0xfff << CAUSES;
 
-/// A level that tells why it missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CacheLevel {
-    /// First level, data.
     First = 1,
-    /// Second level.
     Second = 2,
-    /// Third level.
     Third = 3,
 }
 
 impl AccessOutcome {
-    /// One of these.
     #[inline(always)]
     pub const fn new(events: Events, served: LineHolder, translated: PageHolder) -> AccessOutcome {
         AccessOutcome(events.0 | (served as u64) << SERVED | (translated as u64) << TRANSLATED)
     }
 
-    /// What happened.
     #[inline(always)]
     pub fn events(self) -> Events {
         Events(self.0 & 0xffff)
     }
 
-    /// What had the line.
     #[inline(always)]
     pub fn served(self) -> LineHolder {
         match self.0 >> SERVED & 15 {
@@ -109,7 +93,6 @@ impl AccessOutcome {
         }
     }
 
-    /// What had the page.
     #[inline(always)]
     pub fn translated(self) -> PageHolder {
         match self.0 >> TRANSLATED & 15 {
@@ -133,14 +116,12 @@ impl AccessOutcome {
         self.events() != Events::NONE || self.served() != LineHolder::First
     }
 
-    /// The same, and another thread's caches had it.
     #[inline(always)]
     #[must_use]
     pub fn and_elsewhere(self, elsewhere: bool) -> AccessOutcome {
         AccessOutcome(self.0 | if elsewhere { ELSEWHERE } else { 0 })
     }
 
-    /// The same, and why a level missed.
     #[inline(always)]
     #[must_use]
     pub fn with_cause(self, level: CacheLevel, cause: MissReason) -> AccessOutcome {
@@ -154,14 +135,12 @@ impl AccessOutcome {
         (self.0 & ALL_CAUSES) >> CAUSES
     }
 
-    /// The same and events.
     #[inline(always)]
     #[must_use]
     pub fn and(self, events: Events) -> AccessOutcome {
         AccessOutcome(self.0 | events.0)
     }
 
-    /// The same without events.
     #[inline(always)]
     #[must_use]
     pub fn without(self, events: Events) -> AccessOutcome {
@@ -240,7 +219,6 @@ fn first_causes(one: u64, other: u64) -> u64 {
 
 /// `mem_op` of [`AccessOutcome::source`]: reads.
 pub const LOADS: u64 = 1 << 1;
-/// Writes.
 pub const STORES: u64 = 1 << 2;
 
 impl core::fmt::Debug for AccessOutcome {

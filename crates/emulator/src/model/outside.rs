@@ -11,7 +11,6 @@ pub trait Outside {
     /// Whether other threads have caches.
     fn several(&self) -> bool;
 
-    /// This thread's own bit in the directory.
     fn own(&self) -> u64;
 
     /// This thread's number: below 4096.
@@ -25,7 +24,6 @@ pub trait Outside {
     fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>) -> bool);
 }
 
-/// The world of a single thread.
 #[derive(Debug)]
 pub struct Alone<'a>(pub &'a mut [u64]);
 
@@ -50,7 +48,6 @@ impl Outside for Alone<'_> {
     fn each(&mut self, _: u64, _: impl FnMut(&mut Core<'_>) -> bool) {}
 }
 
-/// How others had a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Copies {
     None,

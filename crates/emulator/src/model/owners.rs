@@ -18,7 +18,6 @@ const LISTED: u64 = u64::MAX;
 const WITHIN: u64 = 0xfff;
 
 impl Core<'_> {
-    /// Where the word of a line's page is.
     #[inline(always)]
     fn owner_at(&self, line: u64) -> usize {
         let page = line >> 12;

@@ -222,7 +222,6 @@ impl Core<'_> {
         self.link(ends, number, older);
     }
 
-    /// Makes two entries neighbours in the list.
     #[inline(always)]
     fn link(&mut self, ends: &mut Ends, newer: u64, older: u64) {
         if newer == NONE {

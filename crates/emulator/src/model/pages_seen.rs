@@ -15,20 +15,16 @@ const MOST: u64 = ENTRIES / 8 * 7;
 /// Marks an entry in use, in bits that a page's address leaves free.
 const USED: u64 = 1;
 
-/// What is known of a line before an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Past {
-    /// It never was here.
     New,
     /// It was, and the level lost it to another thread last.
     Taken,
-    /// It was here.
     Known,
     /// The table is full, and has no entry for its page.
     Forgotten,
 }
 
-/// The table.
 pub(super) struct PagesSeen<'w> {
     used: &'w mut u64,
     entries: &'w mut [[u64; ENTRY]],
@@ -42,7 +38,6 @@ impl<'w> PagesSeen<'w> {
         Some(PagesSeen { used: head.first_mut()?, entries })
     }
 
-    /// A line comes: what was known of it.
     pub(super) fn enter(&mut self, line: u64) -> Past {
         let bit = 1 << (line >> 6 & 63);
         let full = *self.used >= MOST;

@@ -13,7 +13,6 @@ const PAGE: u64 = 4096;
 const SURE: u64 = 2;
 
 impl Core<'_> {
-    /// After an access to a line.
     #[inline(never)]
     pub(super) fn prefetch(
         &mut self,

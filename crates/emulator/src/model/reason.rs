@@ -11,7 +11,6 @@ pub enum MissReason {
     /// Not told: no shadow is modelled, or it has forgotten.
     #[default]
     Unknown = 0,
-    /// It never had the line.
     Cold = 1,
     /// Another thread's write took the line away.
     Sharing = 2,
@@ -24,7 +23,6 @@ pub enum MissReason {
 }
 
 impl MissReason {
-    /// Of an access that missed.
     fn of(touch: Touch) -> MissReason {
         match (touch.past, touch.found) {
             (Past::New, _) => MissReason::Cold,
@@ -59,7 +57,6 @@ impl Core<'_> {
         touch(Shadow::of(&self.shape.shadows.second, self.words), line)
     }
 
-    /// That of the third level, in the words of all.
     #[inline(never)]
     pub(super) fn touch_third(&self, common: &mut [u64], line: u64) -> MissReason {
         touch(Shadow::of(&self.shape.shadows.third, common), line)

@@ -12,7 +12,6 @@
 use super::pages_seen::{self, PagesSeen, Past};
 use super::{LevelShape, word};
 
-/// Sizes of a shadow, and where its words are.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShadowShape {
@@ -28,16 +27,13 @@ pub struct ShadowShape {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shadows {
-    /// First level, data.
     pub first: ShadowShape,
-    /// Second level.
     pub second: ShadowShape,
     /// Third level, one for all threads.
     pub third: ShadowShape,
 }
 
 impl Shadows {
-    /// Whether any level has one.
     pub fn any(&self) -> bool {
         self.first.exists() || self.second.exists() || self.third.exists()
     }
@@ -60,14 +56,12 @@ const CLOCK: usize = 5;
 const LISTED: u64 = 1;
 
 impl ShadowShape {
-    /// For a level.
     pub fn of(level: LevelShape) -> ShadowShape {
         let lines = level.sets * level.ways;
         let more = if lines == 0 { 0 } else { (lines / 10).max(1) };
         ShadowShape { lines, more, start: 0 }
     }
 
-    /// Whether there is one.
     #[inline(always)]
     pub fn exists(&self) -> bool {
         self.lines != 0
@@ -77,7 +71,6 @@ impl ShadowShape {
         (2 * (self.lines + self.more)).next_power_of_two()
     }
 
-    /// Words that it needs.
     pub fn words(&self) -> u64 {
         if !self.exists() {
             return 0;
@@ -87,7 +80,6 @@ impl ShadowShape {
     }
 }
 
-/// A line of one of the caches.
 #[derive(Clone, Copy, Default)]
 struct Node {
     /// Its address, and [`LISTED`].
@@ -101,18 +93,15 @@ struct Node {
     older: u64,
 }
 
-/// Where an access found its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// In both caches.
     Near,
     /// In the larger one alone.
     Far,
-    /// In none.
     Nowhere,
 }
 
-/// What came of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
     pub(super) found: Found,
@@ -121,7 +110,6 @@ pub(super) struct Touch {
     pub(super) gone: Option<u64>,
 }
 
-/// The words of a shadow.
 pub(super) struct Shadow<'w> {
     more: u64,
     head: &'w mut [u64; HEAD],
@@ -281,7 +269,6 @@ impl<'w> Shadow<'w> {
         }
     }
 
-    /// Takes a line out of the list.
     fn unlist(&mut self, at: u64) {
         let Node { younger, older, .. } = self.node(at);
         match younger.checked_sub(1) {
@@ -315,7 +302,6 @@ impl<'w> Shadow<'w> {
         at
     }
 
-    /// Takes a node out of its bucket.
     fn unchain(&mut self, at: u64) {
         let Node { line, chain, .. } = self.node(at);
         let bucket = self.bucket(line & !LISTED);

@@ -4,20 +4,17 @@ use core::mem::offset_of;
 
 use super::{CacheLevel, ShadowShape, Shadows};
 
-/// One cache or TLB.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelShape {
     /// Sets; 0 when the level does not exist.
     pub sets: u64,
-    /// Entries of a set.
     pub ways: u64,
     /// First of its words in the memory of its owner, those of its order aside.
     pub start: u64,
 }
 
 impl LevelShape {
-    /// Whether it exists.
     #[inline(always)]
     pub fn exists(&self) -> bool {
         self.sets != 0
@@ -50,21 +47,15 @@ pub struct Costs {
     pub blocked: u64,
 }
 
-/// Everything that a model has.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// First level, data.
     pub l1d: LevelShape,
-    /// First level, code.
     pub l1i: LevelShape,
-    /// Second level.
     pub l2: LevelShape,
     /// Third level, one for all threads.
     pub l3: LevelShape,
-    /// First-level data TLB.
     pub dtlb: LevelShape,
-    /// Second-level TLB.
     pub stlb: LevelShape,
     /// Entries of the hash of the first-level TLB, minus 1.
     pub page_hash: u64,
@@ -85,7 +76,6 @@ pub struct Shape {
     pub quick: u64,
     /// What levels would hold if they were fully associative.
     pub shadows: Shadows,
-    /// Latencies.
     pub costs: Costs,
     /// How many of `large` are in use.
     pub larges: u64,

@@ -85,7 +85,6 @@ impl Core<'_> {
         to_front(set, line | super::EXCLUSIVE, |here| is(here, line)) & super::STATE
     }
 
-    /// Says what the latest line of its set is like.
     #[inline(always)]
     pub(super) fn set_second(&mut self, entry: u64) {
         let level = &self.shape.l2;

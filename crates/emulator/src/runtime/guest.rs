@@ -28,7 +28,6 @@ mod walk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum NextMove {
-    /// Go on at RESUME.
     Resume = 0,
     /// From `access`: a record is due; call `record`.
     Record = 1,

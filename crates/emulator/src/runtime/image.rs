@@ -29,7 +29,6 @@ pub struct RuntimeImage {
     pub vectors: u16,
 }
 
-/// The image of this build.
 pub fn image() -> RuntimeImage {
     static VECTORS: OnceLock<u16> = OnceLock::new();
     let vectors = *VECTORS.get_or_init(|| changed_vectors(BYTES.get(TEXT..).unwrap_or_default()));

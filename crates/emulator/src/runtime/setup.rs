@@ -32,14 +32,11 @@ pub struct Setup {
     layouts: Vec<MovedLayout>,
 }
 
-/// A thread to make a block for.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadSetup {
     /// Number in its space, below [`Setup::THREADS`]; no other has it now.
     pub index: usize,
-    /// Its process.
     pub pid: Pid,
-    /// Its own number.
     pub tid: Tid,
     /// Address of its block in the target.
     pub block: u64,
@@ -50,28 +47,22 @@ pub struct ThreadSetup {
     pub miss: u64,
     /// A number of its own, where its periods and bursts are drawn from.
     pub seed: u64,
-    /// A seccomp filter judges its system calls.
     pub filtered: bool,
 }
 
-/// What the runtime cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// Fields of a sample that have no meaning here.
     #[error("samples of the emulated PMU cannot hold sample_type bits {0:#x}; leave them out")]
     Fields(u64),
-    /// Registers that it does not know.
     #[error("samples of the emulated PMU cannot hold the registers {0:#x}; leave them out")]
     Registers(u64),
     #[error("an interval of 0 events gives no samples; use 1 or more")]
     Interval,
-    /// No event, or too many.
     #[error("{0} events are asked for; use 1 to {EVENTS}")]
     Count(usize),
 }
 
 impl Setup {
-    /// Threads that a space can have at the same time.
     pub const THREADS: usize = THREADS;
 
     /// Works out sizes, for one event or several.
@@ -95,7 +86,6 @@ impl Setup {
         self
     }
 
-    /// Whether anything depends on the sizes of pages.
     pub fn has_tlb(&self) -> bool {
         self.shape.dtlb.exists()
     }
@@ -200,7 +190,6 @@ impl Setup {
         put(words, block::RUNTIME + offset_of!(Own, listed), 0);
     }
 
-    /// Which of the threads of a space runs.
     pub fn baton<'a>(&self, space: &'a [AtomicU64]) -> Baton<'a> {
         let from = offset_of!(Header, baton) / 8;
         let words = space.get(from..from + WORDS).unwrap_or_default();
@@ -238,7 +227,6 @@ fn word(at: u64) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
 }
 
-/// One of the tables of branches.
 fn fill(words: &[AtomicU64], at: usize, word: u64) {
     for place in words.get(at / 8..).unwrap_or_default().iter().take(block::ENTRIES) {
         place.store(word, Ordering::Relaxed);

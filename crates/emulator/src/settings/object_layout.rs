@@ -7,7 +7,6 @@ pub use parse::ObjectLayoutError;
 pub use row_order::RowOrder;
 use std::fmt;
 
-/// Size of a large page.
 pub(crate) const LARGE_PAGE: u64 = 2 << 20;
 /// Behind the last address that a program has.
 pub(crate) const BEYOND: u64 = 1 << 47;
@@ -16,11 +15,9 @@ pub(crate) const BEYOND: u64 = 1 << 47;
 /// as it is, and samples have its own addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectLayout {
-    /// Its first byte.
     pub start: u64,
     /// Its bytes; at least 1, and not more than 1 TiB.
     pub size: u64,
-    /// How it lies.
     pub change: LayoutChange,
 }
 
@@ -57,7 +54,6 @@ pub enum LayoutChange {
     LargePages,
     /// Parts of so many bytes have lines of their own.
     Apart(u64),
-    /// The bytes of each row are in another order.
     Order(RowOrder),
 }
 

@@ -31,12 +31,10 @@ impl Memory {
         Ok(Memory { file, map })
     }
 
-    /// The file, to be mapped elsewhere.
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Bytes.
     pub(crate) fn len(&self) -> usize {
         self.map.len()
     }
@@ -56,14 +54,12 @@ impl Memory {
         &self.words(offset, 8)[0]
     }
 
-    /// Copies bytes in.
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
         let to = self.at(offset, bytes.len());
         // SAFETY: both ranges are valid and of two allocations.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     }
 
-    /// Words that both sides read and write whole.
     pub(crate) fn words(&self, offset: usize, bytes: usize) -> &[AtomicU64] {
         assert!(offset.is_multiple_of(8), "offset {offset:#x} of words");
         let start = self.at(offset, bytes).cast::<AtomicU64>();

@@ -9,7 +9,6 @@ use std::os::fd::AsRawFd;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// First address.
     pub(crate) start: u64,
     /// Behind the last.
     pub(crate) end: u64,

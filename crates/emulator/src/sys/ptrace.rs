@@ -19,14 +19,12 @@ pub(crate) struct SignalInfo(libc::siginfo_t);
 pub(crate) const SI_KERNEL: i32 = 0x80;
 /// si_code of a step over a system call, and of another instruction.
 const TRAP_BRKPT: i32 = 1;
-/// See [`TRAP_BRKPT`].
 const TRAP_TRACE: i32 = 2;
 
 /// si_code of a [`prompt`]: negative, as senders may choose.
 const PROMPT: i32 = -0x686d;
 
 impl SignalInfo {
-    /// The signal's number.
     pub(crate) fn number(&self) -> i32 {
         self.0.si_signo
     }
@@ -36,12 +34,10 @@ impl SignalInfo {
         self.0.si_code
     }
 
-    /// Whether it tells of the end of a single step.
     pub(crate) fn is_step(&self) -> bool {
         self.number() == libc::SIGTRAP && matches!(self.code(), TRAP_BRKPT | TRAP_TRACE)
     }
 
-    /// Whether it is a [`prompt`] of this process.
     pub(crate) fn is_prompt(&self) -> bool {
         // SAFETY: the union is plain bits in every variant.
         let value = unsafe { self.0.si_value() };
@@ -66,7 +62,6 @@ impl SignalInfo {
         address.addr() as u64
     }
 
-    /// The same with another `si_addr`.
     pub(crate) fn with_address(mut self, address: u64) -> SignalInfo {
         const AT: usize = 16;
         let place = (&raw mut self.0).cast::<u8>().wrapping_add(AT).cast::<u64>();
@@ -83,16 +78,13 @@ impl std::fmt::Debug for SignalInfo {
     }
 }
 
-/// How a tracee stopped, or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TraceeStop {
     /// A signal is about to be delivered; also a step's or breakpoint's trap.
     Signal(c_int),
     /// clone, fork or vfork: the new task's id.
     Made {
-        /// The new task.
         child: i32,
-        /// By which of the calls.
         how: Made,
     },
     /// It runs another program; the id of the thread that called exec.
@@ -104,11 +96,8 @@ pub(crate) enum TraceeStop {
     Group(c_int),
     /// It was interrupted, or has just been attached or made.
     Interrupted,
-    /// Another event of ptrace(2).
     Other,
-    /// It ended by exit.
     Exited(c_int),
-    /// It was killed by a signal.
     Killed(c_int),
 }
 
@@ -123,7 +112,6 @@ impl TraceeStop {
     }
 }
 
-/// The call that made a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
     /// clone without CLONE_VFORK, and an exit signal that is not SIGCHLD.
@@ -157,7 +145,6 @@ fn options(kill: bool, suspend_seccomp: bool) -> u64 {
     u64::from((OPTIONS | kill | suspend).cast_unsigned())
 }
 
-/// Stops a tracee that runs.
 pub(crate) fn interrupt(tid: i32) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, tid, 0, 0)
 }
@@ -182,12 +169,10 @@ pub(crate) fn listen(tid: i32) -> io::Result<()> {
     request(libc::PTRACE_LISTEN, tid, 0, 0)
 }
 
-/// Ends tracing; the task runs on by itself.
 pub(crate) fn detach(tid: i32, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_DETACH, tid, 0, number(signal))
 }
 
-/// Kills a whole process.
 pub(crate) fn kill(pid: i32) {
     // SAFETY: takes two numbers.
     unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -225,7 +210,6 @@ fn request(request: c_uint, tid: i32, address: u64, data: u64) -> io::Result<()>
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Reads a value of the kernel's into memory of its size.
 fn get<T>(request: c_uint, tid: i32, address: u64) -> io::Result<T> {
     let mut value = MaybeUninit::<T>::zeroed();
     // SAFETY: the request writes at most a `T`, to `value`; see the callers.
@@ -245,12 +229,10 @@ fn set<T>(request: c_uint, tid: i32, value: &T) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The registers of a stopped tracee.
 pub(crate) fn registers(tid: i32) -> io::Result<TraceeRegisters> {
     get(libc::PTRACE_GETREGS, tid, 0)
 }
 
-/// Sets them.
 pub(crate) fn set_registers(tid: i32, registers: &TraceeRegisters) -> io::Result<()> {
     set(libc::PTRACE_SETREGS, tid, registers)
 }
@@ -287,7 +269,6 @@ pub(crate) fn block_signals(tid: i32) -> io::Result<u64> {
     Ok(before)
 }
 
-/// Sets which signals a stopped tracee blocks.
 pub(crate) fn set_blocked_signals(tid: i32, mask: u64) -> io::Result<()> {
     let size = pointer::<c_void>(size_of::<u64>() as u64);
     // SAFETY: the request reads 8 bytes from `mask`.
@@ -295,7 +276,6 @@ pub(crate) fn set_blocked_signals(tid: i32, mask: u64) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The signal that a tracee stopped for.
 pub(crate) fn signal_info(tid: i32) -> io::Result<SignalInfo> {
     get(libc::PTRACE_GETSIGINFO, tid, 0).map(SignalInfo)
 }
@@ -315,13 +295,10 @@ pub(crate) struct Rseq {
     pub(crate) size: u32,
     /// The word before abort handlers.
     pub(crate) signature: u32,
-    /// Zero.
     pub(crate) flags: u32,
-    /// Zero.
     pub(crate) pad: u32,
 }
 
-/// The registered area of restartable sequences.
 pub(crate) fn rseq(tid: i32) -> io::Result<Rseq> {
     const GET_RSEQ_CONFIGURATION: c_uint = 0x420f;
     get(GET_RSEQ_CONFIGURATION, tid, size_of::<Rseq>() as u64)
@@ -344,7 +321,6 @@ pub(crate) fn poll_for(tid: i32) -> io::Result<Option<TraceeStop>> {
     Ok(report.map(|(_, stop)| stop))
 }
 
-/// Waits for the next report of one task.
 pub(crate) fn wait_for(tid: i32) -> io::Result<Option<TraceeStop>> {
     wait(tid, libc::__WALL | libc::__WNOTHREAD).map(|report| report.map(|(_, stop)| stop))
 }

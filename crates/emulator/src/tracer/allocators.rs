@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use super::maps::MappedRegion;
 use crate::allocators::AllocatorFinder;
 
-/// What is known of mapped files.
 #[derive(Debug, Default)]
 pub(crate) struct MappedAllocators {
     finder: Option<AllocatorFinder>,
@@ -16,7 +15,6 @@ pub(crate) struct MappedAllocators {
     regions: FxHashMap<RegionKey, FxHashMap<u64, AllocatorCall>>,
 }
 
-/// A mapping of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RegionKey {
     start: u64,
@@ -43,7 +41,6 @@ impl MappedAllocators {
         self.regions.contains_key(key)
     }
 
-    /// Reads the file of a region.
     pub(crate) fn learn(&mut self, tid: i32, key: RegionKey, region: &MappedRegion) {
         let Some(finder) = &self.finder else { return };
         let found = finder.of_file(&path(tid, region));

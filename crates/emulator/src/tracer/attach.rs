@@ -22,7 +22,6 @@ use crate::sys::mapping::Memory;
 use crate::sys::{alarm, ptrace};
 use crate::translate::{Countdown, CpuFeatures, EventCountdown, Needs};
 
-/// Traces the target, from the thread that stays its tracer.
 pub(crate) fn begin(
     target: EmulationTarget,
     settings: EmulationSettings,
@@ -285,7 +284,6 @@ impl Engine {
         self.restart(tasks)
     }
 
-    /// Stops a thread that runs natively, and takes its state.
     fn stop_native(&mut self, tid: i32) -> Result<(), Trouble> {
         ptrace::interrupt(tid)?;
         match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
@@ -321,7 +319,6 @@ impl Engine {
         Ok(())
     }
 
-    /// It could not be taken hold of: all run on as they were.
     fn abandon(&mut self) {
         if !self.memories.is_empty() {
             // Some may be in translated code already.
@@ -343,7 +340,6 @@ const FSGSBASE: usize = 2;
 /// What fxsave writes.
 const LEGACY_STATE: u16 = 512;
 
-/// Asks the processor.
 pub(crate) fn features() -> CpuFeatures {
     let cpu = CpuId::new();
     let extended = cpu.get_extended_feature_info();

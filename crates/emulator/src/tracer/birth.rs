@@ -14,7 +14,6 @@ const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
 const PATIENCE: usize = 100;
 
 impl Engine {
-    /// A task made another, and goes on.
     pub(crate) fn made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
         if self.note_made(tid, child, how)? {
             return Ok(());
@@ -106,7 +105,6 @@ impl Engine {
         self.clears_at_end(child, address)
     }
 
-    /// The flags of the call that a task has just made another by.
     fn clone_flags(&self, tid: i32, how: Made) -> u64 {
         let Ok(registers) = ptrace::registers(tid) else { return 0 };
         match registers.orig_rax.cast_signed() {
@@ -202,7 +200,6 @@ impl Engine {
         self.enter_and_go(tid)
     }
 
-    /// From the event of an exec to the end of the call.
     fn finish_exec(&mut self, tid: i32) -> Result<(), Trouble> {
         for _ in 0..PATIENCE {
             ptrace::resume_to_call(tid)?;
@@ -222,7 +219,6 @@ impl Engine {
         Err(Trouble::Broken(format!("process {tid} does not come to the end of its exec")))
     }
 
-    /// Does not follow a process further.
     pub(crate) fn let_go(&mut self, tid: i32, why: String) -> Result<(), Trouble> {
         self.account.not_followed.push((perfdata::Pid(tid), why));
         self.progress.leave();

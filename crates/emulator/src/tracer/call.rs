@@ -38,7 +38,6 @@ const WATCHED: [i64; 11] = [
 ];
 
 impl Engine {
-    /// Marks the calls to look at in a task's block.
     pub(crate) fn watch_calls(&mut self, tid: i32) -> Result<(), Trouble> {
         let task = self.task(tid)?;
         let (memory, Some(number)) = (task.memory, task.block) else { return Ok(()) };
@@ -119,7 +118,6 @@ impl Engine {
         }
     }
 
-    /// Makes the call as the program asks, and goes on behind it.
     pub(crate) fn make_and_go(&mut self, tid: i32, next: u64) -> Result<(), Trouble> {
         self.make(tid, next)?;
         self.enter_and_go(tid)

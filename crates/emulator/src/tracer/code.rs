@@ -12,12 +12,9 @@ use super::maps::{self, MappedRegion};
 use crate::sys::remote;
 use crate::translate::CodeSource;
 
-/// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
-/// The same for memory of ours.
 const BYTES: usize = 4096;
 
-/// How changes to a page of code come to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
     /// By the system calls that change mappings: it cannot be written.
@@ -33,13 +30,11 @@ pub(crate) enum Watch {
 pub(crate) struct Page {
     /// What it held then.
     pub(crate) bytes: Box<[u8; BYTES]>,
-    /// How changes are seen.
     pub(crate) watch: Watch,
     /// It comes from no file.
     anonymous: bool,
 }
 
-/// Pages of code of one address space.
 #[derive(Debug, Default)]
 pub(crate) struct CodePages {
     /// By address.
@@ -53,7 +48,6 @@ pub(crate) struct CodePages {
     /// The regions, until something changes them.
     regions: Vec<MappedRegion>,
     fresh: bool,
-    /// Where allocators' functions are.
     pub(crate) allocators: MappedAllocators,
 }
 
@@ -69,12 +63,10 @@ fn read(tid: i32, address: u64, to: &mut [u8; BYTES]) -> bool {
 }
 
 impl CodePages {
-    /// Mappings have changed.
     pub(crate) fn stale(&mut self) {
         self.fresh = false;
     }
 
-    /// The executable region that holds an address.
     pub(crate) fn region(&mut self, tid: i32, address: u64) -> Option<&MappedRegion> {
         if !self.fresh {
             self.regions = maps::regions(tid).unwrap_or_default();
@@ -84,7 +76,6 @@ impl CodePages {
         self.regions.get(after).filter(|region| region.holds(address) && region.executable())
     }
 
-    /// Pages that are protected by us.
     pub(crate) fn protected(&self) -> Vec<u64> {
         let of = self.pages.iter().filter(|(_, page)| page.watch == Watch::Protected);
         of.map(|(address, _)| *address).collect()

@@ -166,7 +166,6 @@ impl Emulation {
         self.progress.ended()
     }
 
-    /// Where the target stands now.
     pub fn standing(&self) -> TargetStanding {
         self.progress.standing()
     }

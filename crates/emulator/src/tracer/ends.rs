@@ -8,7 +8,6 @@ use crate::account::Ended;
 use crate::sys::ptrace::TraceeStop;
 
 impl Engine {
-    /// Keeps a report for later.
     pub(crate) fn report_later(&mut self, tid: i32, stop: TraceeStop) {
         if let Some(how) = stop.end() {
             self.publish_end(tid, how);
@@ -16,7 +15,6 @@ impl Engine {
         self.reports.push_back((tid, stop));
     }
 
-    /// A task has ended.
     pub(crate) fn gone(&mut self, tid: i32, how: Ended) {
         self.early.remove(&tid);
         self.publish_end(tid, how);
@@ -32,7 +30,6 @@ impl Engine {
         }
     }
 
-    /// Says how the first process ended, if it is that one.
     pub(crate) fn publish_end(&self, tid: i32, how: Ended) {
         if tid == self.first {
             self.progress.end(how);
@@ -64,7 +61,6 @@ mod tests {
     const RING_PAGES: u32 = 16;
     const KILLED: Option<Ended> = Some(Ended::Killed(libc::SIGKILL));
 
-    /// A command that this thread traces.
     struct Traced {
         engine: Engine,
         progress: Arc<TracerProgress>,
@@ -92,7 +88,6 @@ mod tests {
             Traced { engine, progress, command, pid }
         }
 
-        /// The other program, in translated code.
         fn emulated() -> Traced {
             let mut traced = Traced::held();
             traced.command.stdin.take().unwrap().write_all(b"\n").unwrap();
@@ -150,7 +145,6 @@ mod tests {
         }
     }
 
-    /// Whatever takes it out of the books.
     #[test]
     fn the_end_of_a_command_that_was_forgotten_first_is_known() {
         let mut traced = Traced::emulated();

@@ -26,30 +26,25 @@ use crate::sys::mapping::Memory;
 use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
 use crate::translate::{CpuFeatures, Needs};
 
-/// How a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskMode {
     /// Natively, until its process execs.
     Held,
-    /// In translated code.
     Emulated,
 }
 
-/// A thread of the target.
 #[derive(Debug)]
 pub(crate) struct TracedTask {
     pub(crate) pid: i32,
     pub(crate) mode: TaskMode,
     /// Its address space; 0 while held.
     pub(crate) memory: u32,
-    /// Its block in the space.
     pub(crate) block: Option<usize>,
     /// The program's own GS base while it has no block.
     pub(crate) gs_base: u64,
     /// The program's own state, while the thread is stopped at an
     /// instruction's begin and not in translated code.
     pub(crate) guest: Option<TraceeRegisters>,
-    /// Signals still to be delivered.
     pub(crate) pending: VecDeque<SignalInfo>,
     /// The signal it was sent to stop for the first of them.
     pub(crate) prompted: Option<i32>,
@@ -91,16 +86,13 @@ impl TracedTask {
         }
     }
 
-    /// Whether it runs, or may: in translated code.
     pub(crate) fn runs(&self) -> bool {
         self.guest.is_none() && !self.parked && !self.dying
     }
 }
 
-/// An address space of the target.
 #[derive(Debug)]
 pub(crate) struct AddressSpace {
-    /// Where its translated code is.
     pub(crate) space: u32,
     /// Its model there; None: all were taken, it is to move out.
     pub(crate) slot: Option<usize>,
@@ -110,13 +102,10 @@ pub(crate) struct AddressSpace {
     pub(crate) unmapped: bool,
     /// ASLR is off: random numbers are made the same each time.
     pub(crate) fixed: bool,
-    /// Of which size its pages are.
     pub(crate) page_sizes: PageSizes,
-    /// Its threads take turns.
     pub(crate) turns: bool,
 }
 
-/// What all spaces are made from.
 #[derive(Debug)]
 pub(crate) struct SpacePlan {
     pub(crate) settings: EmulationSettings,
@@ -128,7 +117,6 @@ pub(crate) struct SpacePlan {
     pub(crate) ring: Arc<Memory>,
     /// Whether programs get their rights by exec although they are traced.
     pub(crate) keeps_rights: bool,
-    /// When the kernel gives large pages.
     pub(crate) transparent: Transparent,
 }
 
@@ -138,10 +126,8 @@ pub(crate) struct Engine {
     pub(crate) plan: SpacePlan,
     pub(crate) tasks: FxHashMap<i32, TracedTask>,
     pub(crate) memories: BTreeMap<u32, AddressSpace>,
-    /// What processes set for SIGTRAP.
     pub(crate) trap_actions: FxHashMap<i32, TrapAction>,
     pub(crate) spaces: BTreeMap<u32, Space>,
-    /// Reports that were fetched and wait.
     pub(crate) reports: VecDeque<(i32, TraceeStop)>,
     /// New tasks that stopped before their maker told of them.
     pub(crate) early: FxHashSet<i32>,
@@ -157,7 +143,6 @@ pub(crate) struct Engine {
     pub(crate) next_id: u32,
     /// No task is to be emulated any more.
     pub(crate) leaving: bool,
-    /// Where the fixed random numbers are.
     pub(crate) random: u64,
 }
 
@@ -165,7 +150,6 @@ pub(crate) struct Engine {
 const ROOM: Duration = Duration::from_micros(300);
 
 impl Engine {
-    /// Works until nothing of the target is left to trace.
     pub(crate) fn run(mut self) -> Result<EmulationAccount, Fault> {
         // The kernel kills what is traced when this thread ends.
         let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
@@ -300,20 +284,17 @@ impl Engine {
         self.tasks.get_mut(&tid).ok_or(Trouble::Gone)
     }
 
-    /// The space that a task runs in.
     pub(crate) fn space_of(&mut self, tid: i32) -> Result<&mut Space, Trouble> {
         let memory = self.task(tid)?.memory;
         let space = self.memories.get(&memory).map(|memory| memory.space);
         space.and_then(|space| self.spaces.get_mut(&space)).ok_or(Trouble::Gone)
     }
 
-    /// A task's space, and its block there.
     pub(crate) fn block_of(&mut self, tid: i32) -> Result<(&mut Space, usize), Trouble> {
         let block = self.task(tid)?.block.ok_or(Trouble::Gone)?;
         Ok((self.space_of(tid)?, block))
     }
 
-    /// The GS base that a task's program has set.
     pub(crate) fn own_gs_base(&mut self, tid: i32) -> Result<u64, Trouble> {
         match self.task(tid)?.block {
             Some(number) => Ok(self.space_of(tid)?.get(number, block::GS_BASE)),
@@ -390,7 +371,6 @@ impl Engine {
         self.release(task.memory, task.block);
     }
 
-    /// The records of a task that are due will not be written.
     pub(crate) fn lose_due(&mut self, tid: i32) {
         let Some(task) = self.tasks.get(&tid) else { return };
         let of = self.memories.get(&task.memory);
@@ -438,14 +418,12 @@ impl Engine {
         self.memories.iter().any(|(id, other)| *id != memory && other.space == own.space)
     }
 
-    /// A number for a new address space or space.
     pub(crate) fn new_id(&mut self) -> u32 {
         self.next_id += 1;
         self.next_id
     }
 }
 
-/// What a thread said that panicked.
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -453,7 +431,6 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> String {
 }
 
 impl EmulationAccount {
-    /// Books a thread that ended or is left, by its words.
     pub(crate) fn take(&mut self, setup: &Setup, words: &[AtomicU64]) {
         self.lose(setup, words);
         for (counts, sum) in self.by_event.iter_mut().zip(setup.sums(words)) {
@@ -475,7 +452,6 @@ impl EmulationAccount {
     }
 }
 
-/// Why work on a thread broke off.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The thread is gone, or runs another program now: its report says so,
@@ -495,7 +471,6 @@ impl From<io::Error> for Trouble {
 }
 
 impl Trouble {
-    /// The same, with what was being done.
     pub(crate) fn doing(self, what: &str) -> Trouble {
         match self {
             Trouble::Gone => Trouble::Gone,

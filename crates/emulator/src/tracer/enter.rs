@@ -35,7 +35,6 @@ impl Engine {
         Ok(())
     }
 
-    /// The same, and lets it run.
     pub(crate) fn enter_and_go(&mut self, tid: i32) -> Result<(), Trouble> {
         self.enter(tid)?;
         self.go(tid)
@@ -129,7 +128,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets translations of a range.
     pub(crate) fn drop_code(&mut self, tid: i32, range: Range<u64>) -> Result<(), Trouble> {
         self.account.work.changes += 1;
         let setup = self.plan.setup.clone();
@@ -171,12 +169,10 @@ impl Engine {
         Ok(regions.iter().any(|region| region.holds(address) && region.writable()))
     }
 
-    /// Maps a zone near some code.
     pub(crate) fn add_zone(&mut self, tid: i32, near: u64) -> Result<(), Trouble> {
         self.add_zone_avoiding(tid, near, &(0..0))
     }
 
-    /// The same; it will not be in the range.
     pub(crate) fn add_zone_avoiding(
         &mut self,
         tid: i32,
@@ -203,7 +199,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Throws all translations of a task's space away.
     fn flush(&mut self, tid: i32) -> Result<(), Trouble> {
         self.account.work.flushes += 1;
         let setup = self.plan.setup.clone();
@@ -235,7 +230,6 @@ impl Engine {
         self.go(tid)
     }
 
-    /// Lets tasks go on that were halted.
     pub(crate) fn restart(&mut self, stopped: &[i32]) -> Result<(), Trouble> {
         for tid in stopped {
             match self.start_again(*tid) {

@@ -15,7 +15,6 @@ const SET_MODE: [u64; 2] = [0, 1];
 /// si_code of a signal that a filter sent.
 const SYS_SECCOMP: i32 = 1;
 
-/// Whether a call gives a thread a filter.
 pub(crate) fn adds_filter(guest: &TraceeRegisters) -> bool {
     match guest.rax.cast_signed() {
         libc::SYS_prctl => guest.rdi == SET_SECCOMP,

@@ -18,7 +18,6 @@ const NO_RANDOMIZE: u32 = 0x004_0000;
 /// AT_RANDOM of getauxval(3).
 const RANDOM: u64 = 25;
 
-/// Whether a task runs without ASLR.
 pub(crate) fn is_fixed(tid: i32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{tid}/personality")).unwrap_or_default();
     u32::from_str_radix(text.trim(), 16).is_ok_and(|persona| persona & NO_RANDOMIZE != 0)

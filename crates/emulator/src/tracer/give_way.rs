@@ -52,7 +52,6 @@ impl Engine {
         Ok(())
     }
 
-    /// The ranges that a call names, as far as they can be ranges.
     fn named_ranges(
         &mut self,
         tid: i32,
@@ -101,7 +100,6 @@ impl Engine {
         Ok((result == 0).then(|| space.get(number, block::VECTORS + SEGMENT_SIZE)))
     }
 
-    /// Whether a range meets memory of ours in the target.
     fn is_ours(&mut self, tid: i32, range: &Range<u64>) -> Result<bool, Trouble> {
         let ring = self.plan.ring.len() as u64;
         Ok(self.space_of(tid)?.overlaps(range.start, range.end, ring))

@@ -13,7 +13,6 @@ const PAUSE: Duration = Duration::from_micros(20);
 const LONG: Duration = Duration::from_millis(2);
 
 impl Engine {
-    /// Stops a task, wherever it runs, and settles it.
     pub(crate) fn halt(&mut self, tid: i32) -> Result<(), Trouble> {
         let task = self.task(tid)?;
         if task.guest.is_some() || task.parked || task.mode == TaskMode::Held {

@@ -11,7 +11,6 @@ use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
 pub(crate) struct Injection {
     tid: i32,
     saved: TraceeRegisters,
-    /// The signals that it blocks.
     blocked: u64,
     gadget: u64,
     /// Signals that came meanwhile: to be delivered later.
@@ -93,7 +92,6 @@ impl Injection {
         )))
     }
 
-    /// Puts the registers back.
     pub(crate) fn finish(&self) -> io::Result<()> {
         match self.end {
             Some(_) => Ok(()),

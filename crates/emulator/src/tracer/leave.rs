@@ -16,7 +16,6 @@ struct ReadyTask {
 }
 
 impl ReadyTask {
-    /// Lets it run on natively.
     fn let_go(self) -> Result<(), Trouble> {
         match ptrace::detach(self.tid, self.signal).map_err(Trouble::from) {
             Err(Trouble::Gone) => Ok(()),
@@ -176,7 +175,6 @@ impl Engine {
         left
     }
 
-    /// Leaves a settled task, and takes it out of the books.
     pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), Trouble> {
         match self.make_ready(tid) {
             Ok(ready) => {
@@ -191,7 +189,6 @@ impl Engine {
         }
     }
 
-    /// Gives a settled task its own state.
     fn make_ready(&mut self, tid: i32) -> Result<ReadyTask, Trouble> {
         let gs_base = self.own_gs_base(tid)?;
         if let Some(rseq) = self.task(tid)?.rseq.take() {
@@ -245,7 +242,6 @@ impl Engine {
         Ok(0)
     }
 
-    /// The last resort.
     pub(crate) fn kill_memory(&mut self, tasks: &[i32], text: &str) {
         // A process's first thread ends last.
         for tid in tasks.iter().rev() {

@@ -39,7 +39,6 @@ const DATAGRAMS: u64 = 2 | 0o2_000_000;
 /// MSG_CMSG_CLOEXEC | MSG_DONTWAIT.
 const AT_ONCE: u64 = 0x4000_0040;
 
-/// Lets the target map parts of a file of ours.
 pub(crate) fn map_file(
     calls: &mut Injection,
     tid: i32,
@@ -116,7 +115,6 @@ fn lend(calls: &mut Injection, tid: i32, file: &Memory, scratch: u64) -> Result<
     fd
 }
 
-/// A copy of an open file of a thread.
 fn take(tid: i32, fd: u64) -> io::Result<OwnedFd> {
     let leader = status::status(tid)?.process;
     let leader = Pid::from_raw(leader).ok_or(io::ErrorKind::NotFound)?;

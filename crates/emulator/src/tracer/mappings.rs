@@ -23,13 +23,11 @@ const LARGEST: usize = 65_528;
 /// How long the ring's reader is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a record tells.
 #[derive(Clone, Copy, Debug)]
 struct MappingSample<'s> {
     id: u64,
     task: Task,
     time: Time,
-    /// Where the range begins.
     address: u64,
     change: MappingChange,
     registers: &'s TraceeRegisters,
@@ -97,7 +95,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes what became of these samples into the account.
     pub(crate) fn book_mappings(&mut self) {
         let mut events = self.plan.settings.counted();
         let place = events.position(|event| event == EmulatedEvent::Mapping);
@@ -110,7 +107,6 @@ impl Engine {
     }
 }
 
-/// How much of the stack a record has.
 fn stack_bytes(attr: &Attr) -> usize {
     // More than the other fields of any record.
     const REST: usize = 1024;

@@ -6,10 +6,8 @@ use std::ops::Range;
 use super::code::PAGE;
 use super::limits;
 
-/// One line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MappedRegion {
-    /// First address.
     pub(crate) start: u64,
     /// Behind the last.
     pub(crate) end: u64,
@@ -17,9 +15,7 @@ pub(crate) struct MappedRegion {
     pub(crate) protection: u32,
     /// Mapped MAP_SHARED.
     pub(crate) shared: bool,
-    /// Offset in the file.
     pub(crate) offset: u64,
-    /// Device of the file.
     pub(crate) device: (u32, u32),
     /// Its inode; 0: no file.
     pub(crate) inode: u64,
@@ -29,23 +25,18 @@ pub(crate) struct MappedRegion {
 
 /// PROT_READ, PROT_WRITE, PROT_EXEC.
 pub(crate) const READ: u32 = 1;
-/// See [`READ`].
 pub(crate) const WRITE: u32 = 2;
-/// See [`READ`].
 pub(crate) const EXEC: u32 = 4;
 
 impl MappedRegion {
-    /// Whether an address lies in it.
     pub(crate) fn holds(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// Whether it can be executed.
     pub(crate) fn executable(&self) -> bool {
         self.protection & EXEC != 0
     }
 
-    /// Whether it can be written.
     pub(crate) fn writable(&self) -> bool {
         self.protection & WRITE != 0
     }
@@ -97,7 +88,6 @@ fn grow_stack(regions: &mut [MappedRegion], limit: u64) {
     stack.start = stack.start.min(lowest.next_multiple_of(PAGE));
 }
 
-/// The region that a line tells of.
 pub(crate) fn region(line: &[u8]) -> Option<MappedRegion> {
     let mut rest = line;
     let mut word = || {

@@ -13,7 +13,6 @@ use crate::sys::ptrace::TraceeRegisters;
 const FIXED: u64 = 0x10;
 
 impl Engine {
-    /// Makes a call that changes memory, and goes on behind it.
     pub(crate) fn memory_call(
         &mut self,
         tid: i32,
@@ -165,7 +164,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes our protection from pages of a range.
     fn unprotect_all(&mut self, tid: i32, range: &Range<u64>) -> Result<(), Trouble> {
         for page in self.space_of(tid)?.code.protected() {
             if range.contains(&page) {
@@ -212,7 +210,6 @@ impl Engine {
     }
 }
 
-/// Whether a call that gives an address has failed.
 fn is_error(result: i64) -> bool {
     (-4095..0).contains(&result)
 }

@@ -14,7 +14,6 @@ use crate::sys::ptrace::TraceeRegisters;
 
 /// mmap(2): MAP_HUGETLB, MAP_ANONYMOUS.
 const HUGETLB: u64 = 0x4_0000;
-/// See [`HUGETLB`].
 const ANONYMOUS: u64 = 0x20;
 /// madvise(2).
 const MADV_HUGEPAGE: u64 = 14;
@@ -23,19 +22,15 @@ const MADV_HUGEPAGE: u64 = 14;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageSizes {
     ranges: Vec<Large>,
-    /// It has asked for transparent large pages.
     asked: bool,
-    /// Where the heap ended.
     heap: u64,
 }
 
 impl Engine {
-    /// Whether the model's results depend on page sizes.
     fn has_pages(&self) -> bool {
         self.plan.setup.has_tlb()
     }
 
-    /// Whether calls that move the end of the heap matter.
     pub(crate) fn follows_heap(&self) -> bool {
         self.plan.settings.data_mappings
             || self.has_pages() && self.plan.transparent == Transparent::Always
@@ -120,7 +115,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives a new slot what is known of its space's pages.
     pub(crate) fn tell_page_sizes(&mut self, tid: i32) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
@@ -130,7 +124,6 @@ impl Engine {
         Ok(())
     }
 
-    /// The address space of a task.
     fn memory_of(&mut self, tid: i32) -> Result<&mut AddressSpace, Trouble> {
         let memory = self.task(tid)?.memory;
         self.memories.get_mut(&memory).ok_or(Trouble::Gone)

@@ -49,7 +49,6 @@ impl Engine {
         self.make_space_avoiding(tid, turns, &(0..0))
     }
 
-    /// The same; nothing of ours will be in the range.
     fn make_space_avoiding(
         &mut self,
         tid: i32,
@@ -108,12 +107,10 @@ impl Engine {
         self.add_zone_avoiding(tid, near, range)
     }
 
-    /// Bytes of the ring's data.
     pub(crate) fn ring_bytes(&self) -> u64 {
         self.plan.ring.len() as u64 - PAGE
     }
 
-    /// Gives a task a block in its space.
     pub(crate) fn give_block(&mut self, tid: i32) -> Result<usize, Trouble> {
         let task = self.task(tid)?;
         let (pid, memory, filtered) = (task.pid, task.memory, task.filtered);

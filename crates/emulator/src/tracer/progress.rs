@@ -32,19 +32,16 @@ impl TracerProgress {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the bell readable.
     pub(crate) fn ring(&self) {
         // It can only fail when the count is full: then it is readable.
         let _readable = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 
-    /// Forgets that it rang.
     pub(crate) fn heard(&self) {
         let mut count = [0; 8];
         let _none = rustix::io::read(&self.bell, &mut count);
     }
 
-    /// The first process has ended.
     pub(crate) fn end(&self, how: Ended) {
         self.state().ended = Some(how);
         self.ring();
@@ -54,7 +51,6 @@ impl TracerProgress {
         self.state().ended
     }
 
-    /// Some process runs on natively.
     pub(crate) fn leave(&self) {
         self.state().left = true;
     }

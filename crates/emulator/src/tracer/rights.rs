@@ -49,7 +49,6 @@ impl Engine {
     }
 }
 
-/// The path as the program has it.
 fn shown(path: &Path) -> String {
     let path = path.display().to_string();
     // Behind /proc, the number, and root or cwd.
@@ -90,7 +89,6 @@ fn program(tid: i32, guest: &TraceeRegisters) -> Option<PathBuf> {
     Some(if name.is_empty() { from } else { from.join(OsStr::from_bytes(&name)) })
 }
 
-/// A text of the program's that ends in a zero byte.
 fn text(tid: i32, at: u64) -> Option<Vec<u8>> {
     let mut bytes = vec![0; LONGEST];
     // A read ends where memory does, which may be within the next page.

@@ -346,7 +346,6 @@ impl Engine {
         Ok(registers)
     }
 
-    /// The instruction of a site.
     pub(crate) fn site_ip(&mut self, tid: i32, site: u64) -> Result<u64, Trouble> {
         let mut ip = [0; 8];
         crate::sys::remote::read(tid, site, &mut ip)?;

@@ -27,7 +27,6 @@ const MOST_BACKLOG: usize = 16 << 20;
 /// Tries to take the lock before a record is put off.
 const TRIES: usize = 2000;
 
-/// Who writes side records.
 #[derive(Debug)]
 pub(crate) struct Side {
     layout: Option<SampleLayout>,
@@ -38,7 +37,6 @@ pub(crate) struct Side {
     /// Whole records that found no room, or the lock taken.
     backlog: Vec<u8>,
     data_mappings: bool,
-    /// Records that were left out.
     lost: u64,
     pub(crate) samples: SampleCounts,
 }
@@ -46,9 +44,7 @@ pub(crate) struct Side {
 /// What became of samples that the tracer makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SampleCounts {
-    /// All of them.
     pub(crate) made: u64,
-    /// Those in the ring.
     pub(crate) written: u64,
     /// Those left out as all that were asked for had been written.
     pub(crate) beyond: u64,
@@ -81,26 +77,22 @@ impl Side {
         })
     }
 
-    /// A name that a task got; by exec when `exec`.
     pub(crate) fn comm(&mut self, ring: &Memory, task: Task, name: &[u8], exec: bool) {
         let misc = if exec { Misc(USER | Misc::COMM_EXEC.0) } else { Misc(USER) };
         self.put(ring, misc, &SideRecord::Comm { task, name }, task);
     }
 
-    /// A task that another made.
     pub(crate) fn fork(&mut self, ring: &Memory, child: Task, parent: Task) {
         let record = SideRecord::Fork { task: child, parent, time: now(ring) };
         self.put(ring, Misc(USER), &record, parent);
     }
 
-    /// A task's end.
     pub(crate) fn exit(&mut self, ring: &Memory, pid: i32, tid: i32) {
         let own = task(pid, tid);
         let record = SideRecord::Exit { task: own, parent: own, time: now(ring) };
         self.put(ring, Misc(USER), &record, own);
     }
 
-    /// A mapping, if it is of a wanted kind.
     pub(crate) fn mapping(&mut self, ring: &Memory, task: Task, region: &MappedRegion) {
         let data = !region.executable();
         // Our own memory is none of the program's.
@@ -163,7 +155,6 @@ impl Side {
         self.flush(ring);
     }
 
-    /// Whether records wait.
     pub(crate) fn has_backlog(&self) -> bool {
         !self.backlog.is_empty()
     }
@@ -243,7 +234,6 @@ impl Side {
         }
     }
 
-    /// Frees the lock of a thread that is gone.
     pub(crate) fn free_lock(&self, ring: &Memory, tid: i32) {
         let held = u64::from(tid.cast_unsigned());
         let lock = ring.word(LOCK);

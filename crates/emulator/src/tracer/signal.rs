@@ -12,7 +12,6 @@ use crate::translate::{CodeStop, Location, Phase};
 const SEGV_ACCERR: i32 = 2;
 
 impl Engine {
-    /// A thread stopped for a signal.
     pub(crate) fn signal(&mut self, tid: i32, signal: i32) -> Result<(), Trouble> {
         let info = ptrace::signal_info(tid)?;
         if info.is_prompt() {
@@ -46,7 +45,6 @@ impl Engine {
         }
     }
 
-    /// Translated code gave up.
     fn code_stop(
         &mut self,
         tid: i32,
@@ -119,7 +117,6 @@ impl Engine {
         Ok(())
     }
 
-    /// The runtime stopped the thread.
     fn runtime_asks(&mut self, tid: i32) -> Result<(), Trouble> {
         let (space, number) = self.block_of(tid)?;
         let why = space.get(number, block::EXIT);
@@ -143,7 +140,6 @@ impl Engine {
         self.runtime_fault(tid).map(|_| ())
     }
 
-    /// The runtime says of itself that it is wrong.
     pub(crate) fn runtime_fault(&mut self, tid: i32) -> Result<bool, Trouble> {
         let (space, number) = self.block_of(tid)?;
         let (why, site) = (space.get(number, block::EXIT), space.get(number, block::SITE));
@@ -196,7 +192,6 @@ impl Engine {
         self.deliver(tid, info)
     }
 
-    /// Whether the program has a handler for a signal.
     fn catches(&mut self, tid: i32, signal: i32) -> Result<bool, Trouble> {
         if signal == libc::SIGTRAP {
             match self.at_trap(tid)? {
@@ -254,7 +249,6 @@ impl Engine {
         Ok(ptrace::resume(tid, info.number())?)
     }
 
-    /// Code that compares itself found itself changed.
     fn code_changed(&mut self, tid: i32, ip: u64) -> Result<(), Trouble> {
         use super::code::PAGE;
         let first = ip & !(PAGE - 1);
@@ -263,7 +257,6 @@ impl Engine {
         self.code_differs(tid, if changed.is_empty() { vec![itself] } else { changed })
     }
 
-    /// Lets threads go on that waited for room in the ring.
     pub(crate) fn wake_waiting(&mut self) {
         if !self.tasks.values().any(|task| task.waits) || !self.has_room() {
             return;

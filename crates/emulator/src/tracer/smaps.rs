@@ -14,13 +14,11 @@ const BLOCK_BITS: u64 = 21;
 /// the size.
 pub(crate) type Large = [u64; 3];
 
-/// A mapping with what smaps says of it.
 #[derive(Debug)]
 struct Mapping {
     region: MappedRegion,
     /// Bytes of its pages (hugetlbfs: more than 4 KiB).
     page: u64,
-    /// Bytes that are there.
     resident: u64,
     /// Bytes of it that large pages hold.
     huge: u64,
@@ -37,7 +35,6 @@ pub(crate) enum Transparent {
     Never,
 }
 
-/// What this machine does.
 pub(crate) fn transparent() -> Transparent {
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -17,7 +17,6 @@ use crate::runtime::{RuntimeImage, Setup};
 use crate::sys::mapping::Memory;
 use crate::translate::Half;
 
-/// Room for the runtime's image.
 const IMAGE: usize = 1 << 20;
 /// Address spaces that can share code, as they do between fork and exec.
 const SLOTS: usize = 512;
@@ -29,28 +28,22 @@ const SHARE: u64 = 4;
 /// So many of both a limited one has at least: what does not find room then
 /// is refused, with that as the reason.
 const LEAST: usize = 4;
-/// Zones at most.
 const ZONES: usize = 24;
 /// Bytes of one: reserved, not used.
 pub(crate) const ZONE: usize = 128 << 20;
 
-/// Where parts of the memory are in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpaceLayout {
     slot: usize,
-    /// How many.
     slots: usize,
     blocks: usize,
     block: usize,
-    /// How many.
     threads: usize,
     zones: usize,
-    /// Bytes in all.
     size: usize,
 }
 
 impl SpaceLayout {
-    /// For sizes that the runtime asks for.
     pub(crate) fn new(setup: &Setup) -> SpaceLayout {
         SpaceLayout::of(setup.space_size(), SLOTS, setup.thread_size(), BLOCKS)
     }
@@ -87,14 +80,12 @@ impl SpaceLayout {
     }
 }
 
-/// One such memory.
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) memory: Arc<Memory>,
     pub(crate) layout: SpaceLayout,
     /// Where the target has everything before the zones.
     pub(crate) base: u64,
-    /// Where the target has the ring.
     pub(crate) ring: u64,
     pub(crate) cache: CodeCache,
     pub(crate) code: CodePages,
@@ -130,7 +121,6 @@ impl Space {
         Space { memory, layout, base, ring, cache, code, zones, entries, slots, blocks }
     }
 
-    /// Takes a free slot for an address space.
     pub(crate) fn take_slot(
         &mut self,
         setup: &Setup,
@@ -144,7 +134,6 @@ impl Space {
         Some(slot)
     }
 
-    /// Gives it back.
     pub(crate) fn free_slot(&mut self, slot: usize) {
         if let Some(taken) = self.slots.get_mut(slot) {
             *taken = false;
@@ -161,14 +150,12 @@ impl Space {
         self.memory.words(self.slot_offset(slot), self.layout.slot)
     }
 
-    /// Takes a free block.
     pub(crate) fn take_block(&mut self) -> Option<usize> {
         let number = self.blocks.iter().position(|taken| !taken)?;
         *self.blocks.get_mut(number)? = true;
         Some(number)
     }
 
-    /// Gives it back.
     pub(crate) fn free_block(&mut self, number: usize) {
         if let Some(taken) = self.blocks.get_mut(number) {
             *taken = false;
@@ -190,7 +177,6 @@ impl Space {
         self.base + offset as u64
     }
 
-    /// A word of a block.
     pub(crate) fn get(&self, number: usize, at: usize) -> u64 {
         self.memory.word(self.block_offset(number) + at).load(Ordering::Acquire)
     }
@@ -211,7 +197,6 @@ impl Space {
         halves.iter().map(move |half| self.memory.words(block + half.table(), block::ENTRIES * 8))
     }
 
-    /// Which translation the thread of a block runs.
     pub(crate) fn half(&self, number: usize) -> Half {
         Half::of(self.get(number, block::HALF))
     }
@@ -256,7 +241,6 @@ impl Space {
         }
     }
 
-    /// Takes code that is gone out of them.
     pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[(Half, u64)]) {
         let name = |(half, target): &(Half, u64)| branches::name(half.word(), *target);
         let gone: Vec<u64> = gone.iter().filter_map(name).collect();
@@ -288,12 +272,10 @@ impl Space {
         (0..self.slots.len()).filter(|slot| self.slots.get(*slot) == Some(&true))
     }
 
-    /// The runtime's place, as addresses of the target.
     pub(crate) fn in_runtime(&self, address: u64) -> bool {
         (self.base..self.base + IMAGE as u64).contains(&address)
     }
 
-    /// All memory of ours in the target.
     pub(crate) fn ranges(&self, ring_bytes: u64) -> Vec<Range<u64>> {
         let range = |start: u64, bytes: u64| start..start + bytes;
         let mut ranges =
@@ -302,12 +284,10 @@ impl Space {
         ranges
     }
 
-    /// Whether a range of the target meets any memory of ours.
     pub(crate) fn overlaps(&self, start: u64, end: u64, ring_bytes: u64) -> bool {
         self.ranges(ring_bytes).iter().any(|ours| start < ours.end && ours.start < end)
     }
 
-    /// Offset for one more zone.
     pub(crate) fn next_zone(&self) -> Option<usize> {
         let taken = self.zones.len();
         (taken < ZONES).then(|| self.layout.zones + taken * ZONE)

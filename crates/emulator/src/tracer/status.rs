@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 
-/// What matters of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskStatus {
     pub(crate) process: i32,
@@ -20,7 +19,6 @@ pub(crate) struct TaskStatus {
     pub(crate) shadow_stack: bool,
 }
 
-/// Reads it.
 pub(crate) fn status(tid: i32) -> io::Result<TaskStatus> {
     // A name is any bytes, cut where it may be in the middle of a character.
     Ok(parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{tid}/status"))?)))
@@ -47,12 +45,10 @@ fn parse(text: &str) -> TaskStatus {
 }
 
 impl TaskStatus {
-    /// Whether a handler would run for the signal.
     pub(crate) fn catches(&self, signal: i32) -> bool {
         has(self.caught, signal)
     }
 
-    /// Whether the task blocks the signal.
     pub(crate) fn blocks(&self, signal: i32) -> bool {
         has(self.blocked, signal)
     }
@@ -89,7 +85,6 @@ fn foreign_header(start: &[u8]) -> Option<String> {
     }
 }
 
-/// Ids of the threads of a process.
 pub(crate) fn threads(pid: i32) -> io::Result<Vec<i32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(format!("/proc/{pid}/task"))? {

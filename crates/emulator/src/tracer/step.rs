@@ -75,7 +75,6 @@ impl Engine {
         Ok(stop)
     }
 
-    /// The same of one that should stop soon.
     fn stop_within(&mut self, tid: i32, longest: Duration) -> Result<TraceeStop, Trouble> {
         const PAUSE: Duration = Duration::from_micros(50);
         let end = Instant::now() + longest;
@@ -194,7 +193,6 @@ impl Engine {
     }
 }
 
-/// The instruction at an address of a stopped thread.
 fn instruction(tid: i32, address: u64) -> Instruction {
     let mut code = [0; 15];
     let read = remote::read(tid, address, &mut code).unwrap_or(0);

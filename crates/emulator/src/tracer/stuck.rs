@@ -12,7 +12,6 @@ const MOST_WORK: Duration = Duration::from_secs(1);
 /// And time by the clock, for one that gets no CPU or waits for a page.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Watches a thread on its way to an instruction's end.
 #[derive(Debug)]
 pub(crate) struct StuckWatch {
     tid: i32,
@@ -40,7 +39,6 @@ impl StuckWatch {
         }
     }
 
-    /// What is wrong with it.
     pub(crate) fn stuck(&self) -> Trouble {
         let tid = self.tid;
         let at = ptrace::registers(tid).map_or(0, |registers| registers.rip);

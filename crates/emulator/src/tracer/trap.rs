@@ -16,16 +16,12 @@ const TRAP: u64 = 5;
 /// The begin or end of a call (PTRACE_O_TRACESYSGOOD).
 const CALL: i32 = libc::SIGTRAP | 0x80;
 
-/// A process's action for SIGTRAP, as it set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TrapAction([u8; ACTION]);
 
-/// What happens to a SIGTRAP of the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtTrap {
-    /// The kernel knows.
     Unset,
-    /// The default.
     Dies,
     Ignored,
     Caught,
@@ -38,7 +34,6 @@ impl TrapAction {
 }
 
 impl Engine {
-    /// What a process does at SIGTRAP.
     pub(crate) fn at_trap(&mut self, tid: i32) -> Result<AtTrap, Trouble> {
         let pid = self.task(tid)?.pid;
         Ok(match self.trap_actions.get(&pid).map(TrapAction::handler) {
@@ -127,7 +122,6 @@ impl Engine {
         Ok(ptrace::set_registers(tid, guest)?)
     }
 
-    /// A new process does as its maker.
     pub(crate) fn inherit_trap_action(&mut self, from: i32, to: i32) {
         if let Some(action) = self.trap_actions.get(&from).copied() {
             self.trap_actions.insert(to, action);

@@ -56,13 +56,11 @@ impl Engine {
         self.with_baton(tid, |baton, index| baton.seat(index).clears(address))
     }
 
-    /// A filter judges a task's calls from now on.
     pub(crate) fn filter_turns(&mut self, tid: i32) -> Result<(), Trouble> {
         self.with_baton(tid, |baton, index| baton.seat(index).filter(true))
     }
 }
 
-/// A thread is gone.
 pub(crate) fn leave(setup: &Setup, space: &[AtomicU64], index: usize) {
     let baton = setup.baton(space);
     wake(&baton, baton.leave(index));

@@ -8,11 +8,9 @@ use super::assembler::{AddressSum, low32};
 use super::register::{Gpr, Gprs, RAX, RBX, RSP};
 use crate::block::{AccessKind, LOCKED, NARROW, READS};
 
-/// How an effective address is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressForm {
     Registers(AddressSum),
-    /// Always the same.
     Absolute(u64),
     /// rbx + al.
     Table,
@@ -26,7 +24,6 @@ pub(crate) enum SegmentBase {
     Gs,
 }
 
-/// An effective address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) form: AddressForm,
@@ -34,7 +31,6 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Registers that it is made of.
     pub(crate) fn registers(&self) -> Gprs {
         match self.form {
             AddressForm::Registers(AddressSum { base, index, .. }) => {
@@ -74,7 +70,6 @@ impl Address {
         Address { form, segment }
     }
 
-    /// Of the explicit operand in memory.
     pub(crate) fn operand(instruction: &Instruction) -> Address {
         Address::new(
             instruction.memory_base(),
@@ -96,7 +91,6 @@ impl Address {
     }
 }
 
-/// Vectors that say which elements are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors {
     /// Where the elements are, for gathers.
@@ -177,7 +171,6 @@ fn is_write(kind: AccessKind) -> bool {
     matches!(kind, AccessKind::Store | AccessKind::Scatter | AccessKind::MaskedStore)
 }
 
-/// Whether an access changes memory.
 pub(crate) fn writes(memory: &UsedMemory) -> bool {
     kind_of(memory.access()) == Some(AccessKind::Store)
 }
@@ -367,12 +360,10 @@ pub(crate) fn is_narrow_string(instruction: &Instruction) -> bool {
     })
 }
 
-/// What an instruction does to general registers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RegisterUsage {
     /// Their values matter to it, or they keep a part.
     pub(crate) needed: Gprs,
-    /// They have other values afterwards.
     pub(crate) written: Gprs,
     pub(crate) named: Gprs,
 }

@@ -6,9 +6,7 @@ use super::register::{Gpr, RAX};
 /// Code that will stand at a known address.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
-    /// The bytes so far.
     pub(crate) bytes: Vec<u8>,
-    /// Address of the first one.
     pub(crate) base: u64,
 }
 
@@ -23,7 +21,6 @@ pub(crate) struct AddressSum {
     pub(crate) narrow: bool,
 }
 
-/// The low 32 bits.
 pub(crate) fn low32(value: u64) -> u32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
@@ -35,13 +32,11 @@ pub(crate) fn reach(end: u64, target: u64) -> Option<i32> {
 }
 
 impl Assembler {
-    /// Begins anew at an address.
     pub(crate) fn restart(&mut self, base: u64) {
         self.bytes.clear();
         self.base = base;
     }
 
-    /// Address of the next byte.
     pub(crate) fn here(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }

@@ -211,7 +211,6 @@ impl Emitter {
         colds
     }
 
-    /// Tells the runtime what comes next.
     pub(crate) fn tell(&mut self, kind: AccessKind) {
         let cold = self.told(kind, 0);
         self.hot.jump(cold.start);
@@ -241,7 +240,6 @@ impl Emitter {
         self.mark();
     }
 
-    /// The way to the runtime with something that is no access.
     fn told(&mut self, kind: AccessKind, elements: u32) -> Cold {
         let access = InstructionAccess {
             address: Address { form: AddressForm::Absolute(0), segment: SegmentBase::Flat },
@@ -255,7 +253,6 @@ impl Emitter {
         self.cold_access(&access, self.accesses, self.step)
     }
 
-    /// A line of code is entered.
     pub(crate) fn check_fetch(&mut self, line: u64) {
         let second = self.second;
         self.spill(RCX);
@@ -285,7 +282,6 @@ impl Emitter {
         self.mark_step(MarkPhase::Checked);
     }
 
-    /// The way to the runtime, and the site behind it.
     fn cold_access(&mut self, access: &InstructionAccess, offset: u32, step: MarkPhase) -> Cold {
         let mut cold = std::mem::take(&mut self.cold);
         let begin = cold.bytes.len();

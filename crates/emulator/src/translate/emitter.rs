@@ -14,7 +14,6 @@ use super::stubs::Stubs;
 /// lines of code.
 pub(crate) const STRIDE: u32 = 64;
 
-/// A direct branch to be linked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DirectBranch {
     /// Address of its 32 bits.
@@ -23,7 +22,6 @@ pub(crate) struct DirectBranch {
     pub(crate) target: u64,
 }
 
-/// A block that was translated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockHead {
     /// Address in the program.
@@ -36,7 +34,6 @@ pub(crate) struct BlockHead {
     pub(crate) entry: u64,
 }
 
-/// Makes the code of one trace after the other.
 #[derive(Debug)]
 pub(crate) struct Emitter {
     pub(crate) translation: Translation,
@@ -105,7 +102,6 @@ impl Emitter {
         }
     }
 
-    /// Forgets what was made, goes on at these addresses.
     pub(crate) fn restart(&mut self, hot: u64, cold: u64, marks_before: usize) {
         self.hot.restart(hot);
         self.cold.restart(cold);
@@ -144,7 +140,6 @@ impl Emitter {
         self.mark_here(length);
     }
 
-    /// Notes that the state is another from here on.
     pub(crate) fn mark(&mut self) {
         self.mark_here(0);
     }
@@ -193,7 +188,6 @@ impl Emitter {
         self.mark();
     }
 
-    /// Puts those of the registers that are held back.
     pub(crate) fn restore(&mut self, registers: Gprs) {
         let back = self.held.and(registers);
         if back == Gprs::NONE {
@@ -210,7 +204,6 @@ impl Emitter {
         self.restore(self.held);
     }
 
-    /// The instruction gave these registers other values.
     pub(crate) fn wrote(&mut self, registers: Gprs) {
         self.valid = self.valid.without(registers);
         self.held = self.held.without(registers);
@@ -240,7 +233,6 @@ impl Emitter {
         self.hot = hot;
     }
 
-    /// Lets a slow path go on here.
     pub(crate) fn resume_here(&mut self, cold: Cold) {
         self.cold.patch64(cold.resume, self.hot.here());
     }
@@ -266,7 +258,6 @@ impl Emitter {
     }
 }
 
-/// Code out of line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cold {
     pub(crate) start: u64,

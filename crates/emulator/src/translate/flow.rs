@@ -10,7 +10,6 @@ use super::register::{Gpr, Gprs, RAX, RCX, RSP};
 use super::stop;
 use crate::block::{self, AccessKind};
 
-/// What follows an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstructionFlow {
     /// The next instruction, in the same block.
@@ -24,11 +23,8 @@ pub(crate) enum InstructionFlow {
 /// Where an instruction may go, for the list of what to translate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ways {
-    /// The target of a direct branch.
     pub(crate) target: Option<u64>,
-    /// The target of a direct call.
     pub(crate) call: Option<u64>,
-    /// Where a call comes back to.
     pub(crate) back: Option<u64>,
 }
 
@@ -41,7 +37,6 @@ impl Emitter {
         self.hot.u32(0);
     }
 
-    /// Goes on at an address in the program.
     pub(crate) fn go_on(&mut self, target: u64) {
         self.restore_all();
         self.branch(&[0xe9], target);
@@ -135,7 +130,6 @@ impl Emitter {
         (InstructionFlow::Block, ways)
     }
 
-    /// Pushes a return address.
     fn push(&mut self, address: u64) {
         if let Ok(small) = i32::try_from(address.cast_signed()) {
             self.hot.byte(0x68);

@@ -5,21 +5,17 @@ use crate::block;
 /// What an address in the code cache means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Address of the program's instruction.
     pub ip: u64,
-    /// Address behind it.
     pub next: u64,
     /// Bit n: register n (by encoding) has its value in the block's REGISTERS
     /// and not, or as well, in itself.
     pub held: u16,
-    /// How far the instruction is.
     pub phase: Phase,
     /// A string instruction is done in parts, and rcx counts what is left of
     /// this one: the block's REST is to be added.
     pub part: bool,
 }
 
-/// How far an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing of it has happened: with `held` registers put back, the thread
@@ -48,7 +44,6 @@ pub enum Phase {
     Branching,
 }
 
-/// Which of the two translations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Half {
     /// All that the model wants to hear of is looked up.
@@ -65,7 +60,6 @@ impl Half {
         if word == block::BARE { Half::Bare } else { Half::Modelled }
     }
 
-    /// The word for HALF.
     #[must_use]
     pub fn word(self) -> u64 {
         match self {

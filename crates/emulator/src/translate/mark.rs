@@ -3,7 +3,6 @@
 
 use super::location::Phase;
 
-/// The beginning of a block of translated code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockMark {
     /// Offset in the zone.
@@ -26,7 +25,6 @@ pub(crate) struct Mark {
     pub(crate) phase: MarkPhase,
 }
 
-/// [`Phase`] as a mark has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum MarkPhase {
@@ -51,7 +49,6 @@ impl MarkPhase {
     }
 }
 
-/// A piece of code that is not in line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColdMark {
     /// Offset in the zone.

@@ -10,15 +10,11 @@ use crate::block::COUNTED_FROM;
 /// space.
 #[derive(Clone, Debug)]
 pub struct Translation {
-    /// What the processor can do.
     pub features: CpuFeatures,
-    /// What the model wants to hear of.
     pub needs: Needs,
-    /// Where the runtime is.
     pub runtime: Runtime,
 }
 
-/// Instructions that translated code may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuFeatures {
     /// rorx and shrx.
@@ -35,9 +31,7 @@ pub struct CpuFeatures {
 /// What the model wants to hear of.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Every access to data.
     pub data: bool,
-    /// Every line of code that is entered.
     pub fetch: bool,
     /// Of each event that counts instructions of a class: which, and where.
     pub countdowns: Vec<EventCountdown>,
@@ -66,21 +60,16 @@ impl Needs {
     }
 }
 
-/// An event that counts instructions.
 #[derive(Clone, Debug)]
 pub struct EventCountdown {
     /// Its place among the events, below [`EVENTS`](crate::block::EVENTS).
     pub event: u32,
-    /// What it counts.
     pub of: Countdown,
 }
 
-/// Which instructions are counted.
 #[derive(Clone, Debug)]
 pub enum Countdown {
-    /// Every one.
     All,
-    /// Those of a class.
     Of(Classifier),
 }
 
@@ -116,7 +105,6 @@ pub struct Runtime {
     pub vectors: u16,
 }
 
-/// Where the program's instructions are read.
 pub trait CodeSource {
     /// Copies what is there of executable memory from `address` on, and says
     /// how many bytes: fewer than asked at the end of what may be executed.

@@ -22,7 +22,6 @@ pub enum CodeStop {
     /// A system call that SYSCALLS names; nothing of it has happened. Going
     /// on at the address behind the breakpoint makes it.
     Syscall {
-        /// Address of the instruction.
         ip: u64,
         /// Address of the next one, where to go on when it was done.
         next: u64,
@@ -32,7 +31,6 @@ pub enum CodeStop {
     /// `next`, where the program goes on; the call's number (rax before) is in
     /// EXIT_ARGUMENT for who wants to make it again.
     BadAddress {
-        /// Address of the call.
         ip: u64,
         /// Address of the next instruction.
         next: u64,
@@ -77,7 +75,6 @@ pub(crate) fn write(code: &mut Assembler, kind: u8, address: u64, number: u32) {
     code.u32(number);
 }
 
-/// What the stop in these bytes says.
 pub(crate) fn read(bytes: &[u8]) -> Option<CodeStop> {
     let [0xcc, _, _, kind, rest @ ..] = bytes else { return None };
     let (address, rest) = rest.split_first_chunk::<8>()?;

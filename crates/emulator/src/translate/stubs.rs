@@ -7,7 +7,6 @@ use super::settings::Runtime;
 use super::stop;
 use crate::block;
 
-/// Addresses of a zone's stubs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stubs {
     /// The slow path of an access: rax = its site, rcx = the address, the
@@ -36,7 +35,6 @@ const SAVED: [Gpr; 7] = [RDX, RSI, RDI, R8, R9, R10, R11];
 /// What else a record shows: rbx, rbp, r12 to r15.
 const KEPT: [Gpr; 6] = [Gpr(3), Gpr(5), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 
-/// Writes the stubs from the assembler's base on.
 pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     let slow = code.here();
     // prefetcht0 [rcx]: what the program is about to touch comes in while the
@@ -95,7 +93,6 @@ struct Elsewhere {
     start: u64,
     /// SITE and RESUME are set.
     set: u64,
-    /// Place of the distance to the tail.
     to_tail: usize,
 }
 

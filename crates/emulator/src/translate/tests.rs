@@ -24,7 +24,6 @@ use sys::{Child, Signal};
 /// What is compared of the flags: all but TF, RF and what never changes.
 const FLAGS: u64 = 0xcd5 | 1 << 18 | 1 << 21;
 
-/// Code that stands in the shared memory.
 struct Shared;
 
 impl CodeSource for Shared {
@@ -39,7 +38,6 @@ impl CodeSource for Shared {
     }
 }
 
-/// The state of a program.
 #[derive(Clone)]
 struct State {
     registers: user_regs_struct,
@@ -48,7 +46,6 @@ struct State {
     stack: Vec<u8>,
 }
 
-/// The zone's part of the shared memory.
 struct ZoneBytes;
 
 impl AsMut<[u8]> for ZoneBytes {
@@ -57,7 +54,6 @@ impl AsMut<[u8]> for ZoneBytes {
     }
 }
 
-/// Events that count every instruction.
 fn all_of(events: &[u32]) -> Vec<EventCountdown> {
     events.iter().map(|&event| EventCountdown { event, of: Countdown::All }).collect()
 }
@@ -91,7 +87,6 @@ fn cache(needs: Needs, features: CpuFeatures) -> CodeCache {
     cache
 }
 
-/// Empties the block and points it at what it needs.
 fn prepare_block(cache: &CodeCache, fill: bool, record: bool) {
     sys::memory(sys::BLOCK, block::SIZE).fill(0);
     sys::memory(sys::LOG, 0x10_0000).fill(0);
@@ -111,7 +106,6 @@ fn prepare_block(cache: &CodeCache, fill: bool, record: bool) {
     }
 }
 
-/// The translation that the thread runs.
 fn half() -> Half {
     Half::of(sys::word(sys::BLOCK + block::HALF as u64))
 }
@@ -247,7 +241,6 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
     panic!("does not end: {:02x?}", sys::memory(sys::CODE, 0x80));
 }
 
-/// The program's own state.
 fn guest(child: &Child, mut registers: user_regs_struct, held: u16) -> State {
     for number in (0..16).filter(|number| held >> number & 1 == 1) {
         *register_mut(&mut registers, number) =
@@ -263,7 +256,6 @@ fn register_mut(registers: &mut user_regs_struct, number: usize) -> &mut u64 {
     register(registers, number).expect("there are sixteen")
 }
 
-/// What differs between two states, in words.
 fn difference(native: &State, translated: &State) -> Option<String> {
     let (mut a, mut b) = (native.registers, translated.registers);
     for number in 0..16 {
@@ -326,7 +318,6 @@ fn pointer(number: usize) -> u64 {
     sys::DATA + 0x800 + 0x208 * number as u64
 }
 
-/// What a register that points somewhere holds at the start.
 fn start_address(register: Register) -> u64 {
     if register == Register::RSP { sys::STACK + 0x1000 } else { pointer(register.number()) }
 }

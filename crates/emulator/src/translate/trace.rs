@@ -27,7 +27,6 @@ const ACCESSES: u32 = 28;
 /// Bytes of the program that are read at once.
 const WINDOW: usize = 512;
 
-/// Code to be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WantedCode {
     pub(crate) pc: u64,
@@ -35,24 +34,19 @@ pub(crate) struct WantedCode {
     pub(crate) entry: bool,
 }
 
-/// What the trace must know of the rest of the cache.
 pub(crate) struct Surroundings<'a> {
-    /// Whether a block is translated.
     pub(crate) known: &'a dyn Fn(u64) -> bool,
     /// Pages whose code checks itself.
     pub(crate) checked: &'a FxHashSet<u64>,
     pub(crate) source: &'a mut dyn CodeSource,
-    /// What is to be translated after this.
     pub(crate) work: &'a mut Vec<WantedCode>,
 }
 
-/// Makes traces; keeps what is needed from one to the next.
 pub(crate) struct TraceWriter {
     pub(crate) emitter: Emitter,
     factory: InstructionInfoFactory,
     accesses: Vec<InstructionAccess>,
     window: Vec<u8>,
-    /// The block's instructions so far.
     count: u32,
     /// Where the code says how many it has.
     burst: Option<Burst>,
@@ -60,7 +54,6 @@ pub(crate) struct TraceWriter {
     check: Option<usize>,
     /// The program's bytes of the block, if it checks itself.
     code: Vec<u8>,
-    /// Whether the instruction writes to memory.
     writes: bool,
     /// The line of code that was looked up last.
     line: u64,
@@ -97,7 +90,6 @@ impl TraceWriter {
         }
     }
 
-    /// Translates from an address on, into the emitter.
     pub(crate) fn trace(&mut self, wanted: WantedCode, around: &mut Surroundings<'_>) {
         let mut pc = wanted.pc;
         let mut entry = wanted.entry;

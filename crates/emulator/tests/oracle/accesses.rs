@@ -8,7 +8,6 @@ use iced_x86::{
 
 use crate::steps::State;
 
-/// One access of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) address: u64,

@@ -7,7 +7,6 @@ use crate::workload::Workload;
 
 pub(crate) const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
 
-/// What the program does by itself.
 pub(crate) fn natively(program: &Workload, arguments: &[&str]) -> Output {
     Command::new("setarch")
         .arg("-R")
@@ -26,7 +25,6 @@ pub(crate) fn assert_same_behaviour(program: &Workload, arguments: &[&str]) {
     assert_same_behaviour_in(None, program, arguments);
 }
 
-/// The same in bursts.
 #[track_caller]
 pub(crate) fn assert_same_behaviour_in(
     burst: Option<Burst>,

@@ -134,7 +134,6 @@ fn ends_do_not_notice_bursts() {
     }
 }
 
-/// A record in a burst is as exact as any other.
 #[test]
 fn addresses_in_bursts_are_what_the_registers_say() {
     let bursts = Some(Burst { on: 300, every: 1000, warm: Some(300) });

@@ -8,7 +8,6 @@ use crate::workload::Workload;
 const L1: &str = "l1d=32k,8,64 l1i=off l2=off l3=off dtlb=64,4 stlb=off";
 const ALL: &str = "l1d=32k,8,64 l1i=off l2=256k,8,64 l3=1m,16,64 dtlb=64,4 stlb=512,8";
 
-/// Records by instruction.
 fn by_ip(recorded: &Recorded) -> HashMap<u64, usize> {
     let mut counts = HashMap::new();
     for record in &recorded.records {
@@ -17,7 +16,6 @@ fn by_ip(recorded: &Recorded) -> HashMap<u64, usize> {
     counts
 }
 
-/// The records of some walks of `walks.S` under an event.
 #[track_caller]
 fn assert_walks(event: EmulatedEvent, geometry: &'static str, expected: &[(usize, usize)]) {
     let program = Workload::bare("walks.S");

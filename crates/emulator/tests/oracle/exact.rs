@@ -61,7 +61,6 @@ fn misses(steps: &[Step]) -> Vec<Expected> {
     found
 }
 
-/// Fails where two sequences first differ.
 #[track_caller]
 fn assert_same(records: &[Record], expected: &[Expected]) {
     for (number, (record, row)) in records.iter().zip(expected).enumerate() {
@@ -141,7 +140,6 @@ fn the_sequence_of_accesses_is_that_of_a_single_stepped_program() {
     assert_same(&recorded.records, &expected);
 }
 
-/// Every instruction of the program, in its order.
 #[test]
 fn the_sequence_of_instructions_is_that_of_a_single_stepped_program() {
     let program = Workload::bare("accesses.S");

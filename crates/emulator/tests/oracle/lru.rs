@@ -1,7 +1,6 @@
 //! A cache as a textbook has it, slow and plain: sets of lines in the order
 //! of their last use.
 
-/// A set-associative cache with exact LRU.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     line: u64,

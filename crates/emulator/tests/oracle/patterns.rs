@@ -9,7 +9,6 @@ use crate::run::{Recorded, Recording};
 use crate::workload::Workload;
 
 const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=off l3=off dtlb=off stlb=off";
-/// What the walks go through.
 const BYTES: u64 = 512 << 10;
 const LINES: f64 = 8192.0;
 /// Of the cache, all of which they use alike.

@@ -15,7 +15,6 @@ use crate::workload::Workload;
 
 const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
 const RECORDS: u64 = 200;
-/// A user that is not root.
 const NOBODY: u32 = 65_534;
 const LIMIT: Duration = Duration::from_secs(60);
 

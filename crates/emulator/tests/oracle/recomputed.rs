@@ -54,7 +54,6 @@ fn assert_addresses(name: &'static str, event: EmulatedEvent, arguments: &[&str]
     assert_addresses_in(None, name, event, arguments);
 }
 
-/// The same of bursts.
 #[track_caller]
 pub(crate) fn assert_addresses_in(
     burst: Option<Burst>,

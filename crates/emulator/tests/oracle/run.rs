@@ -28,7 +28,6 @@ const IP_BIT: u32 = 8;
 const FIRST: u64 = 7;
 const LIMIT: Duration = Duration::from_secs(100);
 
-/// One sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) ip: u64,
@@ -49,7 +48,6 @@ pub(crate) struct Recording {
     pub(crate) geometry: &'static str,
     pub(crate) event: EmulatedEvent,
     pub(crate) interval: u64,
-    /// Where periods are drawn from.
     pub(crate) seed: Option<u64>,
     pub(crate) classifier: Option<Classifier>,
     pub(crate) burst: Option<Burst>,
@@ -59,7 +57,6 @@ pub(crate) struct Recording {
     pub(crate) also: Vec<Recording>,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) records: Vec<Record>,
@@ -73,7 +70,6 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// The books of the first event.
     #[track_caller]
     pub(crate) fn counts(&self) -> &EventCounts {
         self.account.by_event.first().unwrap()
@@ -81,7 +77,6 @@ impl Recorded {
 }
 
 impl Recording {
-    /// Each event a record.
     pub(crate) fn every(event: EmulatedEvent, geometry: &'static str) -> Recording {
         Recording {
             geometry,
@@ -185,7 +180,6 @@ impl Recording {
     }
 }
 
-/// How a program ended natively.
 pub(crate) fn end(status: &ExitStatus) -> Ended {
     status.code().map_or_else(|| Ended::Killed(status.signal().unwrap()), Ended::Exited)
 }

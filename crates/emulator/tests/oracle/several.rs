@@ -135,7 +135,6 @@ fn threads_take_the_same_turns_for_all_events() {
     assert!(joint.counts().events > 300, "{:?}", joint.account.by_event);
 }
 
-/// Each event of a burst is in the account of its own.
 #[test]
 fn bursts_are_those_of_each_alone() {
     let program = Workload::fixed("patterns.c");

@@ -82,7 +82,6 @@ impl State {
         u64::from_le_bytes(raw)
     }
 
-    /// Whether the mask of an instruction asks for an element.
     pub(crate) fn mask(&self, instruction: &Instruction, element: usize, size: u64) -> bool {
         let size = usize::try_from(size).unwrap();
         match instruction.op_mask() {
@@ -135,7 +134,6 @@ fn forget_the_step(pid: i32) {
     sys::set_registers(pid, &registers);
 }
 
-/// Whether this goes on with a repeated comparison.
 fn repeats(before: &Step, instruction: &Instruction) -> bool {
     use Mnemonic as M;
     let compares = matches!(

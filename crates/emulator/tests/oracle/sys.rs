@@ -27,7 +27,6 @@ pub(crate) fn spawn_traced(command: &mut Command) -> Child {
     child
 }
 
-/// How a traced process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stopped {
     By(i32),
@@ -39,7 +38,6 @@ pub(crate) fn pid(child: &Child) -> i32 {
     i32::try_from(child.id()).unwrap()
 }
 
-/// Waits until the process stops or ends.
 pub(crate) fn wait(pid: i32) -> Stopped {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
@@ -61,7 +59,6 @@ pub(crate) fn step(pid: i32, signal: i32) {
     assert_eq!(done, 0, "{}", io::Error::last_os_error());
 }
 
-/// Registers of a stopped process.
 pub(crate) fn registers(pid: i32) -> libc::user_regs_struct {
     // SAFETY: the structure is numbers, for which zero is a value.
     let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
@@ -73,7 +70,6 @@ pub(crate) fn registers(pid: i32) -> libc::user_regs_struct {
     registers
 }
 
-/// Changes the registers of a stopped process.
 pub(crate) fn set_registers(pid: i32, registers: &libc::user_regs_struct) {
     // SAFETY: the kernel reads one structure, which outlives the call.
     let done = unsafe {
@@ -114,7 +110,6 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Maps the memory of a ring.
     pub(crate) fn map(file: std::os::fd::BorrowedFd<'_>) -> Ring {
         Ring { memory: memmap2::MmapOptions::new().map_raw(&file).unwrap() }
     }

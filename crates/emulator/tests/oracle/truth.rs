@@ -7,7 +7,6 @@ use crate::accesses::Access;
 use crate::steps::{FLAGS, Step};
 use crate::workload::Workload;
 
-/// An access as it must be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) ip: u64,
@@ -32,7 +31,6 @@ impl Expected {
     }
 }
 
-/// The truth, in the program's order.
 pub(crate) fn truth(program: &Workload) -> Vec<Expected> {
     let told = Command::new(program.path()).output().unwrap();
     assert!(told.status.success(), "{:?}", told.status);

@@ -7,7 +7,6 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A directory with one built program.
 #[derive(Debug)]
 pub(crate) struct Workload {
     directory: TempDir,
@@ -38,19 +37,16 @@ impl Workload {
         Workload::shaped(name, &[])
     }
 
-    /// A program of C or C++ with flags of its own.
     pub(crate) fn shaped(name: &'static str, flags: &[&'static str]) -> Workload {
         Workload::build(name, ["-O2", "-w", "-pthread"].iter().chain(flags).copied())
     }
 
-    /// Where the source of a program is.
     pub(crate) fn source(name: &str) -> PathBuf {
         Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
             .join("../../tests/programs/emulated")
             .join(name)
     }
 
-    /// The program.
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("program")
     }

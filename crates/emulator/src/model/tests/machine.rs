@@ -6,7 +6,6 @@ use crate::model::{
     PageHolder, Shape, Table,
 };
 
-/// The memory of one thread.
 struct Thread {
     words: Vec<u64>,
     tables: Box<LineTables>,
@@ -28,7 +27,6 @@ fn tables() -> Box<LineTables> {
     thread.spawn(make).unwrap().join().unwrap()
 }
 
-/// Some threads, and what they share.
 pub(super) struct Machine {
     shape: Shape,
     threads: Vec<Thread>,
@@ -165,7 +163,6 @@ impl Machine {
         self.model(number, |core, world| core.fetch(world, line, stamp))
     }
 
-    /// What the first word counts is so.
     pub(super) fn check(&self) {
         for thread in &self.threads {
             let mut hidden = 0;
@@ -213,7 +210,6 @@ impl Machine {
     }
 }
 
-/// One thread, or one of several.
 enum Either<'a> {
     Alone(Alone<'a>),
     World(World<'a>),

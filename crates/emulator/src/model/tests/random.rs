@@ -50,7 +50,6 @@ fn second() -> impl Strategy<Value = LevelShape> {
     prop_oneof![level(true), known]
 }
 
-/// Sets of any number.
 fn third() -> impl Strategy<Value = LevelShape> {
     (0_u64..20, 1_u64..6).prop_map(|(sets, ways)| LevelShape { sets, ways, start: 0 })
 }

@@ -26,7 +26,6 @@ impl Stack {
         Stack { shape, lines: Vec::new(), taken: BTreeSet::new() }
     }
 
-    /// Why an access to a line is a miss, if it is one.
     pub(super) fn touch(&mut self, line: u64) -> MissReason {
         if self.shape.lines == 0 {
             return MissReason::Unknown;

@@ -41,20 +41,14 @@ const SINKING: usize = WOKEN + WokenThreads::WORDS;
 const LINES: usize = SINKING + SinkingThread::WORDS;
 const QUEUE: usize = LINES + ContestedLines::WORDS;
 const SEATS: usize = QUEUE + TurnQueue::WORDS;
-/// Words that it needs.
 pub const WORDS: usize = SEATS + Seats::WORDS;
 
-/// The words of a space, by what they tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Baton<'a> {
     words: BatonWords<'a>,
-    /// Those that want to run.
     pub queue: TurnQueue<'a>,
-    /// What they fight over.
     pub lines: ContestedLines<'a>,
-    /// Those that are to come back before anybody runs.
     pub woken: WokenThreads<'a>,
-    /// The one that goes to wait at a futex.
     pub sinking: SinkingThread<'a>,
     seats: Seats<'a>,
 }
@@ -83,13 +77,11 @@ impl<'a> Baton<'a> {
         self.words.put(ON, 1);
     }
 
-    /// Whether threads take turns here.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
         self.words.get(ON) != 0
     }
 
-    /// A thread's seat.
     #[inline(always)]
     pub fn seat(&self, index: usize) -> Seat<'a> {
         self.seats.seat(index)
@@ -122,7 +114,6 @@ impl<'a> Baton<'a> {
         self.pass(index)
     }
 
-    /// Whether a thread holds it.
     #[inline(always)]
     pub fn is_held(&self, index: usize) -> bool {
         held(self.words.get(HOLDER)) == holder(index)
@@ -135,7 +126,6 @@ impl<'a> Baton<'a> {
         (holder.and_then(|index| usize::try_from(index).ok()), word >> 32)
     }
 
-    /// Takes it if nobody has it.
     #[inline(always)]
     pub fn claim(&self, index: usize) -> bool {
         self.change(0, holder(index))
@@ -158,7 +148,6 @@ impl<'a> Baton<'a> {
         self.words.put(URGENT, holder(index));
     }
 
-    /// Whether there is one.
     #[inline(always)]
     pub fn is_urgent(&self) -> bool {
         self.words.get(URGENT) != 0
@@ -190,7 +179,6 @@ impl<'a> Baton<'a> {
         }
     }
 
-    /// The one that runs next, if any wants to.
     #[inline(always)]
     fn chosen(&self, index: usize) -> Option<usize> {
         let urgent = self.words.get(URGENT);
@@ -219,7 +207,6 @@ impl<'a> Baton<'a> {
     }
 }
 
-/// Who holds it by a word.
 #[inline(always)]
 fn held(word: u64) -> u64 {
     word & u64::from(u32::MAX)

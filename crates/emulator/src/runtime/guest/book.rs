@@ -11,13 +11,11 @@ pub struct EventBook {
     pub period: PeriodState,
     /// Events that the pending record stands for.
     pub ended: u64,
-    /// Records that were written.
     pub records: u64,
     /// Records that were due when as many as were asked for had been written.
     pub beyond: u64,
     /// The countdown as it is to be when counting goes on after a warm-up.
     pub countdown: u64,
-    /// What its bursts had of it.
     pub bursts: BurstEvents,
 }
 
@@ -26,7 +24,6 @@ pub struct EventBook {
 pub struct BurstEvents {
     /// Sum of the squares of each burst's: low and high half.
     pub squares: [u64; 2],
-    /// All of them.
     pub events: u64,
     /// The thread's at the begin of this burst.
     pub before: u64,
@@ -45,7 +42,6 @@ impl BurstEvents {
     }
 }
 
-/// The countdown and the book of each event that is counted.
 pub(super) fn each<'a>(
     thread: &'a mut Thread,
     header: &Header,

@@ -3,7 +3,6 @@
 
 use super::baton::ProgramFutex;
 
-/// A system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelCall {
     /// It comes back soon, whatever others do.
@@ -20,29 +19,21 @@ pub(super) enum KernelCall {
         /// `POLLIN` or `POLLOUT`.
         events: u64,
     },
-    /// It waits at a futex as long as that has a value.
     FutexWait {
-        /// Where that is.
         futex: ProgramFutex,
         value: u64,
     },
-    /// It wakes who waits there.
     FutexWake {
-        /// Where that is.
         futex: ProgramFutex,
-        /// So many at most.
         most: u64,
     },
     /// It may wake who waits there, or have it wait elsewhere.
     FutexMove {
-        /// Where that is.
         address: u64,
     },
-    /// Its thread ends.
     Exit,
     /// Says what the kernel clears when the thread ends.
     ClearAtExit {
-        /// Where that is.
         address: u64,
     },
 }

@@ -56,7 +56,6 @@ pub(super) fn next_periods(local: &mut Local<'_>, due: u64) {
     }
 }
 
-/// The bit of each event.
 #[inline(always)]
 fn bits() -> impl Iterator<Item = u64> {
     (0..64).map(|place| 1 << place)

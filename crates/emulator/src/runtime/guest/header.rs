@@ -26,7 +26,6 @@ pub struct Form {
     pub user: u64,
     /// `sample_stack_user`, as far as a record has room for it.
     pub stack: u64,
-    /// The event's identifier.
     pub id: u64,
     /// Bytes of a whole record.
     pub size: u64,
@@ -37,7 +36,6 @@ pub struct Form {
 /// RAW tells of a block of the heap.
 pub const HEAP: u64 = 15;
 
-/// The space's head.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Header {
@@ -55,31 +53,24 @@ pub struct Header {
     pub ring_bytes: u64,
     /// What any event counts: bits of [`crate::model::Events`].
     pub events: u64,
-    /// Events that are counted.
     pub count: u64,
     /// What each of them counts, by its place: bits of the same; 0 for
     /// classes of instructions.
     pub each: [u64; EVENTS],
     /// Of each: events from one record to the next.
     pub periods: [PeriodRule; EVENTS],
-    /// What of each thread is counted.
     pub bursts: Bursts,
-    /// Of each: how samples look.
     pub forms: [Form; EVENTS],
-    /// The model's sizes.
     pub shape: Shape,
     /// How many objects the model has elsewhere.
     pub moves: u64,
-    /// These.
     pub moved: [MovedObject; moved_object::MOST],
-    /// Which of the threads runs.
     pub baton: [AtomicU64; super::baton::WORDS],
     /// Bits of threads that may have lines, by their indices: one that has not
     /// begun need not be asked for any.
     pub begun: [AtomicU64; THREADS / 64],
     /// Address of the block of each thread, by its index; 0: none.
     pub threads: [AtomicU64; THREADS],
-    /// The full table of indirect branches.
     pub branches: [[AtomicU64; 2]; BRANCHES],
 }
 
@@ -91,7 +82,6 @@ impl Header {
         self.each.get(..count).unwrap_or(&self.each)
     }
 
-    /// Where the model has what a program accesses.
     #[inline(always)]
     pub fn modelled(&self, address: u64) -> u64 {
         if self.moves == 0 {

@@ -18,19 +18,12 @@ pub const HEAD: u64 = 28 | 0x4833 << 32;
 
 /// A call, by its number as `perfdata::AllocatorCall` has it.
 pub const ALLOCATE: u64 = 1;
-/// See [`ALLOCATE`].
 pub const ALLOCATE_SECOND: u64 = 2;
-/// See [`ALLOCATE`].
 pub const ALLOCATE_ITEMS: u64 = 3;
-/// See [`ALLOCATE`].
 pub const REALLOCATE: u64 = 4;
-/// See [`ALLOCATE`].
 pub const REALLOCATE_ITEMS: u64 = 5;
-/// See [`ALLOCATE`].
 pub const ALLOCATE_INTO: u64 = 6;
-/// See [`ALLOCATE`].
 pub const RELEASE: u64 = 7;
-/// See [`ALLOCATE`].
 pub const REALLOCATE_FOURTH: u64 = 8;
 
 /// Set between the arrival at a site and what it means.
@@ -44,7 +37,6 @@ const RSP: usize = 4;
 const RSI: usize = 6;
 const RDI: usize = 7;
 
-/// The call of an allocator's function that a thread made last.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeapCall {
@@ -65,12 +57,10 @@ impl HeapCall {
         self.call |= FRESH;
     }
 
-    /// The first word of RAW.
     pub(super) fn head(&self) -> u64 {
         HEAD | (self.call & 0xff) << 48
     }
 
-    /// Those behind it.
     pub(super) fn words(&self) -> [u64; 3] {
         [self.size, self.old, self.began]
     }
@@ -171,7 +161,6 @@ fn written(local: &mut Local<'_>, into: u64, memory: &impl StackMemory) -> u64 {
     if copied == 8 { word } else { 0 }
 }
 
-/// Counts it, and readies the records that are due.
 fn happened(local: &mut Local<'_>, event: Events, address: u64) {
     let due = seen(local, event);
     next_periods(local, due);

@@ -31,31 +31,26 @@ const PATIENCE: u64 = 50_000_000;
 /// for it. Pages that another thread brings (userfaultfd) take that long.
 const STILL: u64 = 20;
 
-/// What legs ask of the kernel.
 pub trait Kernel {
     /// Sleeps as long as the word's lower half is `expected`, until it is
     /// woken or so many nanoseconds are over.
     fn sleep(&self, word: &core::sync::atomic::AtomicU64, expected: u64, nanoseconds: u64);
-    /// Wakes who sleeps at a word.
     fn wake(&self, word: &core::sync::atomic::AtomicU64);
     /// Whether a file is ready for one of the events, or broken.
     fn is_ready(&self, file: u64, events: u64) -> bool;
     /// What differs if a thread has run on meanwhile.
     fn progress(&self, header: &Header, index: usize) -> u64;
-    /// Whether a thread would wait at a futex of the program.
     fn would_wait(&self, futex: ProgramFutex, value: u64) -> bool;
     /// How many wait at a futex of the program in the kernel; None: it does
     /// not tell.
     fn waiters(&self, futex: ProgramFutex) -> Option<u64>;
 }
 
-/// Where a thread is in its leg.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Leg {
     /// Instructions left of it, since BURST was given some of them.
     pub left: u64,
-    /// It was cut short.
     pub short: u64,
     /// Times in a row that looking for the baton was in vain.
     pub vain: u64,
@@ -68,7 +63,6 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// So many instructions ran; the thread's misses so far.
     pub(super) fn book(&mut self, ran: u64, missed: u64) {
         self.left = self.left.saturating_sub(ran);
         self.idle = if self.missed == missed { self.idle.saturating_add(ran) } else { 0 };
@@ -77,7 +71,6 @@ impl Leg {
 }
 
 impl Header {
-    /// The baton of its threads.
     #[inline(always)]
     pub fn baton(&self) -> Baton<'_> {
         Baton::new(&self.baton, self.highest.load(SeqCst))
@@ -140,7 +133,6 @@ pub(super) fn run(
     Some(left.min(PART.max(needed)))
 }
 
-/// Waits for the baton.
 fn take(thread: &mut Thread, header: &Header, kernel: &impl Kernel, index: usize) -> bool {
     let baton = &header.baton();
     let seat = baton.seat(index);
@@ -227,7 +219,6 @@ pub(super) fn took(thread: &mut Thread, header: &Header, line: u64) {
     }
 }
 
-/// The thread is in a loop that waits: others run first.
 pub(super) fn pause(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
     let baton = header.baton();
     let index = number(thread);

@@ -9,7 +9,6 @@ pub const PIECES: usize = 16;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MovedPiece {
-    /// The first of them.
     pub from: u64,
     /// Behind the last.
     pub to: u64,
@@ -49,7 +48,6 @@ pub struct MovedObject {
     pub hot_base: u64,
     /// Not 0: rows are in pieces, and what is in none of them is where the part is.
     pub in_pieces: u64,
-    /// Those.
     pub pieces: [MovedPiece; PIECES],
 }
 
@@ -103,7 +101,6 @@ impl MovedObject {
         self.hot_base.wrapping_add(row.wrapping_mul(self.stride)).wrapping_add(rest)
     }
 
-    /// As it lies in memory.
     pub fn words(&self) -> [u64; WORDS] {
         let first = [
             self.start,
@@ -127,10 +124,8 @@ impl MovedObject {
     }
 }
 
-/// Words of a [`MovedObject`].
 const WORDS: usize = size_of::<MovedObject>() / 8;
 
-/// Where the model has an address of the program's.
 #[cold]
 #[inline(never)]
 pub fn placed(objects: &[MovedObject], address: u64) -> u64 {

@@ -1,6 +1,5 @@
 //! How many events lie between one record of a thread and its next.
 
-/// What the periods of every thread are.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeriodRule {
@@ -10,15 +9,11 @@ pub struct PeriodRule {
     pub drawn: u64,
 }
 
-/// The period that a thread is in.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeriodState {
-    /// Its events, all of them.
     pub events: u64,
-    /// Events of those before.
     pub before: u64,
-    /// State of the generator.
     pub random: u64,
 }
 

@@ -66,7 +66,6 @@ pub const FIELDS: u64 = IDENTIFIER
 /// Registers that it knows: no segments of data.
 pub const REGISTERS: u64 = 0xff_0fff;
 
-/// Writes words one after the other.
 pub(super) struct Words<'a> {
     pub(super) ring: &'a Ring<'a>,
     pub(super) at: u64,
@@ -122,7 +121,6 @@ fn register(thread: &Thread, site: &AccessSite, number: usize) -> u64 {
     if site.marks & NARROW == 0 { now } else { now & 0xffff_ffff }
 }
 
-/// Writes the pending records of the thread.
 #[inline(always)]
 pub(super) fn record(
     thread: &mut Thread,
@@ -140,7 +138,6 @@ pub(super) fn record(
     NextMove::Resume
 }
 
-/// Writes that of the first event that has one.
 #[inline(always)]
 fn record_of_one(
     thread: &mut Thread,

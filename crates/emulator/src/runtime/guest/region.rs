@@ -27,7 +27,6 @@ const LONGEST: u64 = NAME as u64 - 1;
 /// Number of rdi in REGISTERS, which has the address of the name.
 pub const RDI: usize = 7;
 
-/// Whether a site is that of a mark.
 #[inline(always)]
 pub(super) fn is_mark(site: &AccessSite) -> bool {
     site.kind == AccessKind::RegionBegin as u8 || site.kind == AccessKind::RegionEnd as u8

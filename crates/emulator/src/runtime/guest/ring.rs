@@ -11,14 +11,12 @@ pub const TAIL: usize = 1032;
 pub const LOCK: usize = 2048;
 /// The session's clock, nanoseconds: moved by whoever writes a record.
 pub const TIME: usize = 2056;
-/// Samples written.
 pub const SAMPLES: usize = 2064;
 /// Samples after which the count is reached; u64::MAX: never.
 pub const LIMIT: usize = 2072;
 /// Bytes of page 0: data begin there.
 pub const PAGE: usize = 4096;
 
-/// A mapped ring as words.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
     page: &'a [AtomicU64],
@@ -33,13 +31,11 @@ impl<'a> Ring<'a> {
         data.len().is_power_of_two().then_some(Ring { page, data })
     }
 
-    /// A word of page 0 by its offset.
     #[inline]
     pub fn word(&self, offset: usize) -> Option<&'a AtomicU64> {
         self.page.get(offset / 8)
     }
 
-    /// Takes the lock for a thread.
     #[inline]
     pub fn lock(&self, tid: u64) {
         let Some(lock) = self.word(LOCK) else { return };
@@ -48,7 +44,6 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Takes the lock if it is free.
     pub fn try_lock(&self, tid: u64) -> bool {
         let taken = |lock: &AtomicU64| {
             lock.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -56,7 +51,6 @@ impl<'a> Ring<'a> {
         self.word(LOCK).is_some_and(taken)
     }
 
-    /// Frees the lock.
     #[inline]
     pub fn unlock(&self) {
         if let Some(lock) = self.word(LOCK) {

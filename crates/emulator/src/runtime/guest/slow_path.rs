@@ -67,7 +67,6 @@ pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &AccessSite
     decide(local, site, outcome, element, site.marks)
 }
 
-/// The one access of a load or store.
 #[inline(always)]
 fn single(local: &Local<'_>, site: &AccessSite) -> Element {
     let size = u64::from(site.size);
@@ -86,7 +85,6 @@ fn told(local: &Local<'_>, site: &AccessSite, element: Element) -> DataAccess {
     }
 }
 
-/// What an instruction does that touches no memory.
 const NOTHING: Element = Element { address: 0, size: 0, write: false, number: 0 };
 
 /// Looks up what the site says, up to the first event of which a record is
@@ -274,7 +272,6 @@ fn settle(
     NextMove::Record
 }
 
-/// Readies the records of some events.
 #[cold]
 #[inline(never)]
 fn ready(

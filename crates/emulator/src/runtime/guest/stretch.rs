@@ -27,12 +27,9 @@ pub const ON: u64 = 2;
 /// The largest part of a stretch that BURST is given at once: translated code
 /// looks at its upper half, which is all ones after the end.
 const PART: u64 = 1 << 30;
-/// Words of a [`Stretch`].
 pub const WORDS: usize = size_of::<Stretch>() / 8;
-/// A countdown that does not end.
 pub const NEVER: u64 = 1 << 62;
 
-/// Where a thread is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
@@ -45,7 +42,6 @@ pub struct Stretch {
     /// From the end of the burst that is next, or is on, to where the next
     /// period begins; below 0 when it ends behind.
     pub rest: i64,
-    /// State of the generator of random places.
     pub random: u64,
     /// Instructions that ran in GAP, WARM and ON.
     pub ran: [u64; 3],
@@ -78,7 +74,6 @@ impl Stretch {
         Stretch { state, left, given, rest, random, ..Stretch::default() }
     }
 
-    /// The next stretch.
     pub fn turn(&mut self, bursts: &Bursts) {
         let Bursts { on, every, .. } = *bursts;
         let warm = match self.state {
@@ -103,14 +98,12 @@ impl Stretch {
         (self.state, self.left) = if warm > 0 { (WARM, warm) } else { (ON, on) };
     }
 
-    /// As its words lie in memory.
     pub fn words(&self) -> [u64; WORDS] {
         let [gap, warm, on] = self.ran;
         let Stretch { state, left, given, random, bursts, .. } = *self;
         [state, left, given, self.rest.cast_unsigned(), random, gap, warm, on, bursts]
     }
 
-    /// From its words.
     pub fn of(words: [u64; WORDS]) -> Stretch {
         let [state, left, given, rest, random, gap, warm, on, bursts] = words;
         let (ran, rest) = ([gap, warm, on], rest.cast_signed());

@@ -35,7 +35,6 @@ pub struct Thread {
     pub turn: u64,
     pub rest: u64,
     pub awaited: u64,
-    /// The call of an allocator that it made last.
     pub heap: HeapCall,
     pub spare: [u64; 1],
     pub countdowns: [u64; EVENTS],
@@ -56,7 +55,6 @@ pub const STRIDES: usize = 64;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Stride {
-    /// Address of its access.
     pub last: u64,
     /// From the one before to that.
     pub step: u64,
@@ -79,15 +77,12 @@ pub const LISTED: u64 = 1;
 /// It has none yet.
 pub const EMPTY: u64 = 2;
 
-/// What the runtime keeps of a thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own {
-    /// Number of the thread in its space.
     pub index: u64,
     /// Process and thread id, as a record has them: the process's below.
     pub task: u64,
-    /// The records that are due.
     pub pending: Pending,
     /// Modelled time of accesses beyond a hit that no record has yet, cycles.
     pub waited: u64,
@@ -102,14 +97,11 @@ pub struct Own {
     /// [`LISTED`], [`EMPTY`], or 0: it has lines that are not in the
     /// directory.
     pub listed: u64,
-    /// Where it is among bursts.
     pub stretch: Stretch,
-    /// Where it is in its turn.
     pub leg: Leg,
     /// Of a mark of a region that is not written yet:
     /// [`DUE`](super::region::DUE) and the other; 0: there is none.
     pub region: u64,
-    /// Of each event, where it is among its records.
     pub books: [EventBook; EVENTS],
 }
 
@@ -119,7 +111,6 @@ pub struct Own {
 pub struct Pending {
     /// A bit for each event whose record is due, until it is written.
     pub due: u64,
-    /// Data address.
     pub address: u64,
     /// As in `perf_mem_data_src`.
     pub source: u64,
@@ -158,16 +149,13 @@ const _: () = {
 /// A thread's block, the model's words behind it, and its space's head.
 #[derive(Debug)]
 pub struct Local<'a> {
-    /// The block.
     pub thread: &'a mut Thread,
     /// `private_words` of them.
     pub words: &'a mut [u64],
-    /// What does not change.
     pub header: &'a Header,
 }
 
 impl Local<'_> {
-    /// The parts that the model works on.
     #[inline(always)]
     pub fn core(&mut self) -> Core<'_> {
         Core { shape: &self.header.shape, words: self.words, tables: &mut self.thread.tables }

@@ -4,7 +4,6 @@ use super::thread::Local;
 use crate::block::{AccessKind, AccessSite, NARROW};
 use crate::model::LINE;
 
-/// One of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) address: u64,
@@ -14,7 +13,6 @@ pub(super) struct Element {
     pub(super) number: u64,
 }
 
-/// Where a walk is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
     kind: u8,
@@ -79,17 +77,14 @@ impl Walk {
         }
     }
 
-    /// Whether it goes through strings, which is done in parts.
     pub(super) fn is_string(&self) -> bool {
         matches!(self.kind, MOVE | FILL | SCAN)
     }
 
-    /// Elements in all.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Ends it before an element.
     pub(super) fn until(&mut self, number: u64) {
         self.count = number;
     }
@@ -121,7 +116,6 @@ impl Walk {
         self.at
     }
 
-    /// The next access.
     #[inline(always)]
     pub(super) fn next(&mut self, local: &Local<'_>) -> Option<Element> {
         match self.kind {

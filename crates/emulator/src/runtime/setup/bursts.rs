@@ -11,7 +11,6 @@ use crate::runtime::guest::stretch::{Bursts, GAP, NEVER, ON, Stretch, WARM};
 use crate::runtime::guest::thread::Own;
 use crate::settings::Burst;
 
-/// Where a thread's stretch is in its block.
 const STRETCH: usize = block::RUNTIME + offset_of!(Own, stretch);
 
 impl Setup {

@@ -20,9 +20,7 @@ use crate::runtime::guest::thread::{Own, Pending};
 /// Bytes of a record at most: a multiple of 8 that its header can tell.
 const LARGEST: u64 = 65_528;
 
-/// Where the books of a thread's events are in its block.
 const BOOKS: usize = block::RUNTIME + offset_of!(Own, books);
-/// The records that are due.
 const DUE: usize = block::RUNTIME + offset_of!(Own, pending) + offset_of!(Pending, due);
 /// The mark of a region that is not written yet.
 const MARK: usize = block::RUNTIME + offset_of!(Own, region);
@@ -45,26 +43,20 @@ const _: () = {
     assert!(heap::HEAD & 0xffff_ffff == HeapChange::SIZE as u64);
 };
 
-/// One event of a session.
 #[derive(Clone, Debug)]
 pub struct EventSetup {
-    /// What is counted.
     pub event: EmulatedEvent,
     form: Form,
     periods: PeriodRule,
     seed: Option<u64>,
 }
 
-/// What a thread had of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventSum {
-    /// All of them.
     pub events: u64,
-    /// Its records that were written.
     pub records: u64,
     /// Those that were left out, as all that were asked for had been written.
     pub beyond: u64,
-    /// What bursts saw of it.
     pub bursts: BurstEvents,
 }
 
@@ -151,7 +143,6 @@ impl Setup {
         put(words, offset_of!(Header, count), u64::try_from(self.events.len()).unwrap_or(0));
     }
 
-    /// Begins a new thread's first periods.
     pub(super) fn begin_periods(&self, words: &[AtomicU64], number: u64) {
         for (place, one) in self.events.iter().enumerate() {
             let period = PeriodState::new(one.periods, one.seed.unwrap_or(0), number);
@@ -173,7 +164,6 @@ impl Setup {
         }
     }
 
-    /// What a thread had of each event, by its words.
     pub fn sums(&self, words: &[AtomicU64]) -> Vec<EventSum> {
         let warming = self.is_warming(words);
         let sum = |place| {
@@ -243,7 +233,6 @@ fn kept_at(place: usize) -> usize {
     book_at(place) + offset_of!(EventBook, countdown)
 }
 
-/// The thread's period of an event, by its words.
 fn period(words: &[AtomicU64], place: usize) -> PeriodState {
     let of = |offset| get(words, period_at(place) + offset);
     PeriodState {

@@ -20,7 +20,6 @@ const KEPT: u64 = (1 << 30) - 1;
 const _: () = assert!(ObjectLayout::MOST == moved_object::MOST);
 const _: () = assert!(RowOrder::MOST == moved_object::PIECES);
 
-/// An object, and its pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MovedLayout {
     object: MovedObject,
@@ -38,7 +37,6 @@ impl MovedLayout {
 }
 
 impl Setup {
-    /// Has the model see some objects in another layout.
     #[must_use]
     pub fn with_layouts(mut self, layouts: &[ObjectLayout], geometry: &Geometry) -> Setup {
         let numbered = (0..).zip(layouts.iter().take(ObjectLayout::MOST));

@@ -10,22 +10,17 @@ const LARGEST: u64 = 1 << 40;
 /// Rows may be so much longer in all: padding of many bytes for each byte.
 const MOST_ROOM: u64 = 1 << 42;
 
-/// Why a layout is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectLayoutError {
-    /// No such change.
     #[error(
         "{0:?} is no change of an object's layout; write rows=STRIDE+BYTES, align=BYTES, \
          colour=STRIDE, split=STRIDE:FROM..TO, pages=2m, apart=BYTES or order=STRIDE:FROM..TO/..."
     )]
     Change(String),
-    /// No such object.
     #[error("{0:?} is no object; write START+SIZE behind the @, as in @0x4bb000+512k")]
     Object(String),
-    /// It cannot be laid out so.
     #[error("{layout:?}: {what}")]
     Size {
-        /// What was given.
         layout: String,
         /// What is wrong with it.
         what: String,
@@ -63,7 +58,6 @@ impl FromStr for LayoutChange {
     }
 }
 
-/// A size within bounds.
 pub(super) fn size(text: &str) -> Option<u64> {
     bytes(text).filter(|size| (1..=LARGEST).contains(size))
 }
@@ -90,7 +84,6 @@ impl FromStr for ObjectLayout {
 }
 
 impl ObjectLayout {
-    /// Why an object cannot lie so.
     fn objection(&self) -> Option<String> {
         let ObjectLayout { start, size, change } = *self;
         if start.checked_add(size).is_none_or(|end| end > super::BEYOND) {

@@ -4,13 +4,10 @@ use super::parse::size;
 use crate::geometry::bytes;
 use std::fmt;
 
-/// Pieces that a row can have.
 const PIECES: usize = 16;
 
-/// Bytes of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowPiece {
-    /// The first of them.
     pub(crate) from: u64,
     /// Behind the last.
     pub(crate) to: u64,
@@ -31,7 +28,6 @@ pub struct RowOrder {
 }
 
 impl RowOrder {
-    /// Pieces that a row can have.
     pub const MOST: usize = PIECES;
 
     /// From `STRIDE:FROM..TO/FILLING/FROM..TO`; None: it is none.
@@ -54,12 +50,10 @@ impl RowOrder {
         (order.count > 0).then_some(order)
     }
 
-    /// The pieces, as they follow each other.
     pub(crate) fn told(&self) -> &[RowPiece] {
         self.pieces.get(..self.count).unwrap_or_default()
     }
 
-    /// Why rows cannot be so.
     pub(super) fn objection(&self) -> Option<String> {
         let (stride, told) = (self.stride, self.told());
         if let Some(piece) = told.iter().find(|piece| piece.to > stride) {

@@ -10,7 +10,6 @@ fn enter(child: &Child, cache: &mut CodeCache, start: &State) {
     apply(child, &begin);
 }
 
-/// The stop that the child runs into, over direct branches.
 fn stop(child: &Child, cache: &mut CodeCache) -> CodeStop {
     loop {
         assert_eq!(child.go(), Signal(libc::SIGTRAP));

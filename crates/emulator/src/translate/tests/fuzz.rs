@@ -23,7 +23,6 @@ fn caches() -> Vec<CodeCache> {
     caches
 }
 
-/// A state that is different in each sequence.
 fn drawn(base: &State, random: &mut Random) -> State {
     let mut start = base.clone();
     start.registers.eflags = 0x202 | random.next() & 0x8d5;
@@ -93,7 +92,6 @@ fn number(name: &str, otherwise: u64) -> u64 {
     value.map_or(otherwise, |value| value.parse().expect("a number"))
 }
 
-/// A generator of what this processor knows.
 fn generator(child: &Child, base: &State) -> Generator {
     Generator::new(|bytes| {
         sys::memory(sys::CODE, 0x40).fill(0xcc);
@@ -102,18 +100,15 @@ fn generator(child: &Child, base: &State) -> Generator {
     })
 }
 
-/// One sequence and what it begins with.
 #[derive(Clone)]
 struct Case {
     code: Vec<u8>,
     start: State,
-    /// Which cache translates it.
     needs: usize,
     fill: bool,
     record: bool,
 }
 
-/// What came of it.
 enum Verdict {
     /// Where it ended, and whether in a fault.
     Same(u64, bool),

@@ -111,7 +111,6 @@ impl Kind {
     }
 }
 
-/// Makes sequences.
 pub(super) struct Generator {
     encoder: Encoder,
     codes: Vec<(Kind, Vec<Code>)>,
@@ -139,7 +138,6 @@ impl Generator {
         generator
     }
 
-    /// How many of each kind the processor knows.
     pub(super) fn known(&self) -> Vec<(Kind, usize)> {
         self.codes.iter().map(|(kind, codes)| (*kind, codes.len())).collect()
     }
@@ -223,7 +221,6 @@ impl Generator {
         self.fit(random, &bytes, ip, None)
     }
 
-    /// A given instruction with random operands.
     fn of_code(&mut self, random: &mut Random, code: Code, ip: u64) -> Option<Vec<u8>> {
         let about = code.op_code();
         if !about.mode64() || about.fwait() || about.is_privileged() {
@@ -281,7 +278,6 @@ impl Generator {
     }
 }
 
-/// Points an operand at the program's data.
 fn locate(random: &mut Random, instruction: &mut Instruction) {
     let vsib = instruction.is_vsib();
     let narrow = instruction.memory_base().is_gpr32()

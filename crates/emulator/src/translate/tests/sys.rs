@@ -16,7 +16,6 @@ pub(crate) const DATA: u64 = BASE + 0x10_0000;
 pub(crate) const DATA_LEN: usize = 0x4000;
 pub(crate) const STACK: u64 = BASE + 0x20_0000;
 pub(crate) const STACK_LEN: usize = 0x2000;
-/// What the program may write.
 const WRITABLE: [(u64, usize); 2] = [(DATA, DATA_LEN), (STACK, STACK_LEN)];
 /// The runtime's log: count, then entries of 32 words.
 pub(crate) const LOG: u64 = BASE + 0x1000_0000;
@@ -40,7 +39,6 @@ pub(crate) struct Child {
     pid: pid_t,
 }
 
-/// Why the child stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signal(pub(crate) c_int);
 
@@ -192,14 +190,12 @@ fn child() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Whether the kernel lets programs use rdfsbase.
 pub(crate) fn allows_fsgsbase() -> bool {
     // SAFETY: reads the auxiliary vector.
     let features = unsafe { libc::getauxval(libc::AT_HWCAP2) };
     features & 2 != 0
 }
 
-/// Shared memory.
 pub(crate) fn memory(address: u64, length: usize) -> &'static mut [u8] {
     assert!(address >= BASE && address + length as u64 <= BASE + LEN as u64);
     let start = ptr::with_exposed_provenance_mut::<u8>(usize::try_from(address).unwrap());

@@ -22,7 +22,6 @@ impl<'a> TurnQueue<'a> {
         TurnQueue { words, used: highest.div_ceil(64) }
     }
 
-    /// A thread wants to run.
     #[inline(always)]
     pub fn add(&self, index: usize) {
         if let Some(word) = self.words.word(index / 64) {
@@ -30,7 +29,6 @@ impl<'a> TurnQueue<'a> {
         }
     }
 
-    /// It does not any more.
     #[inline(always)]
     pub fn remove(&self, index: usize) {
         if let Some(word) = self.words.word(index / 64) {
@@ -66,7 +64,6 @@ impl<'a> TurnQueue<'a> {
         None
     }
 
-    /// How many want to run.
     pub fn count(&self) -> u64 {
         (0..self.used).map(|at| u64::from(self.words.get(at).count_ones())).sum()
     }

@@ -25,7 +25,6 @@ const FULL: usize = 7;
 /// Words of a seat: a line of the host's.
 const SEAT: usize = 8;
 
-/// The seats of a space's threads, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seats<'a> {
     words: BatonWords<'a>,
@@ -46,7 +45,6 @@ impl<'a> Seats<'a> {
         Seat { words: self.words.part(index * SEAT, SEAT) }
     }
 
-    /// How many threads wait at a futex of the program.
     pub(super) fn waiting_at(&self, address: u64) -> u64 {
         let at = |index: &usize| self.words.get(index * SEAT + FUTEX) == address;
         u64::try_from((0..self.highest).filter(at).count()).unwrap_or(0)
@@ -69,7 +67,6 @@ impl<'a> Seats<'a> {
     }
 }
 
-/// Where a thread waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Seat<'a> {
     words: BatonWords<'a>,
@@ -82,7 +79,6 @@ impl<'a> Seat<'a> {
         self.words.word(BELL)
     }
 
-    /// It is about to sleep, or awake.
     pub fn sleeps(&self, asleep: bool) {
         self.words.put(ASLEEP, u64::from(asleep));
     }
@@ -107,7 +103,6 @@ impl<'a> Seat<'a> {
         self.words.get(OUT) != 0
     }
 
-    /// Whether it was called.
     #[inline(always)]
     pub fn is_called(&self) -> bool {
         self.words.word(OUT).is_some_and(|word| word.swap(0, SeqCst) != 0)
@@ -123,7 +118,6 @@ impl<'a> Seat<'a> {
         self.words.put(FUTEX, 1);
     }
 
-    /// Whether it did.
     pub fn is_away(&self) -> bool {
         self.words.get(FUTEX) == 1
     }
@@ -134,7 +128,6 @@ impl<'a> Seat<'a> {
         self.words.put(CALL, u64::from(calling));
     }
 
-    /// Whether it makes one.
     pub fn is_calling(&self) -> bool {
         self.words.get(CALL) != 0
     }
@@ -149,13 +142,11 @@ impl<'a> Seat<'a> {
         self.words.get(FULL) != 0
     }
 
-    /// Whether a filter judges its calls.
     #[inline(always)]
     pub fn is_filtered(&self) -> bool {
         self.words.get(FILTERED) != 0
     }
 
-    /// A filter judges its calls from now on, or does not.
     pub fn filter(&self, filtered: bool) {
         self.words.put(FILTERED, u64::from(filtered));
     }

@@ -19,7 +19,6 @@ pub struct SinkingThread<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramFutex {
-    /// Where it is.
     pub address: u64,
     /// `FUTEX_PRIVATE_FLAG` or 0.
     pub private: u64,
@@ -33,13 +32,11 @@ impl<'a> SinkingThread<'a> {
         SinkingThread { words, seats }
     }
 
-    /// A thread goes to wait there, as its seat says.
     pub fn goes(&self, futex: ProgramFutex) {
         self.words.put(PRIVATE, futex.private);
         self.words.put(FUTEX, futex.address);
     }
 
-    /// Where one goes to, which is looked at once.
     #[inline(always)]
     pub fn take(&self) -> Option<ProgramFutex> {
         let address = self.words.get(FUTEX);

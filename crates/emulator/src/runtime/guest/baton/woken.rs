@@ -7,9 +7,7 @@ use super::words::BatonWords;
 const PLACES: usize = 0;
 /// The first of them: its address, and how many may wait there still.
 const FIRST: usize = 1;
-/// Words of each.
 const PLACE: usize = 2;
-/// So many are known at most.
 const MOST: usize = 8;
 
 /// Those that were woken at futexes. Until they want to run, the baton goes to
@@ -48,26 +46,22 @@ impl<'a> WokenThreads<'a> {
         true
     }
 
-    /// Whether one more futex finds room.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.places() < MOST
     }
 
-    /// Whether any are waited for.
     #[inline(always)]
     pub fn are_awaited(&self) -> bool {
         self.places() != 0
     }
 
-    /// Whether all that were woken are back.
     #[inline(always)]
     pub fn are_back(&self) -> bool {
         let back = |place| self.seats.waiting_at(self.address(place)) <= self.staying(place);
         (0..self.places()).all(back)
     }
 
-    /// Nobody is waited for.
     #[inline(always)]
     pub fn forget(&self) {
         self.words.put(PLACES, 0);

@@ -13,7 +13,6 @@ impl<'a> BatonWords<'a> {
         BatonWords(words)
     }
 
-    /// `count` of them, from one on.
     #[inline(always)]
     pub(super) fn part(self, from: usize, count: usize) -> BatonWords<'a> {
         BatonWords(self.0.get(from..from + count).unwrap_or_default())

@@ -22,7 +22,6 @@ const ALL: u64 = 0x7fff_ffff;
 const PROCESS_VM_READV: u64 = 310;
 const TIMED_OUT: i64 = -110;
 
-/// The kernel that the target runs on.
 pub(super) struct Linux;
 
 /// Makes a system call.

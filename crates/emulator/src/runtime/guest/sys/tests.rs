@@ -55,7 +55,6 @@ fn mapped() -> Code {
 #[derive(Clone, Copy)]
 struct Page(#[allow(dead_code, reason = "seen as words")] [u64; 512]);
 
-/// Zeroed memory as words.
 struct Memory(Vec<Page>);
 
 impl Memory {
@@ -78,7 +77,6 @@ impl Memory {
     }
 }
 
-/// A thread of a space with a ring.
 struct Target {
     code: Code,
     ring: Memory,
@@ -202,7 +200,6 @@ impl Target {
         unsafe { (self.code.record)(self.block.0.as_mut_ptr().cast()) }
     }
 
-    /// Takes the samples out of the ring and hands them over.
     fn drain(&mut self, mut visit: impl FnMut(&Sample<'_>)) -> usize {
         let layout = SampleLayout::new(&self.attr, ByteOrder::Little).unwrap();
         let load = |words: &[AtomicU64], at: usize| words[at / 8].load(Ordering::Relaxed);

@@ -42,7 +42,6 @@ impl Target {
         next
     }
 
-    /// Takes what is in the ring out of it.
     fn take(&mut self) -> Vec<u8> {
         let load = |words: &[AtomicU64], at: usize| words[at / 8].load(Ordering::Relaxed);
         let head = load(self.ring.words(), HEAD);
