@@ -39,7 +39,6 @@ const EVERYBODYS: u32 = 0o1002;
 pub(crate) struct NamedOutput {
     folder: OwnedFd,
     name: OsString,
-    /// What has the name now.
     found: Option<Stat>,
     /// The name is one of the kernel's own links, such as /proc/self/fd/1, which open(2) alone can
     /// follow.
@@ -100,7 +99,6 @@ impl NamedOutput {
         Err(Errno::LOOP.into())
     }
 
-    /// What has the name now.
     pub(crate) fn found(&self) -> Option<&Stat> {
         self.found.as_ref()
     }

@@ -13,7 +13,6 @@ use clap::builder::styling::{AnsiColor, Styles};
 use perfdata::printable::printable;
 use std::io::{self, Write};
 
-/// Styles of help and errors.
 pub(crate) const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
     .usage(AnsiColor::Yellow.on_default().bold())

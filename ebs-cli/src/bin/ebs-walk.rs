@@ -15,12 +15,9 @@
 use std::hint::black_box;
 use std::io::{self, Write};
 
-/// Numbers in a row, and in a column.
 const SIDE: usize = 256;
-/// Numbers in a line.
 const LINE: usize = 8;
 
-/// A square of numbers.
 struct Square {
     numbers: Vec<u64>,
     /// Numbers from one row to the next.

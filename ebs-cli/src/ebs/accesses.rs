@@ -14,7 +14,6 @@ use symbolizer::Symbolizer;
 
 /// A question to a pipeline, and its answer as text.
 pub(super) struct AccessQuestion<A> {
-    /// What the query has besides events and filters.
     pub(super) query: Query,
     pub(super) answer: fn(Pipeline, &StreamDecoder) -> Result<A, analysis::Error>,
     /// So many of the first.

@@ -56,7 +56,6 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     end.into_result().context("shown is what could be read")
 }
 
-/// What both ways to show samples ask for.
 fn asked(arguments: &AnnotateArguments) -> Result<Query> {
     Ok(Query {
         keys: Vec::new(),

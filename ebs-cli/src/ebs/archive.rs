@@ -87,7 +87,6 @@ pub fn run(arguments: &ArchiveArguments) -> Result<()> {
     ended.end.into_result()
 }
 
-/// What a recording ended with, once it was read.
 pub(super) struct ReadRecording {
     pub(super) decoder: RecordingDecoder,
     pub(super) end: End,
@@ -125,12 +124,9 @@ fn kernel(stream: &StreamDecoder) -> Option<&'static str> {
 
 /// Places that are kept; then they are asked for, and a new lot begins.
 const MOST_PLACES: usize = 1 << 20;
-/// Frames of a stack that are looked at.
 const MOST_FRAMES: usize = 1024;
-/// Reasons that are kept.
 const MOST_REASONS: usize = 4096;
 
-/// Places of code and data that samples have.
 struct NamedPlaces {
     symbolizer: Symbolizer,
     code: FxHashSet<Place>,
@@ -138,11 +134,9 @@ struct NamedPlaces {
     /// Events of which the symbolizer was told.
     events: usize,
     frames: Vec<StackFrame>,
-    /// Why files could not be had.
     missing: BTreeSet<String>,
 }
 
-/// Where and when a sample was taken.
 #[derive(Clone, Copy)]
 struct Sampled {
     mode: CpuMode,

@@ -114,12 +114,10 @@ struct Subcommands {
     other: Other,
 }
 
-/// A command line, parsed.
 #[derive(Debug)]
 pub enum Typed {
     /// Sampling, or one of the helps.
     Sample(SampleArguments),
-    /// A subcommand.
     Other(Other),
 }
 

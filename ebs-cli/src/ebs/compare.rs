@@ -13,13 +13,10 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Between the two commands.
 const BETWEEN: &str = "---";
 
-/// Why a comparison means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareMisuse {
-    /// Not two commands.
     #[error("say two commands: ebs compare -t TYPE -- A [ARGS...] --- B [ARGS...]")]
     Commands,
     #[error("-n 0: say how often each command is to run, such as 10")]
@@ -142,13 +139,11 @@ pub fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<u8> {
     Ok(recorder.status().unwrap_or(if shown == SUCCESS { status } else { shown }))
 }
 
-/// A command as it was typed.
 fn told(command: &[OsString]) -> String {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     words.join(" ")
 }
 
-/// The words of `ebs` that record one run.
 fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     if arguments.repeat == 0 {
         return Err(CompareMisuse::Runs.into());

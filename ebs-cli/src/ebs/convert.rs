@@ -63,7 +63,6 @@ pub fn run(arguments: &ConvertArguments) -> Result<()> {
 /// A recording that is written once more with something besides, in file form.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewriting<'a> {
-    /// The recording.
     pub from: &'a Path,
     /// Where it goes: the same file, which is replaced when all is written, or
     /// another.

@@ -14,36 +14,30 @@ use symbolizer::Symbolizer;
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;
 
-/// Why a diff means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiffMisuse {
-    /// A key that is of one run alone.
     #[error(
         "--by {0}: that is another in each build or run, and no row of A would be one of B; say \
          routine, routine-line, operands, object, inlined, srcline, variable, level or another name"
     )]
     Key(Key),
-    /// A line of memory where one of source was meant, perhaps.
     #[error(
         "--by line: that is the cache line of the data, another in each run; a line of source is routine-line, \
          counted from the first of its routine, or srcline, from the first of its file"
     )]
     Line,
-    /// Neither two recordings nor two sets.
     #[error(
         "{0} recordings: say `ebs diff A B`, or `ebs diff --runs A... -- B...` for several runs of each"
     )]
     Files(usize),
 }
 
-/// Which recordings are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DiffFiles {
     pub(crate) a: Vec<NamedFile>,
     pub(crate) b: Vec<NamedFile>,
 }
 
-/// A recording, and what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedFile {
     pub(crate) name: String,
@@ -51,7 +45,6 @@ pub(crate) struct NamedFile {
 }
 
 impl NamedFile {
-    /// As its path is.
     fn new(path: PathBuf) -> NamedFile {
         NamedFile { name: path.display().to_string(), path }
     }
@@ -105,7 +98,6 @@ pub(crate) fn show(
     Ok(if fails { BEYOND } else { SUCCESS })
 }
 
-/// What recordings do not hold.
 fn damage(runs: &[DiffRun]) -> impl Iterator<Item = String> {
     runs.iter().filter(|run| run.report.events.iter().any(|event| event.not_kept.is_some())).map(
         |run| format!("{}: not all of its rows were kept; what is missing looks gone", run.name),

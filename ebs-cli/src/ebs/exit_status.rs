@@ -11,9 +11,7 @@ use recorder::counting::CountingRefusal;
 use recorder::request::event_spec::EventSpecError;
 use std::io::ErrorKind;
 
-/// Everything went well.
 pub const SUCCESS: u8 = 0;
-/// Something failed.
 pub const FAILURE: u8 = 1;
 /// The command line has no meaning.
 pub const USAGE: u8 = 2;

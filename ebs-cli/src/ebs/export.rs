@@ -48,7 +48,6 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
     end.into_result().context("what could be read is exported")
 }
 
-/// What counts as was asked for.
 fn pipeline(arguments: &ExportArguments, format: ExportFormat, input: &Input) -> Result<Pipeline> {
     let query = Query {
         keys: format.keys(),

@@ -65,7 +65,6 @@ pub(super) fn check(output: &Path) -> Result<()> {
     Place::check(output).with_context(|| format!("--html {}", output.display()))
 }
 
-/// What is to be written, and how the recording ended.
 fn page(arguments: &HtmlArguments, name: Option<&str>) -> Result<(String, End)> {
     let questions = PageQuestions::new(arguments)?;
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;

@@ -22,11 +22,9 @@ const BUFFER: usize = 1 << 20;
 /// Files from this size on, in bytes, show how far they are read.
 const LARGE: u64 = 64 << 20;
 
-/// How a recording ended.
 #[derive(Debug)]
 #[must_use]
 pub enum End {
-    /// As it should.
     Whole,
     /// Not as it should, or with records that cannot be read; all others
     /// before that were handed out.
@@ -47,7 +45,6 @@ impl End {
     }
 }
 
-/// What bytes are read from.
 enum Bytes {
     /// Front to back.
     Pipe(Box<dyn Read>),
@@ -67,7 +64,6 @@ impl Bytes {
     }
 }
 
-/// Bytes of a recording and where they come from.
 pub struct Input {
     source: Bytes,
     /// The file, when it is one, to be read besides.
@@ -191,7 +187,6 @@ impl Input {
         Ok(Input { segment, ..Input::new(Box::new(stream), name) })
     }
 
-    /// Text records.
     fn of_text(source: Box<dyn Read>, name: &str) -> Input {
         Input::new(Box::new(TextStream::new(source)), name)
     }
@@ -208,7 +203,6 @@ impl Input {
         Input { source, file, segment, name, buffer, start: 0, end: 0, position: 0 }
     }
 
-    /// A decoder for [`Input::read`].
     pub fn decoder(&self) -> RecordingDecoder {
         RecordingDecoder::new(match self.source {
             Bytes::Pipe(_) => RecordingSource::Pipe,
@@ -244,7 +238,6 @@ impl Input {
         }
     }
 
-    /// Reads what stands before the data.
     fn carried_section(&self, file: &File) -> Option<FeatureSection> {
         let mut again = Input::of_file(reopened(file).ok()?, &self.name).ok()?;
         let mut decoder = again.decoder();
@@ -266,7 +259,6 @@ impl Input {
         self.segment.as_ref()
     }
 
-    /// What it is called in messages.
     pub fn name(&self) -> &str {
         &self.name
     }

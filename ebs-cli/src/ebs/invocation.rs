@@ -38,80 +38,50 @@ use std::path::{Path, PathBuf};
 /// original's. Tables and streams go on to the end.
 pub const DEFAULT_COUNT: u64 = 2000;
 
-/// One thing to do.
 #[derive(Clone, Debug)]
 pub enum Invocation {
-    /// List the event types of this machine.
     Types,
-    /// Describe one event type.
     TypeHelp(String),
     Sample(Box<SampleJob>),
-    /// Tables from a recording.
     Report(ReportArguments),
-    /// The instructions of a routine with their records.
     Annotate(AnnotateArguments),
-    /// Lines that threads share.
     C2c(C2cArguments),
-    /// Why a recording's misses came about.
     Causes(CausesArguments),
-    /// Two recordings side by side.
     Diff(DiffArguments),
-    /// Two commands side by side.
     Compare(Box<CompareArguments>),
-    /// A recording as a page.
     Html(HtmlArguments),
-    /// Records of a recording as text.
     Script(ScriptArguments),
-    /// A recording in another form.
     Convert(ConvertArguments),
-    /// A recording in the form of another tool.
     Export(ExportArguments),
-    /// A recording with the files that its names come from.
     Archive(ArchiveArguments),
-    /// Layouts of types.
     Layout(LayoutArguments),
-    /// What would be opened.
     Plan(PlanJob),
-    /// Count.
     Stat(StatJob),
-    /// The events of a machine.
     List(ListArguments),
-    /// What this machine gets right.
     Selftest(SelftestJob),
-    /// How long memory takes.
     Memlat(MemlatArguments),
-    /// Sessions of the daemon.
     Sessions(SessionsArguments),
-    /// Where a program misses, while it runs.
     Top(Box<TopArguments>),
-    /// What a standing session samples now.
     Watch(WatchArguments),
-    /// Completions for a shell, of a command.
     Completions(clap_complete::Shell, CommandName),
     /// Manual pages: one to stdout, or all to a directory.
     Man(Option<PathBuf>),
 }
 
-/// A sampling job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleJob {
-    /// What to ask of whoever serves it.
     pub asked: recorder::Job,
     /// `-g` alone: the kernel is to follow frame pointers, where the program
     /// has them.
     pub prefers_frame_pointers: bool,
-    /// Who is to count.
     pub emulation: EmulationChoice,
-    /// Who is to open the events.
     pub serving: Serving,
-    /// When sampling is on.
     pub steering: Steering,
     /// Only samples of tasks in this control group are kept, by programs in
     /// the kernel: its path below the hierarchy's root.
     pub cgroup: Option<PathBuf>,
     /// The program and its arguments; empty unless the target is a command.
     pub command: Vec<OsString>,
-    /// What is written, and where.
     pub output: OutputChoice,
     /// A recording gets the files that names come from and that may be gone
     /// later.
@@ -122,25 +92,18 @@ pub struct SampleJob {
     pub page: Option<PathBuf>,
 }
 
-/// What a sampling job writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputChoice {
-    /// A table of so many rows on stdout.
     Table {
-        /// Rows at most.
         top: usize,
-        /// How much of it is shown.
         shown: TableArguments,
     },
     /// A recording without a name, for a page.
     Unnamed,
-    /// Text records.
     Text(OutputPlace),
-    /// The perf.data stream.
     Stream(OutputPlace),
 }
 
-/// Where records go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputPlace {
     /// `-o -`, or `--format` alone.
@@ -149,143 +112,108 @@ pub enum OutputPlace {
     File(PathBuf),
 }
 
-/// Why a command line means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misuse {
-    /// No `-t`.
     #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
     TypeMissing,
-    /// No `-u` and no `-k`.
     #[error("no mode: say -u (user code), -k (kernel code), or both")]
     ModeMissing,
-    /// `-i` is no positive number.
     #[error(
         "interval {0:?} is no whole number from 1 to 9223372036854775807; k, M and G may follow it, \
          as in 10k, and an = before it makes each the same, as in =10k"
     )]
     Interval(String),
-    /// `--seed` where nothing is drawn.
     #[error(
         "-i {0} makes each interval the same, and --seed is for those that are drawn: leave one out"
     )]
     SeedOfFixed(String),
-    /// Neither one interval nor one for each event.
     #[error("-i {intervals} for -t {events}: say one interval for all, or one for each")]
     Intervals {
         /// As given.
         intervals: String,
-        /// As given.
         events: String,
     },
-    /// Masks, and several events that they could be of.
     #[error("-m {0}: masks are of one event, and -t names several: leave -m out, or sample one")]
     MasksOfSeveral(String),
-    /// `ebs selftest -t` names no type.
     #[error("no event type is called {0:?}; ebs -h lists them{like}", like = like(.0))]
     Type(String),
-    /// `--source` names none.
     #[error("{0}")]
     Source(String),
-    /// An option of the emulated PMU beside `--source pmu`.
     #[error("{0} is of the emulated PMU, not of the machine's: leave it or --source pmu out")]
     NotOfPmu(&'static str),
-    /// `--burst` is no part of a whole.
     #[error(
         "burst {0:?} is no N/M, instructions counted of every M, such as 1M/100M, nor N/M+W with W \
          more to warm the caches up; N is 1 at least, N and W together M at most"
     )]
     Burst(String),
-    /// `--cache` describes no caches.
     #[error("{0}")]
     Cache(String),
-    /// `ebs convert` onto itself.
     #[error("{} is the recording that is read: name another file to write", .0.display())]
     SameFile(PathBuf),
-    /// `ebs convert` onto a terminal.
     #[error("a recording is not for a terminal: name a file, or send stdout to one or to a pipe")]
     Terminal,
-    /// `ebs export` of bytes onto a terminal.
     #[error(
         "what --to names is not for a terminal: name a file with -o, or send stdout to one or to a \
          pipe"
     )]
     BinaryExport,
-    /// `ebs export --segments` to what is no table of a fleet.
     #[error(
         "segments are exported to a fleet's folder: say --to parquet, and -o FOLDER, which is there"
     )]
     SegmentsTo,
-    /// `--kernel` is no version.
     #[error("kernel version {0:?} is no X.Y, such as 6.12")]
     Version(String),
-    /// `-c` is no positive number.
     #[error(
         "count {0:?} is no whole number above 0 (and not the word `all`); k, M and G may follow it, \
          as in 50k"
     )]
     Count(String),
-    /// `--ring` is no power of two.
     #[error("a ring of {pages} pages is not possible: say {}", nearest(*pages))]
     Ring {
         /// As given.
         pages: u32,
     },
-    /// `--call-graph` names no way.
     #[error(transparent)]
     CallGraph(#[from] CallGraphError),
-    /// Options of `ebs stat`.
     #[error(transparent)]
     Stat(#[from] StatMisuse),
-    /// Options of programs in the kernel.
     #[error(transparent)]
     InKernel(#[from] InKernelMisuse),
-    /// Options of steering.
     #[error(transparent)]
     Steering(#[from] SteeringMisuse),
-    /// `--html` where no page can be made.
     #[error(transparent)]
     Page(#[from] PageMisuse),
-    /// `--regions` where there are none to be had.
     #[error(transparent)]
     Regions(#[from] RegionMisuse),
-    /// A number that no process can have.
     #[error(
         "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
     )]
     Pid(String),
-    /// A program beside `-p`.
     #[error(
         "-p {pid} samples that process, and {word:?} would be a program to start: leave one of the \
          two out"
     )]
     PidAndProgram {
-        /// As given.
         pid: String,
         /// The program.
         word: OsString,
     },
-    /// `-p` of several processes.
     #[error(
         "-p {0}: one process at a time; the threads and children that it starts are sampled, too"
     )]
     ManyPids(String),
-    /// `-p` of no number.
     #[error("-p {0:?} is no process id (1 to 2147483647), as ps shows it")]
     NoPid(String),
-    /// Arguments after a PID.
     #[error(
         "process {pid} takes no arguments ({argument:?}); for a program of that name, say ./{pid}"
     )]
     PidArguments {
-        /// The number.
         pid: String,
         /// The first word after it.
         argument: OsString,
     },
-    /// An empty program name.
     #[error("the name of the program to run is empty")]
     EmptyProgram,
-    /// An empty `-o`.
     #[error("the output file's name is empty; `-o -` is stdout")]
     EmptyOutput,
 }
@@ -425,7 +353,6 @@ fn names_modes(request: &Request) -> bool {
     request.each().all(|one| names(&one.event))
 }
 
-/// Types whose names are like a word, in words.
 fn like(word: &str) -> String {
     match recorder::catalogue::nearest(word) {
         names if names.is_empty() => String::new(),
@@ -473,15 +400,12 @@ fn output(arguments: &SampleArguments) -> Result<OutputChoice, Misuse> {
     })
 }
 
-/// Why `--html` means nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageMisuse {
-    /// Beside text records, or a stream on stdout.
     #[error(
         "--html makes its page of a recording: with -o say -o FILE.data, or leave -o and --format out"
     )]
     NoRecording,
-    /// The recording's own file.
     #[error("--html and -o name one file: name another for the page")]
     SameFile,
 }

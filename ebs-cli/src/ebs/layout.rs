@@ -15,7 +15,6 @@ use std::io::Write;
 use symbolizer::SymbolizerOptions;
 use types::{TypeId, TypeKind, TypeTable};
 
-/// A definition, and where it is.
 #[derive(Debug)]
 struct FoundType {
     /// What the name means: a structure, an enumeration, or a typedef of one

@@ -59,7 +59,6 @@ pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Why the kernel's tracepoints are not known.
 fn unread(facts: &Facts) -> String {
     match &facts.tracefs {
         Tracefs::At(place) => format!(
@@ -96,7 +95,6 @@ fn nothing(pattern: &str, facts: &Facts, all: &Listing, unread: Option<String>) 
     anyhow!("no event that can be named here matches \"{pattern}\"{like}{closed}")
 }
 
-/// Who gave an event its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Namer {
@@ -127,12 +125,10 @@ impl Namer {
     }
 }
 
-/// One event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// What to say after -t.
     pub name: String,
-    /// Who calls it so.
     pub namer: Namer,
     /// PMUs that count it; empty when no PMU does.
     pub pmus: Vec<String>,
@@ -157,14 +153,12 @@ pub struct Named {
 pub struct Listing(Vec<Named>);
 
 impl Listing {
-    /// Everything that can be named on the machine.
     pub fn new(facts: &Facts) -> Listing {
         let mut all: Vec<Named> = types(facts).chain(kernel(facts)).chain(aliases(facts)).collect();
         all.extend(makers(facts));
         Listing(all)
     }
 
-    /// These, and the kernel's tracepoints.
     #[must_use]
     pub fn with_tracepoints(mut self, names: &[String]) -> Listing {
         let mut names: Vec<&String> = names.iter().collect();
@@ -196,7 +190,6 @@ impl Listing {
         Listing(self.0.into_iter().filter(|event| matches(&event.name)).collect())
     }
 
-    /// Those of that name.
     pub fn called(self, name: &str) -> Listing {
         let inner = |event: &Named| event.name.split('/').nth(1).map(str::to_owned);
         let is = |event: &Named| {
@@ -206,12 +199,10 @@ impl Listing {
         Listing(self.0.into_iter().filter(is).collect())
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The error for a name that is none of these.
     pub fn unknown(&self, typed: &str) -> EventSpecError {
         EventSpecError::unknown(typed, self.0.iter().map(|event| event.name.as_str()))
     }

@@ -15,11 +15,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// What is written to.
 #[derive(Debug)]
 pub(super) enum Place {
     Stdout,
-    /// A pipe or device.
     Special(File, PathBuf),
     /// A neighbour of the file, which becomes it.
     File(Replacement, PathBuf),
@@ -30,7 +28,6 @@ pub(super) enum Place {
 pub(super) enum OutputReaders {
     /// Whoever may read the recording: it is one itself.
     OfRecording,
-    /// Everybody.
     All,
 }
 
@@ -122,12 +119,10 @@ impl Place {
         Ok(self)
     }
 
-    /// Whether what was written can be changed later.
     pub(super) fn is_seekable(&self) -> bool {
         matches!(self, Place::File(..))
     }
 
-    /// What to write to.
     pub(super) fn file(&self) -> Result<File> {
         let file = match self {
             Place::Stdout => io::stdout().as_fd().try_clone_to_owned().map(File::from),
@@ -165,7 +160,6 @@ fn refused(error: io::Error, path: &Path) -> Error {
     }
 }
 
-/// Whether the file that is read is this one.
 fn is_input(found: &Stat, input: &Path) -> bool {
     let same = |input: Metadata| (input.dev(), input.ino()) == (found.st_dev, found.st_ino);
     crate::outputs::is_file(found) && about(input).is_some_and(same)

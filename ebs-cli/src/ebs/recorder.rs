@@ -14,7 +14,6 @@ use std::time::Duration;
 /// A run that has ended is seen after so long at most.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordedRun {
     /// That of the command, or of what kept it from running.
@@ -23,7 +22,6 @@ pub(super) struct RecordedRun {
     pub(super) is_stopped: bool,
 }
 
-/// Where runs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunPlace {
     /// In process groups of their own: they hear a signal once, from us. Their input is empty, and

@@ -83,7 +83,6 @@ pub(crate) fn cut_inwards(callers: Option<&str>, outside: &[String]) -> FrameCut
     }
 }
 
-/// What becomes of call chains.
 fn view(arguments: &ReportArguments) -> ChainView {
     let Some(direction) = arguments.tree else {
         return if arguments.children { ChainView::Inclusive } else { ChainView::Rows };
@@ -102,7 +101,6 @@ fn view(arguments: &ReportArguments) -> ChainView {
     ChainView::Tree(TreeQuery { order, least_millionths })
 }
 
-/// What makes a row when nothing is said.
 fn usual_keys(arguments: &ReportArguments) -> Vec<Key> {
     vec![match (&arguments.callers, &arguments.callees) {
         (None, None) => Key::Site,
@@ -193,7 +191,6 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<SymbolizerOptions> {
     })
 }
 
-/// A recording whose records went into a pipeline.
 #[derive(Debug)]
 pub struct CountedRecording {
     pipeline: Pipeline,
@@ -332,7 +329,6 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     end.into_result().context("the table shows what could be read")
 }
 
-/// Prints histograms, where they were asked for.
 fn draw(arguments: &ReportArguments, plots: &[EventPlots], out: &mut dyn Write) -> Result<()> {
     let Some(form) = arguments.plot else { return Ok(()) };
     let glyphs = match form {
@@ -366,7 +362,6 @@ pub fn in_time(mut query: Query, time: Option<&str>, file: Option<&Path>) -> Res
     Ok(query)
 }
 
-/// Prints the events side by side.
 fn join(arguments: &ReportArguments, report: &Report, out: &mut dyn Write) -> Result<()> {
     let per = arguments.per.as_deref().map(Glob::new);
     let joined = JoinedReport::of(report, per.as_ref(), top(arguments))?;

@@ -21,7 +21,6 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Runs `ebs`; gives the status to exit with.
 pub fn run(words: Vec<OsString>) -> u8 {
     signals::fail_beyond_file_limit();
     let Some(words) = follow_starter(words) else { return FAILURE };

@@ -50,26 +50,21 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Status of a program that SIGINT ended.
 const INTERRUPTED: u8 = 130;
 
-/// Why sampling ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SampleEnding {
     /// The session has ended: the count was reached, or who samples for us
     /// says so.
     Session(TargetState),
-    /// The target has ended.
     Target,
-    /// SIGINT.
     Interrupted,
     /// The time is over that was set, or a command said so.
     Told,
     /// Another signal that ends a process.
     Signalled(i32),
-    /// The output takes no more.
     OutputFailed,
 }
 
 impl SampleEnding {
-    /// Whether somebody asked for it.
     pub(crate) fn is_by_signal(self) -> bool {
         matches!(self, SampleEnding::Interrupted | SampleEnding::Signalled(_))
     }
@@ -117,7 +112,6 @@ fn emulates(job: &SampleJob, facts: &Facts) -> Result<bool> {
     Ok(matches!(source::plan(&job.asked.request, choice, model, facts), Ok(Chosen::Emulated(_))))
 }
 
-/// What stands between a session and who asked for it.
 #[derive(Debug)]
 struct Front<'s> {
     /// The process that the user sees, if that is another one.
@@ -326,7 +320,6 @@ fn open_for(job: &SampleJob, facts: &Facts, entered: Option<Command>) -> Result<
     Ok(session)
 }
 
-/// The control group that is kept, looked up.
 fn with_group(mut job: SampleJob) -> Result<SampleJob> {
     if let (Some(path), Some(asked)) = (&job.cgroup, &mut job.asked.request.in_kernel) {
         let group = Cgroup::open(Path::new("/"), path).and_then(|group| group.id());
@@ -336,7 +329,6 @@ fn with_group(mut job: SampleJob) -> Result<SampleJob> {
     Ok(job)
 }
 
-/// In this process.
 fn open_here(
     job: &SampleJob,
     facts: &Facts,
@@ -367,10 +359,8 @@ fn open_entered(
     }
 }
 
-/// How sampling began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begun {
-    /// The target runs, and is sampled.
     Sampling,
     /// The target runs, but the output took no more already then.
     OutputFailed,
@@ -402,12 +392,9 @@ pub(crate) fn begin(
     Ok(begun)
 }
 
-/// Who may say meanwhile what to do.
 #[derive(Debug)]
 pub(crate) struct Heard<'h> {
-    /// Signals.
     pub(crate) catcher: &'h mut Catcher,
-    /// Clocks and commands.
     pub(crate) steerer: &'h mut Steerer,
 }
 

@@ -32,9 +32,7 @@ use symbolizer::{Symbolizer, SymbolizerOptions};
 /// Bytes of lines that are written at once.
 const CHUNK: usize = 1 << 16;
 
-/// Turns one record into text.
 pub trait Printer {
-    /// Appends the lines of a record.
     fn print(&mut self, sample: &Sample<'_>, about: &mut About<'_>, out: &mut Vec<u8>);
 
     /// Whether it names places: the symbolizer then sees every side record,
@@ -61,20 +59,14 @@ pub trait Printer {
     }
 }
 
-/// What is known of a record besides its fields.
 #[derive(Debug)]
 pub struct About<'a> {
-    /// What the stream said so far.
     pub decoder: &'a StreamDecoder,
-    /// Which of its events the record belongs to.
     pub event: usize,
-    /// Name of the record's thread.
     pub comm: Option<&'a [u8]>,
-    /// What knows the places of the stream.
     pub symbolizer: &'a mut Symbolizer,
 }
 
-/// What makes lines of records.
 #[derive(Debug)]
 struct Press<P> {
     printer: P,
@@ -83,7 +75,6 @@ struct Press<P> {
     /// None: those of virtual machines are printed, too; otherwise how many
     /// were not.
     guests_left_out: Option<u64>,
-    /// Of both.
     symbolizer: Symbolizer,
 }
 
@@ -105,7 +96,6 @@ impl<P: Printer> Press<P> {
         }
     }
 
-    /// Takes note of what the symbolizer must know of a process.
     fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
         if self.printer.names_places() || self.sifter.as_ref().is_some_and(Sifter::needs_code) {
             self.symbolizer.side(misc, record, id);
@@ -202,7 +192,6 @@ impl<P: Printer> ScriptLines<P> {
         &self.text
     }
 
-    /// Appends what the printer says last.
     pub fn end(&mut self, decoder: &StreamDecoder) {
         self.press.printer.end(decoder, &self.press.symbolizer, &mut self.text);
     }
@@ -211,7 +200,6 @@ impl<P: Printer> ScriptLines<P> {
         self.press.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
     }
 
-    /// What decided which records became lines.
     pub fn sifter(&self) -> Option<&Sifter> {
         self.press.sifter.as_ref()
     }
@@ -301,7 +289,6 @@ pub fn script(
     }
 }
 
-/// Writes the lines that there are.
 #[inline]
 fn write(
     lines: &mut ScriptLines<impl Printer>,

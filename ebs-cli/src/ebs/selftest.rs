@@ -43,7 +43,6 @@ use tester::Tester;
 const NO_LOOPS: &str = "the programs of known truth are written for x86-64, which this machine is \
                         not; ebs itself samples here what `ebs -h` lists";
 
-/// What a whole test gave.
 #[derive(Debug)]
 struct Tested {
     rows: Vec<Row>,

@@ -122,14 +122,12 @@ fn tell_of_the_machine(job: &StatJob, plan: &CountingPlan, is_emulated: bool, fa
     }
 }
 
-/// Where the table goes.
 fn opened(job: &StatJob) -> Result<PatientWriter> {
     let Some(path) = &job.output else { return PatientWriter::stdout().context("stdout") };
     let (file, name) = (outputs::create(path), path.display().to_string());
     Ok(PatientWriter::new(file.with_context(|| format!("cannot write to {name}"))?, name))
 }
 
-/// A job, and what it is done with.
 struct Statistics<'j> {
     job: &'j StatJob,
     request: CountingRequest,
@@ -138,12 +136,10 @@ struct Statistics<'j> {
     plans: Vec<CountingPlan>,
 }
 
-/// What one run of all passes gave.
 struct RunEnding {
     rows: Vec<StatRow>,
     wall: Duration,
     status: u8,
-    /// Nothing more is to be run.
     is_over: bool,
 }
 
@@ -196,7 +192,6 @@ impl Statistics<'_> {
         out.write_all(text.as_bytes()).context("cannot write the table")
     }
 
-    /// All passes, one after the other.
     fn run_once(&self, out: &mut dyn Write) -> Result<RunEnding> {
         let mut all =
             RunEnding { rows: Vec::new(), wall: Duration::ZERO, status: SUCCESS, is_over: false };

@@ -31,12 +31,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Who counts tells each interval, and may take so long for it.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Why the screen was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TopEnding {
     /// A key, or the end of what was shown.
     Left,
-    /// A signal.
     Signalled(i32),
 }
 
@@ -88,7 +86,6 @@ fn check_terminal() -> Result<()> {
     Ok(())
 }
 
-/// What is sampled, as the first line has it.
 fn title(arguments: &TopArguments) -> String {
     let target: Vec<_> = arguments.target.iter().map(|word| word.to_string_lossy()).collect();
     match (&arguments.replay, &arguments.session, &arguments.pid) {
@@ -100,7 +97,6 @@ fn title(arguments: &TopArguments) -> String {
     }
 }
 
-/// Shows what comes until there is a reason to end.
 fn watch(
     arguments: &TopArguments,
     source: &mut TopSource,
@@ -156,7 +152,6 @@ fn watch(
     }
 }
 
-/// A part of a stream, from whoever reads it.
 #[derive(Debug)]
 enum StreamPart {
     Bytes(Vec<u8>),
@@ -164,7 +159,6 @@ enum StreamPart {
     End(Option<String>),
 }
 
-/// What whoever counts tells.
 #[derive(Debug)]
 enum TopNews {
     /// What was counted since the last time, and in how many seconds.

@@ -13,12 +13,10 @@ const KEPT: usize = 1 << 16;
 /// then has many reads of tables under way.
 const LOT: usize = 64;
 
-/// What one thread has asked for so far.
 #[derive(Debug)]
 pub(super) struct Answers<'a> {
     texts: &'a Texts,
     names: &'a Mutex<&'a mut Names>,
-    /// Whether routines get an offset.
     offset: bool,
     /// By a hash of the address: the address, its offset, and one more than
     /// its name's number in `lines`. Zero: none yet. Zeros take no memory
@@ -48,7 +46,6 @@ impl<'a> Answers<'a> {
         Answers { texts, names, offset, known: Vec::new(), lines, numbers }
     }
 
-    /// Appends the lines of addresses.
     #[inline]
     pub(super) fn push_all(&mut self, page: &mut Page, addresses: &[u64]) {
         let mut found = [Found::default(); LOT];
@@ -106,7 +103,6 @@ impl<'a> Answers<'a> {
         (address, named.offset.unwrap_or(0), number)
     }
 
-    /// Tells how many addresses got no name.
     pub(super) fn report(self) {
         let mut names = lock(self.names);
         for line in self.lines.iter().filter(|line| line.count > 0) {

@@ -1,6 +1,5 @@
 //! Lines without a number: how many, and the first of them.
 
-/// Lines seen, and those without a number.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BadLines {
     lines: u64,
@@ -31,7 +30,6 @@ impl BadLines {
         all
     }
 
-    /// Those of the lines that follow.
     pub(super) fn add(&mut self, next: BadLines) {
         if self.first.is_none() {
             self.first = next.first.map(|(number, text)| (self.lines + number, text));

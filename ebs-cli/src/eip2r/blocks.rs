@@ -53,7 +53,6 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// The bad lines of a block that was taken.
     pub(super) fn done(&self, number: u64, bad: BadLines) {
         let mut done = lock(&self.done);
         let Done { whole, next, beyond } = &mut *done;
@@ -64,7 +63,6 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// Those of all blocks.
     pub(super) fn into_bad(self) -> BadLines {
         self.done.into_inner().unwrap_or_else(PoisonError::into_inner).whole
     }

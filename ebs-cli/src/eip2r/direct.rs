@@ -23,7 +23,6 @@ const NO_ROUTINE: u32 = u32::MAX;
 pub(super) struct Direct {
     /// First addresses of the stretches.
     starts: Vec<u64>,
-    /// Their routines.
     routines: Vec<u32>,
     /// The one with most routines first.
     tables: Vec<Table>,
@@ -110,7 +109,6 @@ impl Direct {
         Some(self.routines[stretch as usize]).filter(|&routine| routine != NO_ROUTINE)
     }
 
-    /// The stretch that holds an address.
     #[inline]
     pub(super) fn find(&self, address: u64) -> Option<u32> {
         for table in &self.tables {
@@ -122,12 +120,10 @@ impl Direct {
         None
     }
 
-    /// Where a stretch begins.
     pub(super) fn start(&self, stretch: u32) -> u64 {
         self.starts[stretch as usize]
     }
 
-    /// How many stretches there are.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
@@ -208,7 +204,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Looks at every routine.
     fn slowly(routines: &[Range<u64>], address: u64) -> Option<u64> {
         routines.iter().find(|routine| routine.contains(&address)).map(|routine| routine.start)
     }

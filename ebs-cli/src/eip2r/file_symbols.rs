@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::path::Path;
 use symbolizer::{ElfSymbols, Reason, Resolution, SymbolizerOptions};
 
-/// What `-e` names.
 #[derive(Debug)]
 pub(super) struct FileSymbols {
     symbols: ElfSymbols,

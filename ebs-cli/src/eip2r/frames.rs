@@ -28,7 +28,6 @@ const CHUNK: usize = 16 << 20;
 const AT_ONCE: usize = 1 << 16;
 /// Bytes of answers kept; then they begin anew.
 const MOST_KEPT: usize = 256 << 20;
-/// Answers by address.
 #[derive(Default)]
 struct Known {
     texts: Vec<u8>,
@@ -36,7 +35,6 @@ struct Known {
     /// Why there is no name, or no line.
     reasons: Vec<String>,
     numbers: FxHashMap<String, u32>,
-    /// How many addresses had each reason.
     counts: Vec<u64>,
 }
 
@@ -108,7 +106,6 @@ impl Known {
     }
 }
 
-/// Reads everything, prints as it goes.
 pub(super) fn print(
     input: &File,
     output: &mut Output,

@@ -38,7 +38,6 @@ enum Shown {
     Nameless(NameId),
 }
 
-/// A line of output.
 struct Row {
     count: u64,
     /// An address, or a routine's first.
@@ -46,7 +45,6 @@ struct Row {
     shown: Shown,
 }
 
-/// Reads everything, prints the histogram.
 pub(super) fn print(
     input: &File,
     output: &mut Output,
@@ -100,7 +98,6 @@ pub(super) fn print(
     Ok(bad)
 }
 
-/// Counts by routine, on several threads.
 fn tally(input: &File, direct: &Direct, format: Format) -> anyhow::Result<(Sums, BadLines)> {
     let position = format.position;
     let (tallies, bad): (Vec<_>, _) = match Pieces::of(input, PIECE).context(UNREADABLE)? {
@@ -135,7 +132,6 @@ fn tally(input: &File, direct: &Direct, format: Format) -> anyhow::Result<(Sums,
     Ok((sums, bad))
 }
 
-/// Hands all addresses on, many at a time.
 fn count(
     mut input: Input<impl Read>,
     position: usize,

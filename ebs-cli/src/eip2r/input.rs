@@ -32,7 +32,6 @@ pub(super) struct Input<R> {
     ended: bool,
 }
 
-/// Where a block is put.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Vec<u8>,

@@ -7,7 +7,6 @@ use super::sys;
 /// since the 32-bit original.
 const HEADING: &[u8] = b"linear_ip";
 
-/// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Address(u64),

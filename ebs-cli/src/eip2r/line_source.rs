@@ -9,7 +9,6 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use symbolizer::{DebugFile, Frames, Reason, Resolution, SymbolizerOptions};
 
-/// Who knows the lines.
 pub(super) enum LineSource {
     File(Box<FileLines>),
     /// What -s and -m describe.
@@ -38,7 +37,6 @@ impl LineSource {
         Ok(LineSource::File(Box::new(FileLines { file, path, symbols })))
     }
 
-    /// Lines and inlined callers of each of these addresses.
     pub(super) fn frames(&mut self, addresses: &[u64]) -> Vec<Result<Frames, Reason>> {
         match self {
             LineSource::Machine(machine) => machine.frames(addresses),
@@ -56,7 +54,6 @@ impl FileLines {
         }
     }
 
-    /// Why an address has no name: as without lines.
     fn why(&self, address: u64) -> Reason {
         let symbols = self.symbols.get_or_init(|| FileSymbols::open(&self.path).ok());
         match symbols.as_ref().map(|symbols| symbols.resolve(address)) {

@@ -29,7 +29,6 @@ const MOST_WAITING: usize = 16 << 20;
 /// What stands in the output for a line without a number.
 const NO_NUMBER: &[u8] = b"- [no-number]\n";
 
-/// Reads everything, prints as it goes.
 pub(super) fn print(
     input: &File,
     output: &mut Output,
@@ -99,7 +98,6 @@ fn write(output: &mut Output, page: &mut Page) -> anyhow::Result<()> {
     done
 }
 
-/// What one thread works with.
 struct Thread<'a> {
     answers: Answers<'a>,
     position: usize,
@@ -115,7 +113,6 @@ impl<'a> Thread<'a> {
         Thread { answers, position, buffer, page: Page::default(), bad: Vec::new() }
     }
 
-    /// Puts the output of a piece into `page`.
     fn list_piece(
         &mut self,
         index: u64,

@@ -60,7 +60,6 @@ impl Machine {
         Ok(Machine { symbolizer, process, kernel, dense })
     }
 
-    /// Where the kernel's routines lie.
     pub(super) fn dense(&self) -> &[Range<u64>] {
         &self.dense
     }
@@ -74,7 +73,6 @@ impl Machine {
         Direct::new(routines.map(|routine| range(routine.start, routine.end)))
     }
 
-    /// Appends the name of the kernel's routine of that number.
     pub(super) fn push_routine(&mut self, out: &mut Vec<u8>, number: u32) {
         if let Ok(symbols) = self.symbolizer.kernel_symbols() {
             let name = symbols.routine(number as usize).name;
@@ -101,14 +99,12 @@ impl Machine {
         (place.object, self.symbolizer.resolve(place))
     }
 
-    /// Lines and inlined callers of each of these addresses.
     pub(super) fn frames(&mut self, addresses: &[u64]) -> Vec<Result<Frames, Reason>> {
         let places: Vec<_> = addresses.iter().map(|address| self.place(*address)).collect();
         self.symbolizer.all_frames(&places)
     }
 }
 
-/// The file that the kernel's symbols come from.
 fn kernel_list(arguments: &Arguments) -> Option<&Path> {
     arguments.system_map.as_deref().or(arguments.vmlinux.as_deref())
 }

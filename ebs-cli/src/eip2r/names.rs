@@ -15,7 +15,6 @@ use symbolizer::{ObjectId, Reason, Resolution};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NameId(u32);
 
-/// Where an address lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) name: NameId,
@@ -26,20 +25,16 @@ pub(super) struct Named {
 #[derive(Debug)]
 struct Name {
     text: Box<str>,
-    /// First address of the routine.
     start: Option<u64>,
 }
 
-/// Who knows the routines.
 #[derive(Debug)]
 enum Source {
     /// The kernel's list, and what a process maps.
     Machine(Box<Machine>),
-    /// One file by itself.
     File(Box<FileSymbols>),
 }
 
-/// All routines asked for so far.
 #[derive(Debug)]
 pub(super) struct Names {
     source: Source,
@@ -76,7 +71,6 @@ impl Names {
         })
     }
 
-    /// Where most addresses will lie.
     pub(super) fn dense(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.dense.iter().cloned()
     }
@@ -107,7 +101,6 @@ impl Names {
         }
     }
 
-    /// The routine of an address that came `count` times.
     pub(super) fn find(&mut self, address: u64, count: u64) -> Named {
         let named = self.look_up(address);
         if named.offset.is_none() {

@@ -10,14 +10,12 @@ use std::path::Path;
 /// Bytes kept before they are written.
 const PIECE: usize = 64 * 1024;
 
-/// A buffer in front of stdout or a file.
 #[derive(Debug)]
 pub(super) struct Output {
     file: File,
     pub(super) buffer: Vec<u8>,
 }
 
-/// Why there is no output.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OutputError {
     /// Writing would destroy what is to be read, or never end.
@@ -52,7 +50,6 @@ impl Output {
         if self.buffer.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what was put together elsewhere.
     pub(super) fn write(&mut self, piece: &[u8]) -> io::Result<()> {
         self.flush()?;
         self.file.write_all(piece)

@@ -14,7 +14,6 @@ pub(super) struct Arena {
     bytes: Vec<u8>,
 }
 
-/// A text's place in an [`Arena`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     at: u32,

@@ -16,14 +16,11 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-/// How lines are read and written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     /// Column, counted from 0.
     pub(super) position: usize,
-    /// Whether routines get an offset.
     pub(super) offset: bool,
-    /// How many threads may read one file.
     pub(super) threads: NonZeroUsize,
 }
 

@@ -10,7 +10,6 @@ use symbolizer::{Frame, Frames, Reason};
 /// What stands in the output for a line without a number.
 const NO_NUMBER: &[u8] = b"- [no-number]\n";
 
-/// How frames are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// As `addr2line -a -f -i -p` does, with columns.
@@ -42,7 +41,6 @@ struct ShownFrame<'a> {
 enum Other<'a> {
     /// Blank, or starts with #.
     Comment(Cow<'a, str>),
-    /// Holds no number where one should be.
     Bad(Cow<'a, str>),
 }
 
@@ -58,7 +56,6 @@ pub(super) fn push_comment(out: &mut Vec<u8>, line: &[u8], style: Style) {
     }
 }
 
-/// Appends what stands for a line without a number.
 pub(super) fn push_bad(out: &mut Vec<u8>, line: &[u8], style: Style) {
     match style {
         Style::Text => out.extend_from_slice(NO_NUMBER),
@@ -72,7 +69,6 @@ fn push_other(out: &mut Vec<u8>, line: &Other<'_>) {
     out.push(b'\n');
 }
 
-/// Appends the answer of one address.
 pub(super) fn push(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>, style: Style) {
     match style {
         Style::Text => push_text(out, address, found),

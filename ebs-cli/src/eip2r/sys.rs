@@ -31,9 +31,7 @@ mod avx2 {
 
     /// Bytes of a line.
     const LINE: usize = 17;
-    /// Bytes of two lines.
     const PAIR: usize = 2 * LINE;
-    /// Bytes of four lines.
     const FOUR: usize = 4 * LINE;
 
     /// The first eight digits of an address: the next one's are mostly the
@@ -144,7 +142,6 @@ mod avx2 {
         Some(_mm256_maddubs_epi16(values, _mm256_set1_epi16(0x0110)))
     }
 
-    /// Eight bytes of a text that has them.
     #[inline]
     fn eight(text: &[u8], at: usize) -> [u8; 8] {
         text[at..].first_chunk().copied().unwrap_or_default()

@@ -114,7 +114,6 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Adds what was counted to `sums`.
     pub(super) fn add_to(self, sums: &mut Sums) {
         sums.stretches.resize(self.direct.len(), 0);
         let mut add = |granule: usize, count: u64| {
@@ -144,7 +143,6 @@ impl<'a> Tally<'a> {
 }
 
 impl Sums {
-    /// Each stretch that came, and how often.
     pub(super) fn stretches(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         (0..).zip(self.stretches.iter().copied()).filter(|(_, count)| *count != 0)
     }

@@ -18,7 +18,6 @@ pub(super) struct Texts {
     origins: Vec<u64>,
 }
 
-/// Where the text of an address is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     /// Empty: no routine is known to hold it.

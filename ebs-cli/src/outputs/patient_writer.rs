@@ -25,7 +25,6 @@ pub(crate) struct PatientWriter {
     name: String,
     way: Way,
     patience: Duration,
-    /// The reader is waited for no longer.
     gave_up: bool,
 }
 
@@ -67,22 +66,18 @@ impl PatientWriter {
         Ok(PatientWriter { file, name, way, patience: PATIENCE, gave_up: false })
     }
 
-    /// What is written to.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// The same, which is no longer written to.
     pub(crate) fn into_file(self) -> File {
         self.file
     }
 
-    /// Whether it waits for the reader no longer.
     pub(crate) fn has_given_up(&self) -> bool {
         self.gave_up
     }
 
-    /// What the user calls it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -114,7 +109,6 @@ impl PatientWriter {
         (taken, Ok(()))
     }
 
-    /// Waits until some bytes were taken.
     fn write_some(
         &mut self,
         bytes: &[u8],
@@ -216,7 +210,6 @@ mod tests {
     const ONCE: EndsAsked = EndsAsked { any: true, by_hand: 1, interrupts: 1 };
     const TWICE: EndsAsked = EndsAsked { any: true, by_hand: 2, interrupts: 2 };
 
-    /// Both ways to a pipe.
     fn writers() -> [(PipeReader, PatientWriter); 2] {
         [Way::Unblocked, Way::Shared].map(|way| {
             let (reader, writer) = pipe().expect("a pipe can be made");

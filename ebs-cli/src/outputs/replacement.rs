@@ -21,7 +21,6 @@ const PERMISSIONS: u32 = 0o777;
 pub(crate) struct Replacement {
     file: File,
     folder: OwnedFd,
-    /// Of its own, for now.
     name: OsString,
     becomes: OsString,
     is_kept: bool,
@@ -66,7 +65,6 @@ impl Replacement {
         Ok(Replacement { file, folder, becomes: name.clone(), name, is_kept: false })
     }
 
-    /// Owner and permissions of the file that it replaces.
     fn take_after(&self, found: &Stat, is_own: bool, most: u32) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
         let mut mode = found.st_mode & PERMISSIONS & most;
@@ -86,7 +84,6 @@ impl Replacement {
         Ok(fchmod(&self.file, Mode::from_raw_mode(mode))?)
     }
 
-    /// What to write to.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
@@ -136,7 +133,6 @@ impl Drop for Replacement {
     }
 }
 
-/// A name in an open folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FolderName<'a> {
     pub(crate) folder: &'a OwnedFd,

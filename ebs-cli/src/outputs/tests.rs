@@ -6,7 +6,6 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use tempfile::TempDir;
 
-/// A user who is not root.
 const OTHER: u32 = 4242;
 
 /// A directory of that mode, and a precious file outside of it.

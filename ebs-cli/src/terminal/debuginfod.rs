@@ -26,7 +26,6 @@ pub fn servers() -> Result<Option<Debuginfod>, DebuginfodError> {
     Ok(servers.map(|servers| servers.heard_by(Arc::new(Listener { shown, now: Mutex::default() }))))
 }
 
-/// What is seen of downloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     Nothing,

@@ -23,7 +23,6 @@ impl ProgressLine {
         ProgressLine { shows: io::stderr().is_terminal(), drawn: None }
     }
 
-    /// Whether a line would be drawn now.
     fn is_due(&self) -> bool {
         self.shows && self.drawn.is_none_or(|drawn| drawn.elapsed() >= OFTEN)
     }
@@ -80,7 +79,6 @@ pub(crate) fn in_bytes(bytes: u64) -> String {
     }
 }
 
-/// A file that is read with such a line.
 #[derive(Debug)]
 pub(crate) struct ProgressReader<R> {
     source: R,

@@ -75,7 +75,6 @@ pub struct AskedEnd {
 }
 
 impl AskedEnd {
-    /// The signal that asked, if one did.
     pub fn signal(self) -> Option<i32> {
         self.end.or(self.interrupt.then_some(SIGINT))
     }
@@ -135,11 +134,9 @@ impl Catcher {
 /// How often an end was asked for by signals since the first [`Catcher`] was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndsAsked {
-    /// By any signal.
     pub(crate) any: bool,
     /// By signals that people send, those that belong together counted once.
     pub(crate) by_hand: u32,
-    /// By SIGINT, likewise.
     pub(crate) interrupts: u32,
 }
 

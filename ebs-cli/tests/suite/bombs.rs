@@ -27,7 +27,6 @@ const KERNEL: Misc = Misc(1);
 /// Records between two round marks.
 const ROUND: u64 = 1000;
 
-/// What a bomb has many of.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Sites,
@@ -118,7 +117,6 @@ impl Records {
     }
 }
 
-/// A packed stream with so many records of a kind.
 fn bomb(kind: Kind, count: u64) -> Vec<u8> {
     let event = page_faults();
     let mut out = Vec::new();

@@ -357,7 +357,6 @@ fn ended_by(child: &mut Child, signal: i32) -> ExitStatus {
     }
 }
 
-/// Whether a process has a handler for a signal.
 fn catches(pid: u32, signal: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();

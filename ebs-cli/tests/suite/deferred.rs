@@ -17,7 +17,6 @@ const ORDER: ByteOrder = ByteOrder::Little;
 /// What a frame pointer that is none may lead to.
 const SECRET: u64 = u64::from_le_bytes(*b"m/.cargo");
 
-/// A stream as it grows.
 struct Stream {
     layout: SampleLayout,
     bytes: Vec<u8>,
@@ -103,7 +102,6 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The addresses of each record, and what is said.
 fn frames(file: &Path) -> (Vec<Vec<String>>, String) {
     let out = ebs(&["script", "-F", "tid,time,ip"], &[file]);
     let text = String::from_utf8(out.stdout).unwrap();

@@ -132,7 +132,6 @@ fn for_older_perf(file: &Path) -> Option<tempfile::NamedTempFile> {
     Some(copy)
 }
 
-/// How a recording compares.
 enum Compared {
     /// So many lines are the same.
     Alike(usize),
@@ -382,7 +381,6 @@ fn recordings_of_the_first_version_are_read() {
     }
 }
 
-/// Every field of every record, and the call chains in full.
 #[test]
 fn every_recording_that_perf_reads_is_printed_alike() {
     for options in [&[][..], &["-G"]] {

@@ -10,7 +10,6 @@ const MOST_BYTES: u64 = 32 << 20;
 /// Bytes of all of them at most.
 const MOST_IN_ALL: u64 = 256 << 20;
 
-/// Files that were read, or were not there.
 #[derive(Debug)]
 pub(in crate::ebs) struct SourceFiles {
     root: PathBuf,

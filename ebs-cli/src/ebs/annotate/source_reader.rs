@@ -18,14 +18,12 @@ const NO_GROUP: u32 = 65_534;
 /// file says little where a directory above it is not for everybody.
 const ANYBODY: FileUser = FileUser { user: NO_GROUP, group: NO_GROUP };
 
-/// Whose rights open a file.
 #[derive(Clone, Copy, Debug)]
 struct FileUser {
     user: u32,
     group: u32,
 }
 
-/// Who is shown the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourceReader {
     /// A user with the process's own rights: the kernel decides.
@@ -37,7 +35,6 @@ pub(super) enum SourceReader {
     For { user: u32, group: u32 },
 }
 
-/// Where a file may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// The directory that was named on the command line, if one was.
@@ -46,10 +43,8 @@ pub(super) struct Candidate {
     pub(super) path: PathBuf,
 }
 
-/// Why a file is not read.
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// It is not there, or no source file.
     Missing,
     /// It is there, and not for everybody.
     Withheld,

@@ -11,10 +11,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use symbolizer::Symbolizer;
 
-/// Which source files are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FileChoice {
-    /// All that samples lie in.
     All,
     /// Those whose paths end so.
     Ending(Vec<String>),

@@ -94,7 +94,6 @@ pub enum AnnotationFormat {
 /// How much is shown around instructions with records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
-    /// The whole routine.
     All,
     /// So many instructions on each side.
     Instructions(usize),

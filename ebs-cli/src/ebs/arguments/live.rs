@@ -81,7 +81,6 @@ pub struct TopArguments {
     pub target: Vec<OsString>,
 }
 
-/// How fast a recording is played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReplaySpeed {
     /// So many times as fast as it was recorded.
@@ -90,7 +89,6 @@ pub enum ReplaySpeed {
     Max,
 }
 
-/// Why a word is no speed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("speed {0:?} is neither a number above 0, such as 10 or 0.5, nor max")]
 pub struct ReplaySpeedError(String);

@@ -54,7 +54,6 @@ pub struct MemlatArguments {
     pub largest: Option<u64>,
 }
 
-/// CPUs, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuList(pub Vec<u32>);
 

@@ -22,11 +22,9 @@ fn is_classified(name: &str) -> bool {
     MissedLevel::of_event(name).is_some_and(|level| !level.is_of_pages())
 }
 
-/// The recording of a command that has ended.
 #[derive(Debug)]
 pub(super) struct SampledCommand {
     place: TempDir,
-    /// The command's.
     pub(super) status: u8,
 }
 
@@ -48,13 +46,11 @@ impl SampledCommand {
         Ok(SampledCommand { place, status: ended.status })
     }
 
-    /// Where the recording is.
     pub(super) fn file(&self) -> PathBuf {
         path_in(&self.place)
     }
 }
 
-/// The words of `ebs` that record it.
 fn words(arguments: &CausesArguments, facts: &Facts) -> Vec<OsString> {
     let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
     let count = match (arguments.interval, has_pmu) {
@@ -69,7 +65,6 @@ fn words(arguments: &CausesArguments, facts: &Facts) -> Vec<OsString> {
     words
 }
 
-/// What is sampled, up to so many.
 pub(super) fn sampling_words(arguments: &CausesArguments, count: &str) -> Vec<OsString> {
     let (types, interval) =
         (arguments.types.join(","), arguments.interval.unwrap_or(1).to_string());
@@ -78,7 +73,6 @@ pub(super) fn sampling_words(arguments: &CausesArguments, count: &str) -> Vec<Os
     words.into_iter().chain(heap).map(OsString::from).collect()
 }
 
-/// The emulated PMU, where it is the one that counts.
 pub(super) fn model_words(arguments: &CausesArguments) -> Vec<OsString> {
     let mut words = Vec::new();
     if arguments.types.iter().all(|name| is_classified(name)) {

@@ -52,21 +52,17 @@ pub(super) fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8
     Ok(status)
 }
 
-/// What a run gave.
 struct TrialRun {
     causes: CauseReport,
-    /// The command's.
     status: u8,
 }
 
-/// Runs of the command, and where their recordings are.
 struct TrialRuns<'a> {
     place: TempDir,
     arguments: &'a CausesArguments,
 }
 
 impl TrialRuns<'_> {
-    /// A run with objects laid out so.
     fn causes(&self, number: usize, layouts: &[ObjectLayout]) -> Result<TrialRun> {
         let file = self.place.path().join(format!("{number}.data"));
         let words = self.words(layouts);
@@ -88,7 +84,6 @@ impl TrialRuns<'_> {
         Ok(TrialRun { causes, status: ended.status })
     }
 
-    /// The words of `ebs` that record it.
     fn words(&self, layouts: &[ObjectLayout]) -> Vec<OsString> {
         let mut words = sampling_words(self.arguments, "all");
         words.extend(["--source", "emulated"].map(OsString::from));

@@ -13,12 +13,10 @@ const WORD: u64 = 8;
 /// Changes that are tried together: `pad=64@grid,align=64@table`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriedChanges {
-    /// As they were typed.
     pub typed: String,
     changes: Vec<TriedChange>,
 }
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TriedChange {
     what: WantedLayout,
@@ -26,7 +24,6 @@ struct TriedChange {
     object: Option<TriedObject>,
 }
 
-/// An object as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TriedObject {
     /// As `ebs causes` names it.
@@ -49,16 +46,13 @@ enum WantedLayout {
     Split { from: u64, to: u64 },
 }
 
-/// Why changes cannot be tried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TryError {
-    /// No such change.
     #[error(
         "{0:?} is no change; write pad=BYTES, rows=STRIDE+BYTES, align=BYTES, colour, split=FROM..TO, \
          order=STRIDE:FROM..TO/..., pages=2m or apart, with @OBJECT behind it, as in pad=64@grid"
     )]
     Change(String),
-    /// Nothing was missed on it.
     #[error("--try {typed}: no miss is on an object {name:?}; misses are on {known}")]
     Object {
         typed: String,
@@ -66,7 +60,6 @@ pub enum TryError {
         /// Those that there are.
         known: String,
     },
-    /// How long its rows are is not known.
     #[error(
         "--try {typed}: misses on {name} have no even steps that would tell how long its rows are: \
          write rows=STRIDE+BYTES, colour=STRIDE or split=STRIDE:FROM..TO"
@@ -76,14 +69,12 @@ pub enum TryError {
         /// The object.
         name: String,
     },
-    /// The model cannot lay it out so.
     #[error("--try {typed}: {why}")]
     Layout {
         typed: String,
         /// What is wrong.
         why: String,
     },
-    /// There is nothing to change.
     #[error("--try {typed}: the command has no miss that says on which object; write @START+SIZE")]
     Nothing { typed: String },
 }
@@ -145,7 +136,6 @@ impl WantedLayout {
         }
     }
 
-    /// The change of rows of so many bytes.
     fn of_rows(self, stride: Option<u64>) -> Option<LayoutChange> {
         Some(match self {
             WantedLayout::Whole(change) => change,

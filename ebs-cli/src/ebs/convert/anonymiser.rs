@@ -33,14 +33,12 @@ const UNIT: u64 = 0;
 /// Keys that the notes of ours have, the one before and the other after.
 const NOTES: [&str; 2] = ["source", "delivered"];
 
-/// What may stay though it tells something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keep {
     pub(super) build_ids: bool,
     pub(super) registers: bool,
 }
 
-/// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It names nobody.
@@ -50,7 +48,6 @@ pub(super) enum Verdict {
     LeftOut,
 }
 
-/// What stands around a side record.
 #[derive(Clone, Copy)]
 struct SideFrame<'a> {
     misc: Misc,
@@ -58,14 +55,12 @@ struct SideFrame<'a> {
     order: ByteOrder,
 }
 
-/// One recording being made anonymous.
 #[derive(Debug)]
 pub(super) struct Anonymiser {
     keep: Keep,
     tokens: Tokens,
     /// Of each event, once its first sample came.
     memory: Vec<Memory>,
-    /// What may stand in a call chain.
     mapped: MappedCode,
     blanked: u64,
     changed: Vec<u8>,
@@ -121,7 +116,6 @@ impl Anonymiser {
         }
     }
 
-    /// Decides about a feature.
     pub(super) fn feature(
         &mut self,
         id: FeatureId,
@@ -135,7 +129,6 @@ impl Anonymiser {
         Ok(features::feature(id, order))
     }
 
-    /// What was done and what was not, for people.
     pub(super) fn told(&self) -> String {
         let mut replaced = self.tokens.counts();
         replaced.push("the host name".to_owned());

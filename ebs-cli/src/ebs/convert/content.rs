@@ -9,7 +9,6 @@ use std::rc::Rc;
 /// Bytes copied at once.
 const PIECE: usize = 1 << 16;
 
-/// Where the bytes are.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Bytes(Vec<u8>),
@@ -46,7 +45,6 @@ impl Content {
     }
 }
 
-/// Hands out a part of a file piece by piece.
 pub(super) fn copy_part(
     file: &File,
     offset: u64,

@@ -18,19 +18,16 @@ const UNTRUE: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId(24), FeatureId::C
 /// What stands before the bytes of a feature in a record.
 const FEATURE_FRONT: usize = RecordHeader::SIZE + 8;
 
-/// Formats of tracepoints, as far as they came.
 struct TracingData {
     file: File,
     size: u64,
     left: u64,
 }
 
-/// One recording being converted.
 pub(super) struct Conversion {
     sink: Box<dyn Sink>,
     /// The file that is read, for what the decoder passes over.
     source: Option<Rc<File>>,
-    /// The recording is in file form.
     is_file: bool,
     begun: bool,
     tracing_data: Option<TracingData>,
@@ -94,7 +91,6 @@ impl Conversion {
         }
     }
 
-    /// A record, without what names someone.
     fn anonymised(
         &mut self,
         stream: &StreamDecoder,

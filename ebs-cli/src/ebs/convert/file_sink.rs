@@ -12,12 +12,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
-/// Writes the file form.
 pub(super) struct FileSink {
     out: BufWriter<File>,
     order: ByteOrder,
     outline: Option<FileOutline>,
-    /// Where the data end.
     data_end: u64,
     /// Where AUXTRACE records stand, and their bytes.
     aux_records: Vec<(u64, u64)>,

@@ -12,7 +12,6 @@ use std::io::{BufWriter, Write};
 /// Bytes that a feature in a record has at most.
 const FEATURE: u64 = 65_535 - 16;
 
-/// Writes the pipe form.
 pub(super) struct PipeSink {
     out: BufWriter<File>,
     order: ByteOrder,

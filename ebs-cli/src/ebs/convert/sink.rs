@@ -7,9 +7,7 @@ use perfdata::{ByteOrder, RecordType};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Takes a recording piece by piece.
 pub(super) trait Sink {
-    /// Whether it writes the file form rather than the pipe form.
     fn is_file(&self) -> bool;
 
     /// The recording has this byte order; called first.
@@ -22,7 +20,6 @@ pub(super) trait Sink {
     /// form.
     fn begin(&mut self, stream: &StreamDecoder, of_file: bool) -> Result<()>;
 
-    /// Takes a record of the data.
     fn record(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()>;
 
     /// Takes bytes that follow a record outside its size.
@@ -34,7 +31,6 @@ pub(super) trait Sink {
     /// Takes a feature; the last of its kind counts.
     fn feature(&mut self, id: FeatureId, content: Content, left_out: &mut LeftOut) -> Result<()>;
 
-    /// Everything was given.
     fn finish(&mut self, stream: &StreamDecoder) -> Result<()>;
 }
 

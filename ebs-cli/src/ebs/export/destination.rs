@@ -51,7 +51,6 @@ impl Destination {
         matches!(self, Destination::Terminal)
     }
 
-    /// What to write to.
     pub(super) fn file(&self) -> Result<File> {
         match self {
             Destination::Terminal => {

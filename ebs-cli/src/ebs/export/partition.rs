@@ -13,7 +13,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
 const NANOSECONDS: u64 = 1_000_000_000;
 
-/// A host and a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
     host: Option<String>,

@@ -57,7 +57,6 @@ pub(super) fn run(arguments: &ExportArguments, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// One run.
 #[derive(Debug)]
 struct SegmentExporter<'a> {
     arguments: &'a ExportArguments,
@@ -208,7 +207,6 @@ impl SegmentExporter<'_> {
         Ok(end)
     }
 
-    /// Gives a part, a file of the folder, its name.
     fn place(&self, from: &Path, part: &Path) -> Result<()> {
         let to = self.arguments.output.join(part);
         let goal = || format!("cannot write to {}", to.display());
@@ -228,7 +226,6 @@ impl SegmentExporter<'_> {
         self.is_told = true;
     }
 
-    /// Removes a file of the fleet's folder.
     fn remove(&self, name: &Path) -> Result<()> {
         match unlinkat(&self.output, name, AtFlags::empty()) {
             Err(Errno::NOENT) | Ok(()) => Ok(()),

@@ -12,7 +12,6 @@ use std::io::BufWriter;
 /// Bytes of samples that wait in memory; of more, all are in a file.
 const IN_MEMORY: usize = 1 << 20;
 
-/// What was written, and how the recording ended.
 #[derive(Debug)]
 pub(super) struct WrittenExport {
     pub(super) report: Report,

@@ -13,16 +13,13 @@ use anyhow::Result;
 use page::{PageContent, SectionContent};
 use std::path::Path;
 
-/// Sites of a page.
 const SITES: usize = 200;
-/// Threads of a page.
 const THREADS: usize = 64;
 /// Bytes of a line.
 const LINE: u64 = 64;
 /// Nodes of a tree that are told apart, of an event's samples or periods.
 const LEAST_MILLIONTHS: u32 = 1000;
 
-/// The queries of all sections.
 #[derive(Debug)]
 pub(super) struct PageQuestions {
     event: Option<Glob>,
@@ -42,7 +39,6 @@ impl PageQuestions {
         })
     }
 
-    /// What all queries have in common.
     pub(super) fn asked(&self) -> Query {
         Query { event: self.event.clone(), filters: self.filters.clone(), ..Query::default() }
     }
@@ -171,7 +167,6 @@ fn sharing(report: SharingReport) -> SectionContent<SharingReport> {
     }
 }
 
-/// Types that samples are on.
 fn types(report: TypeReport) -> SectionContent<TypeReport> {
     match report.types.is_empty() {
         false => Ok(report),

@@ -13,14 +13,12 @@ use anyhow::Result;
 use page::{AnnotatedRoutine, SectionContent};
 use std::collections::BTreeMap;
 
-/// Routines of a page.
 const ROUTINES: usize = 4;
 /// Instructions without samples on each side of those that have some.
 const AROUND: usize = 6;
 /// Instructions of which more is told.
 const DETAILED: usize = 3;
 
-/// The routines with most samples in a table of sites.
 pub(super) fn of(
     arguments: &HtmlArguments,
     questions: &PageQuestions,

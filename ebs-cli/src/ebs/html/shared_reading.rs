@@ -12,7 +12,6 @@ use symbolizer::{Symbolizer, SymbolizerOptions};
 pub(super) struct SharedReading {
     pipelines: Vec<Result<Pipeline, Error>>,
     decoder: RecordingDecoder,
-    /// How the recording ended.
     pub(super) end: End,
 }
 

@@ -8,22 +8,16 @@ use recorder::emulated::Model;
 use recorder::{HeapSettings, SourceChoice};
 use std::path::Path;
 
-/// The emulated PMU as asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmulationChoice {
-    /// Who is to count.
     pub source: SourceChoice,
     /// The caches, in `Geometry`'s words; empty: this machine's.
     pub cache: String,
-    /// Whether the model prefetches.
     pub prefetch: bool,
-    /// Now and then only.
     pub burst: Option<Burst>,
-    /// Misses are classified.
     pub classify: bool,
     /// Blocks of the heap are told; natively one each so many bytes.
     pub heap: Option<u64>,
-    /// Objects that lie otherwise in the model.
     pub layouts: Vec<ObjectLayout>,
 }
 

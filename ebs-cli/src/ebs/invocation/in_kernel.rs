@@ -6,7 +6,6 @@ use recorder::in_kernel::{Duty, InKernel, Keep, SiteTables};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a job wants of programs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KernelDemand {
     pub(super) in_kernel: InKernel,
@@ -18,10 +17,8 @@ pub(super) struct KernelDemand {
     pub(super) cgroup: Option<PathBuf>,
 }
 
-/// Why options of programs in the kernel mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InKernelMisuse {
-    /// `--keep` without `=`.
     #[error("--keep {word}: say KEY=VALUE; keys are {}", KEYS.join(", "))]
     NoKey {
         /// As given.
@@ -29,18 +26,14 @@ pub enum InKernelMisuse {
     },
     #[error("--keep {word}: no key is called {key:?}; keys are {}", KEYS.join(", "))]
     Key {
-        /// As given.
         word: String,
         /// Before the `=`.
         key: String,
     },
-    /// A value that the key cannot have.
     #[error("--keep {0}: {1}")]
     Value(String, &'static str),
-    /// A key that takes one value, given again.
     #[error("--keep {0}: {1} is given already, and takes one value")]
     Again(String, &'static str),
-    /// `--sites` is no size of a table.
     #[error(
         "--sites {text}: say a power of two from {} to {}",
         SiteTables::FEWEST,
@@ -50,16 +43,12 @@ pub enum InKernelMisuse {
         /// As given.
         text: String,
     },
-    /// `--every 0s`.
     #[error("--every 0s: say a second or more")]
     Every,
-    /// An option of counting, beside `--in-kernel=filter`.
     #[error("{0} is of --in-kernel=aggregate: a filter leaves samples as they are")]
     NotOfFilter(&'static str),
-    /// `--in-kernel=filter` that keeps all.
     #[error("--in-kernel=filter keeps every sample: say which with --keep KEY=VALUE")]
     NothingToFilter,
-    /// Text records of aggregates.
     #[error(
         "what the kernel counts has no text records: leave -o out for the table, or say -o \
          FILE.data for `ebs report`"
@@ -116,7 +105,6 @@ fn tables(arguments: &InKernelArguments) -> Result<SiteTables, InKernelMisuse> {
     Ok(tables)
 }
 
-/// Every key.
 const KEYS: [&str; 9] =
     ["pid", "tid", "cgroup", "comm", "ip", "addr", "one_in", "weight", "data_src"];
 
@@ -139,7 +127,6 @@ struct Kept {
 }
 
 impl Kept {
-    /// What all the words together mean.
     fn parse(words: &[String]) -> Result<Kept, InKernelMisuse> {
         let mut kept = Kept::default();
         words.iter().try_for_each(|word| kept.take(word))?;
@@ -192,7 +179,6 @@ impl Kept {
     }
 }
 
-/// Sets what was not set yet.
 fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
     place.is_none().then(|| *place = Some(value))
 }

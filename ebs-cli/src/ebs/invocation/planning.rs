@@ -5,23 +5,18 @@ use crate::ebs::arguments::PlanArguments;
 use recorder::{Modes, Request, Target};
 use std::path::PathBuf;
 
-/// A plan to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanJob {
-    /// What would be asked of the machine.
     pub request: Request,
-    /// Who would count.
     pub emulation: EmulationChoice,
     /// A description of another machine.
     pub root: Option<PathBuf>,
     /// Another Linux version: major, minor.
     pub version: Option<(u32, u32)>,
-    /// JSON rather than text.
     pub json: bool,
 }
 
 impl PlanJob {
-    /// What the options mean.
     pub(super) fn new(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
         let modes = Modes { user: arguments.user, kernel: arguments.kernel };
         let mut request = request(&arguments.event, modes, Target::Command)?;

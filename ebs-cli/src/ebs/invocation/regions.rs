@@ -4,21 +4,17 @@ use super::{OutputChoice, Serving};
 use recorder::in_kernel::InKernel;
 use recorder::{Request, Target};
 
-/// Why `--regions` means nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegionMisuse {
-    /// Of a process that runs already, or of the system.
     #[error(
         "--regions needs a program that ebs starts, which finds in its environment where to mark \
          them; of a process that runs already, or of the system, there are none"
     )]
     NotStarted,
-    /// Into a table or text.
     #[error(
         "--regions goes into recordings: say -o FILE.data, then ebs report --by region FILE.data"
     )]
     NoRecording,
-    /// Counted in the kernel.
     #[error("--regions needs samples with times, which --in-kernel does not keep: leave one out")]
     InKernel,
     #[error("--regions is for sessions of ebs itself, not of the daemon: leave --daemon out")]

@@ -6,18 +6,13 @@ use recorder::SourceChoice;
 use recorder::catalogue::{CatalogueType, all, find};
 use std::time::Duration;
 
-/// A test of this machine.
 #[derive(Clone, Debug)]
 pub struct SelftestJob {
-    /// The types to sample.
     pub types: Vec<&'static CatalogueType>,
-    /// Who is to count those of a CPU.
     pub source: SourceChoice,
-    /// Who is to open the events.
     pub serving: Serving,
     /// After which no row is begun.
     pub limit: Duration,
-    /// JSON rather than a table.
     pub json: bool,
 }
 

@@ -13,87 +13,64 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A counting job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatJob {
-    /// Metrics to count.
     pub metrics: Vec<MetricChoice>,
     /// Nobody chose them.
     pub is_default: bool,
-    /// Events to count.
     pub events: Vec<EventSpec>,
     /// Modes; None: as rights allow.
     pub modes: Option<Modes>,
-    /// Whose.
     pub target: Target,
     /// For the system, these CPUs alone.
     pub cpus: Option<Vec<Cpu>>,
-    /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// How often it runs.
     pub repeat: u32,
-    /// A table of each so long time.
     pub interval: Option<Duration>,
-    /// Units of the user's.
     pub per: Vec<PerUnit>,
     /// A run for each group.
     pub passes: bool,
-    /// How it is printed.
     pub form: StatForm,
     /// Where; None: on stdout.
     pub output: Option<PathBuf>,
     /// The metrics are listed, and nothing is counted.
     pub list: bool,
-    /// Who is to count.
     pub emulation: EmulationChoice,
 }
 
 /// `--per NAME=N`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerUnit {
-    /// The user's word.
     pub name: String,
     /// As many of them, above 0.
     pub number: u64,
 }
 
-/// How counts are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatForm {
-    /// For people.
     Text,
     Json,
     Csv,
 }
 
-/// Why the words of `ebs stat` mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatMisuse {
-    /// `-m` names none.
     #[error(transparent)]
     Metric(#[from] CountingRefusal),
-    /// `--per` is no NAME=N.
     #[error("--per {0:?} is no NAME=N, such as request=10000, with N above 0")]
     Per(String),
-    /// `-I 0`.
     #[error("-I 0: say how many milliseconds a table is to be of, such as 1000")]
     IntervalZero,
-    /// `-r 0`.
     #[error("-r 0: say how often the command is to run, such as 5")]
     RepeatZero,
-    /// `-C` lists no CPUs.
     #[error("-C {0:?} is no list of CPUs, such as 0-3,8")]
     Cpus(String),
-    /// Options that run the command again, without one.
     #[error("{0} runs the command again, and there is none: name a program")]
     CommandMissing(&'static str),
-    /// Tables of spans, of several runs.
     #[error("-I shows one run as it goes: leave {0} out, or -I")]
     IntervalOfSeveral(&'static str),
-    /// The system beside a process.
     #[error("-a and -C count whole CPUs, whoever runs there: leave the process out, or them")]
     SystemAndProcess,
-    /// Counts are of no address.
     #[error(
         "--heap: counts have no addresses that a block could hold: record samples (ebs -u -t \
          page_fault -i 1 --heap -o FILE.data -- COMMAND), and have ebs report --by alloc-line count \

@@ -7,88 +7,68 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// When sampling is on, and who says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steering {
-    /// When it begins.
     pub begin: Beginning,
     /// It ends so long after the start.
     pub until: Option<Duration>,
-    /// Where commands come from.
     pub control: Option<ControlPlace>,
 }
 
-/// When sampling begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beginning {
     /// With the target, or with the attach to it.
     #[default]
     AtOnce,
-    /// So long after.
     After(Duration),
     /// When a command says so.
     WhenTold,
 }
 
-/// Where commands come from, and where the answers go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlPlace {
     /// Descriptors that whoever started us has left open.
     Descriptors {
-        /// To read.
         commands: i32,
-        /// To write.
         answers: Option<i32>,
     },
-    /// FIFOs in the file system.
     Fifos {
-        /// To read.
         commands: PathBuf,
-        /// To write.
         answers: Option<PathBuf>,
     },
 }
 
-/// Why options of steering mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SteeringMisuse {
-    /// `--delay` is no number.
     #[error(
         "--delay {0:?} is no number of milliseconds (0 to 2147483647), nor -1, which waits for `enable` \
          by --control"
     )]
     Delay(String),
-    /// `--delay -1`, and no `--control`.
     #[error(
         "--delay -1 waits for `enable`, and nobody could say it: add --control fd:N or --control \
          fifo:FILE"
     )]
     ToldByNobody,
-    /// `--until` is no time.
     #[error("--until {0:?} is no span of time above 0, such as 500ms, 30s, 10m or 2h")]
     Until(String),
-    /// Nothing lies between `--delay` and `--until`.
     #[error(
         "--until {until:?} ends sampling before --delay {delay} begins it: both are from the start"
     )]
     Nothing {
         /// As given.
         delay: String,
-        /// As given.
         until: String,
     },
-    /// `--control` names no place.
     #[error(
         "--control {0:?} is neither fd:N nor fifo:FILE; answers go to a second one: fd:N,M or \
          fifo:FILE,ACKS"
     )]
     Control(OsString),
-    /// A descriptor is no number.
     #[error(
         "--control {place:?}: {number:?} is no number of an open file, such as 10 after `exec 10<>FIFO`"
     )]
     Descriptor {
-        /// As given.
         place: OsString,
         /// The part of it.
         number: String,
@@ -96,7 +76,6 @@ pub enum SteeringMisuse {
 }
 
 impl Steering {
-    /// What the options mean.
     pub(super) fn new(arguments: &SteeringArguments) -> Result<Steering, SteeringMisuse> {
         let begin = arguments.delay.as_deref().map(beginning).transpose()?.unwrap_or_default();
         let until = arguments.until.as_deref().map(until).transpose()?;

@@ -47,7 +47,6 @@ fn digits(word: &OsStr) -> Option<&str> {
     word.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Who opens the events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Serving {
     /// This process; where its rights do not suffice, the daemon that listens
@@ -55,7 +54,6 @@ pub enum Serving {
     Auto(PathBuf),
     /// The daemon that listens there.
     Daemon(PathBuf),
-    /// This process.
     Own,
 }
 

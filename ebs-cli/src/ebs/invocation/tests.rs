@@ -299,7 +299,6 @@ fn a_program_may_have_bytes_that_are_no_text() {
 }
 
 proptest! {
-    /// Whatever is typed is understood or refused; nothing panics.
     #[test]
     fn no_line_panics(line in proptest::collection::vec("-?-?[a-z0-9,=]{0,12}", 0..8)) {
         let mut typed = vec![OsString::from("ebs")];

@@ -20,7 +20,6 @@ struct ShownTypes<'a> {
     types: Vec<ShownType>,
 }
 
-/// A definition.
 #[derive(Serialize)]
 pub(super) struct ShownType {
     name: String,
@@ -92,7 +91,6 @@ struct ShownMember {
 /// What was sampled of rows, by their number.
 type Sampled<'a> = BTreeMap<usize, &'a RowUse>;
 
-/// Prints all of them as one object.
 pub(super) fn print(
     table: &TypeTable,
     found: &[FoundType],
@@ -107,7 +105,6 @@ pub(super) fn print(
     Ok(())
 }
 
-/// A definition with what was sampled of its rows.
 pub(super) fn shown(table: &TypeTable, found: &FoundType, line: u64, rows: &[RowUse]) -> ShownType {
     let sampled: Sampled<'_> = rows.iter().filter_map(|row| Some((row.row?, row))).collect();
     let id = table.resolved(found.id);

@@ -47,7 +47,6 @@ struct NamedCount<'a> {
     count: u64,
 }
 
-/// Prints all of them as one object.
 pub(super) fn print(
     answer: &TypeReport,
     all: &[&SampledType],

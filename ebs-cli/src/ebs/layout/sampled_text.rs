@@ -18,12 +18,10 @@ const COUNT: usize = 7;
 /// Part of a type's samples from which on a member is hot.
 const HOT: f64 = 0.05;
 
-/// What stands left of each line.
 struct UseColumns {
     /// A pair of columns an event: its name, or nothing where there is one.
     events: Vec<String>,
     has_latency: bool,
-    /// Whether a terminal shows colours.
     color: bool,
 }
 
@@ -91,7 +89,6 @@ impl UseColumns {
         line
     }
 
-    /// As wide as a line of them.
     fn margin(&self) -> String {
         " ".repeat(self.of(&self.none()).chars().count())
     }
@@ -101,7 +98,6 @@ impl UseColumns {
     }
 }
 
-/// Prints each definition.
 pub(super) fn print(
     answer: &TypeReport,
     shown: &[&SampledType],
@@ -194,7 +190,6 @@ fn one(
     Ok(())
 }
 
-/// A line a type.
 pub(super) fn table(
     answer: &TypeReport,
     arguments: &LayoutArguments,

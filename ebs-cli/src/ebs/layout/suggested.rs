@@ -13,7 +13,6 @@ use types::{BitPlace, LayoutRow, MemberRow, TypeLanguage};
 /// What is missed when no event says.
 const MISS: &str = "l1_cache_miss";
 
-/// Prints an order that is better, or why there is none.
 pub(super) fn print(
     answer: &TypeReport,
     of: &SampledType,
@@ -53,7 +52,6 @@ pub(super) fn print(
     Ok(())
 }
 
-/// A member where it would lie.
 fn member(printer: &Printer<'_>, one: OrderedMember, out: &mut dyn Write) -> Result<()> {
     let entry = printer.table.member(one.member);
     let bits = entry.bits.zip(entry.bit).map(|(count, bit)| BitPlace { first: bit % 8, count });
@@ -117,7 +115,6 @@ fn event(answer: &TypeReport) -> &str {
     requests.find(|name| name.contains("miss")).unwrap_or(MISS)
 }
 
-/// The same for other programs.
 #[derive(Serialize)]
 pub(super) struct ShownOrder {
     members: Vec<ShownPlace>,

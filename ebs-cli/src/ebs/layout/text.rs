@@ -15,7 +15,6 @@ const NAMES: usize = 27;
 const COMMENTS: usize = 56;
 const STEP: usize = 8;
 
-/// Prints each definition.
 pub(super) fn print(
     table: &TypeTable,
     found: &[FoundType],
@@ -38,7 +37,6 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Which source files have a definition.
 fn units(units: &[String]) -> String {
     let named: Vec<_> = units.iter().take(MOST_UNITS).map(String::as_str).collect();
     match units.len() - named.len() {
@@ -65,7 +63,6 @@ impl Printer<'_> {
         self.end(layout, out)
     }
 
-    /// What stands behind the members.
     pub(super) fn end(&self, layout: &ClassLayout, out: &mut dyn Write) -> Result<()> {
         writeln!(out)?;
         for line in sums(&layout.sums) {
@@ -78,7 +75,6 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// What stands in front of the members.
     pub(super) fn head(&self, named: TypeId, id: TypeId) -> String {
         let entry = self.table.get(id);
         let keyword = match &entry.kind {
@@ -117,7 +113,6 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A row, with the lines around it.
     pub(super) fn row(&self, row: &LayoutRow, line: u64, out: &mut dyn Write) -> Result<()> {
         let indent = |depth: usize| depth * STEP;
         match *row {
@@ -160,7 +155,6 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// What the members of a member's own type stand behind.
     fn opened(&self, row: &MemberRow) -> String {
         let member = self.table.member(row.member);
         match (member.sort, member.name) {

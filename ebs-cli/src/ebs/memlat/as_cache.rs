@@ -5,7 +5,6 @@ use emulator::Geometry;
 use latency::levels::FoundLevel;
 use latency::{LatencyPart, LatencyStudy};
 
-/// What it takes.
 pub(super) const PARTS: [LatencyPart; 4] =
     [LatencyPart::Levels, LatencyPart::Tlbs, LatencyPart::Forwarding, LatencyPart::Cores];
 
@@ -16,7 +15,6 @@ struct Described {
     ways: u64,
 }
 
-/// A size, and what a visit takes: of a curve.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     size: u64,

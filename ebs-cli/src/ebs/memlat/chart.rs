@@ -24,13 +24,11 @@ impl Span {
         part.clamp(0.0, 1.0)
     }
 
-    /// What is there.
     pub(super) fn at(self, part: f64) -> f64 {
         self.least * (self.most / self.least).powf(part)
     }
 }
 
-/// Both axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     pub(super) sizes: Span,
@@ -48,7 +46,6 @@ impl Scale {
     }
 }
 
-/// What a curve is of.
 pub(super) fn name(curve: &LatencyCurve) -> String {
     let pages = match (curve.pages.huge, curve.pages.are_as_asked()) {
         (false, _) => "4 KiB",

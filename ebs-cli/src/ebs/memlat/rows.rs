@@ -50,7 +50,6 @@ fn figure(figure: &LatencyFigure) -> Vec<String> {
 
 const FIGURE: [&str; 5] = ["cycles", "ns", "median", "spread", "runs"];
 
-/// First columns, then those of a figure.
 fn head(first: &[&str]) -> Vec<String> {
     let mut row = words(first);
     row.extend(words(&FIGURE));

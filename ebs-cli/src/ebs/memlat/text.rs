@@ -5,7 +5,6 @@ use super::rows::{Table, remarks, tables};
 use latency::LatencyStudy;
 use std::fmt::Write;
 
-/// Remarks, the curves, the tables.
 pub(super) fn render(study: &LatencyStudy) -> String {
     let mut text = String::new();
     for remark in remarks(study) {

@@ -60,7 +60,6 @@ struct Event {
     filter: Option<String>,
 }
 
-/// What a sample's fields mean.
 #[derive(Debug, Serialize)]
 struct Told {
     source: String,
@@ -77,7 +76,6 @@ impl Refused {
         Refused { refused: refusal.to_string(), nearest }
     }
 
-    /// The machine's description makes no sense.
     pub(super) fn unread(error: &FactsError) -> Refused {
         Refused { refused: error.to_string(), nearest: Vec::new() }
     }
@@ -104,7 +102,6 @@ impl Plan {
     }
 }
 
-/// The kinds of cores that an outline has events of.
 pub(super) fn uarch(outline: &Outline) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for event in outline.sampled() {

@@ -32,7 +32,6 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) {
     say("ebs", &told(chosen, kept, program.as_deref()));
 }
 
-/// What is said of callers that the kernel counts.
 fn counted(kept: FramePointers, program: Option<&Path>) -> String {
     let of = program.map_or_else(String::new, |path| path.display().to_string());
     let but = match kept {

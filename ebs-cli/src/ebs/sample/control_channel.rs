@@ -20,14 +20,12 @@ const PIECE: usize = 512;
 /// So often at most before the rings are looked at again.
 const PIECES: usize = 16;
 
-/// An open channel.
 #[derive(Debug)]
 pub(super) struct ControlChannel {
     commands: OwnedFd,
     answers: Option<OwnedFd>,
     /// Nothing more to read is said at once.
     says_when_empty: bool,
-    /// Whoever wrote has closed it.
     has_ended: bool,
     reader: CommandReader,
 }
@@ -140,7 +138,6 @@ mod tests {
     use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
     use std::os::fd::AsRawFd;
 
-    /// One of pipes, and our ends of it.
     fn channel() -> (ControlChannel, PipeWriter, PipeReader) {
         let (commands, tell) = pipe().expect("a pipe can be made");
         let (hear, answers) = pipe().expect("a pipe can be made");

@@ -5,31 +5,24 @@
 /// tools/perf/util/evlist.h): what is longer is two lines.
 const LONGEST: usize = 63;
 
-/// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ControlCommand {
     /// Sampling goes on; of one event, where it is named.
     Enable(Option<String>),
-    /// Sampling pauses.
     Disable(Option<String>),
     /// Nothing but an answer.
     Ping,
-    /// Sampling ends.
     Stop,
-    /// The events are listed.
     List(EventListForm),
     /// A piece of an AUX area, which there is none of.
     Snapshot,
     /// It begins like a command, and goes on as none.
     Malformed(String),
-    /// No command.
     Unknown(String),
 }
 
-/// What is said of each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventListForm {
-    /// Its name.
     Names,
     /// `-v`: its attr.
     Fields,
@@ -78,7 +71,6 @@ impl ControlCommand {
     }
 }
 
-/// Bytes so far.
 #[derive(Debug, Default)]
 pub(super) struct CommandReader {
     line: Vec<u8>,

@@ -6,7 +6,6 @@ use recorder::session::ledger::Ledger;
 use std::fmt;
 use std::time::Duration;
 
-/// What a count left unseen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutShort {
     /// The count, in records.
@@ -16,7 +15,6 @@ pub struct CutShort {
     rest: Rest,
 }
 
-/// What there was when sampling had ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rest {
     /// The command ran so long in all.
@@ -29,10 +27,8 @@ enum Rest {
     Records { kept: u64, of: u64 },
 }
 
-/// The target after sampling, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
-    /// It had ended when sampling did.
     Ended,
     /// The command ran on natively, where it had been emulated, and up to its end,
     /// which came so soon.

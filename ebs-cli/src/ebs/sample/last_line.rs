@@ -7,16 +7,13 @@ use recorder::session::ledger::Ledger;
 use recorder::{Fallback, PlannedEvent};
 use std::fmt::Write;
 
-/// What was sampled, and how it was opened.
 #[derive(Clone, Debug)]
 pub struct SampleSummary<'a> {
     /// What was asked for, with its modes: `page_fault:k`.
     pub event: &'a str,
-    /// The plan's events.
     pub planned: &'a [PlannedEvent],
     /// The same as the kernel took them.
     pub opened: &'a [PlannedEvent],
-    /// What had to be given up for that.
     pub given_up: &'a [Fallback],
     /// What was modelled, when nothing was measured.
     pub model: Option<&'a str>,
@@ -24,9 +21,7 @@ pub struct SampleSummary<'a> {
     pub seed: Option<u64>,
     /// In whose process the events are open.
     pub served: &'a str,
-    /// What a program in the kernel did, where one was asked for.
     pub in_kernel: Option<&'a str>,
-    /// What a count left unseen.
     pub cut_short: Option<CutShort>,
 }
 

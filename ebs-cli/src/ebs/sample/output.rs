@@ -31,15 +31,12 @@ use std::io::{self, ErrorKind, Write};
 use symbolizer::{KeptFiles, Symbolizer};
 use text::TextRecords;
 
-/// Of the records of a session on this machine.
 const NATIVE_ORDER: ByteOrder =
     if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 
-/// Takes the stream of one session.
 #[derive(Debug)]
 pub struct SampleOutput {
     form: Form,
-    /// A page to be made of a recording.
     page: Option<SampledPage>,
     /// The output is a pipe that nobody reads any more.
     reader_gone: bool,
@@ -169,7 +166,6 @@ impl SampleOutput {
         self.stalled.is_some()
     }
 
-    /// What has a reader.
     fn destination(&self) -> Option<&Destination> {
         match &self.form {
             Form::Stream(destination) => Some(destination),

@@ -42,7 +42,6 @@ fn by_daemon(path: &Path, job: &Job, command: &[OsString]) -> Result<Box<dyn Sam
     Ok(Box::new(Remote::open(client, job, command)?))
 }
 
-/// Whether it is rights that are missing.
 fn is_denied(error: &Error) -> bool {
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         return refusal.is_denial();

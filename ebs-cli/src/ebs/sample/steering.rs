@@ -17,11 +17,9 @@ pub(crate) struct Steerer {
     channel: Option<ControlChannel>,
     /// When sampling begins, if the clock says so and it has not yet.
     begin: Option<Instant>,
-    /// When it ends.
     end: Option<Instant>,
 }
 
-/// Whether sampling goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steered {
     /// As it was, or as it was told meanwhile.
@@ -41,7 +39,6 @@ impl Steerer {
         Ok(Steerer { steering: steering.clone(), channel, begin: None, end: None })
     }
 
-    /// The target runs: its clocks begin.
     pub(super) fn start(&mut self) {
         let now = Instant::now();
         self.begin = match self.steering.begin {
@@ -155,7 +152,6 @@ impl Steerer {
     }
 }
 
-/// What a wait came to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteeredWait {
     pub(super) target: TargetState,

@@ -7,16 +7,13 @@ use perfdata::sample::StackUser;
 use perfdata::{ChainContext, CpuMode, Registers, Sample};
 use symbolizer::{ChainEnd, StackFrame};
 
-/// An address on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Whose address it is.
     pub(super) mode: CpuMode,
     /// Of the instruction sampled, then of those that the calls return to.
     pub(super) address: u64,
 }
 
-/// What is unwound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CopiedStack<'a> {
     pub(super) registers: Registers<'a>,
@@ -31,7 +28,6 @@ pub(super) struct Besides {
     pub(super) calls: bool,
     /// How many of them the CPU keeps, if the recording says so.
     pub(super) most_calls: Option<usize>,
-    /// The stack was copied for someone to unwind it.
     pub(super) stack: bool,
     /// The register of user space that says where the program was.
     pub(super) instruction_pointer: Option<u32>,

@@ -32,7 +32,6 @@ pub(super) fn hex(value: u64, width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[zeroes..]);
 }
 
-/// Appends blanks.
 #[inline]
 pub(super) fn blanks(count: usize, out: &mut Vec<u8>) {
     out.resize(out.len() + count, b' ');

@@ -5,11 +5,8 @@ use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// Command name of the thread at that time.
     Comm,
-    /// Process id.
     Pid,
-    /// Thread id.
     Tid,
     /// CPU, in brackets.
     Cpu,
@@ -19,7 +16,6 @@ pub enum Field {
     Time,
     /// Events that the record stands for.
     Period,
-    /// Name of the event.
     Event,
     /// Data address; with `sym` and `dso` the symbol and object there.
     Addr,
@@ -29,7 +25,6 @@ pub enum Field {
     DataSrc,
     /// Why the miss is one, as the emulated PMU tells.
     Miss,
-    /// Cost of the access.
     Weight,
     /// Cost of the whole instruction.
     InsLat,
@@ -86,25 +81,19 @@ const NAMES: [(&str, Field); 25] = [
     ("code_page_size", Field::CodePageSize),
 ];
 
-/// Why a list of fields means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// No such field.
     #[error("{word:?} is no field; the fields are {}", names())]
     Unknown {
         /// As typed.
         word: String,
     },
-    /// `symoff` has nothing to stand behind.
     #[error("symoff is the offset from a symbol: add sym")]
     OffsetAlone,
-    /// Symbols of nothing.
     #[error("{0} belongs to an address: add ip, or addr")]
     NameAlone(&'static str),
-    /// Lines of nothing.
     #[error("srcline is the source line of the instruction: add ip")]
     LineAlone,
-    /// Fields to add or to leave out among fields to print.
     #[error("{word:?} changes the usual fields; start every field with + or -, or none of them")]
     Mixed {
         /// As typed.
@@ -129,16 +118,12 @@ impl FromStr for Field {
     }
 }
 
-/// What to print, as asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// These fields.
     These(LineFields),
     /// The usual fields of each event, more or less.
     Usual {
-        /// Besides them.
         added: LineFields,
-        /// Of all these, not these.
         left_out: LineFields,
     },
 }
@@ -186,7 +171,6 @@ impl Selection {
     }
 }
 
-/// A set of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineFields(u32);
 
@@ -204,7 +188,6 @@ impl LineFields {
         usual.and(LineFields::of(access.into_iter().filter(|field| recorded(*field, attr))))
     }
 
-    /// These fields.
     pub fn of(fields: impl IntoIterator<Item = Field>) -> LineFields {
         LineFields(fields.into_iter().fold(0, |bits, field| bits | 1 << field as u32))
     }
@@ -235,7 +218,6 @@ impl LineFields {
         Ok(())
     }
 
-    /// Whether `field` is among them.
     #[inline]
     pub fn has(self, field: Field) -> bool {
         self.0 >> field as u32 & 1 == 1
@@ -248,13 +230,11 @@ impl LineFields {
         absent.map(|(name, _)| *name).collect()
     }
 
-    /// Whether any address gets a name or an object.
     pub fn names_addresses(self) -> bool {
         self.has(Field::Sym) || self.has(Field::Dso)
     }
 }
 
-/// Whether records of an event have a field.
 fn recorded(field: Field, attr: &Attr) -> bool {
     let has = |any: SampleType| attr.sample_type.intersects(any);
     match field {

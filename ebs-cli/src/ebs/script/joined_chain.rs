@@ -14,13 +14,11 @@ pub(super) struct ChainJoiner {
 }
 
 impl ChainJoiner {
-    /// A chain was sent.
     pub(super) fn sent(&mut self, cookie: u64, chain: RecordWords<'_>, id: &SampleId) {
         let tid = id.task.unwrap_or_default().tid;
         self.sent.add(DeferredKey { tid, cookie }, chain);
     }
 
-    /// Whether one was.
     pub(super) fn has(&self, chain: DeferredKey) -> bool {
         self.sent.get(chain).is_some()
     }

@@ -36,7 +36,6 @@ impl Named {
         Named { text: text.into(), symbol: name, offset }
     }
 
-    /// Appends what of it is among the fields.
     fn write(&self, fields: LineFields, out: &mut Vec<u8>) {
         let (symbol, offset) = (fields.has(Field::Sym), fields.has(Field::Symoff));
         let object = fields.has(Field::Dso);
@@ -56,13 +55,10 @@ impl Named {
     }
 }
 
-/// What stands for a name that is not known.
 const UNKNOWN: &str = "[unknown]";
 
-/// What a line starts with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start<'a> {
-    /// The record.
     pub(super) sample: &'a Sample<'a>,
     /// Command name of its thread; None prints `:TID`.
     pub(super) comm: Option<&'a [u8]>,
@@ -178,7 +174,6 @@ pub(super) fn write_class(class: Option<MissClass>, out: &mut Vec<u8>) {
     out.extend_from_slice(word.as_bytes());
 }
 
-/// Appends what an access cost.
 pub(super) fn write_weight(weight: Weight, fields: LineFields, out: &mut Vec<u8>) {
     let (cost, instruction) = match weight {
         Weight::Full(weight) => (weight, None),
@@ -193,7 +188,6 @@ pub(super) fn write_weight(weight: Weight, fields: LineFields, out: &mut Vec<u8>
     }
 }
 
-/// Appends an address, and the symbol and object there.
 pub(super) fn write_ip(ip: u64, named: Option<&Named>, fields: LineFields, out: &mut Vec<u8>) {
     hex(ip, 16, out);
     if let Some(named) = named {

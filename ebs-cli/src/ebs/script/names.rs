@@ -20,7 +20,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Nothing is named yet.
     pub(super) fn new() -> Names {
         Names {
             code: FxHashMap::default(),
@@ -30,7 +29,6 @@ impl Names {
         }
     }
 
-    /// What is at an address of code.
     pub(super) fn code(&mut self, symbolizer: &mut Symbolizer, at: At, address: u64) -> &Named {
         let place = at.place(symbolizer, address);
         if self.code.len() >= MOST_PLACES && !self.code.contains_key(&place) {
@@ -92,7 +90,6 @@ impl Names {
     }
 }
 
-/// Whose addresses are meant, and when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) mode: CpuMode,
@@ -101,7 +98,6 @@ pub(super) struct At {
 }
 
 impl At {
-    /// Where and when a record was taken.
     pub(super) fn of(sample: &Sample<'_>) -> At {
         At {
             mode: sample.misc.cpu_mode(),
@@ -110,7 +106,6 @@ impl At {
         }
     }
 
-    /// Where an address of code lies.
     pub(super) fn place(self, symbolizer: &mut Symbolizer, address: u64) -> Place {
         symbolizer.place(self.mode, self.pid, address, self.time)
     }

@@ -33,7 +33,6 @@ struct Waiting {
     chain: DeferredKey,
 }
 
-/// Records on their way.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     rounds: Rounds<Held>,
@@ -52,12 +51,10 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// A round is complete.
     pub(super) fn finish_round(&mut self) {
         self.rounds.finish_round();
     }
 
-    /// No more records come.
     pub(super) fn finish(&mut self) {
         self.is_urgent = true;
         self.rounds.finish();
@@ -68,7 +65,6 @@ impl Order {
         (self.printed, self.bad)
     }
 
-    /// Takes a sample.
     #[inline]
     pub(super) fn sample(
         &mut self,

@@ -18,14 +18,12 @@ use rustc_hash::FxHashMap;
 use std::io::Write;
 use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 
-/// Prints as `perf script` does.
 #[derive(Debug)]
 pub struct PerfPrinter {
     selection: Selection,
     chains: Chains,
     /// Call chains of which not all was printed.
     cut: u64,
-    /// Stacks that were unwound.
     ends: ChainEnds,
     /// Frames of the last one.
     unwound: Vec<StackFrame>,
@@ -41,7 +39,6 @@ pub struct PerfPrinter {
     unsourced: Vec<(usize, Place)>,
 }
 
-/// What is printed of call chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chains {
     /// Nothing: the instruction pointer stands on the line.
@@ -50,7 +47,6 @@ pub enum Chains {
     Frames(usize),
 }
 
-/// How the records of an event are printed.
 #[derive(Debug)]
 struct Look {
     fields: LineFields,
@@ -58,7 +54,6 @@ struct Look {
     title: Box<[u8]>,
     /// Frames printed at most; None without call chains.
     frames: Option<usize>,
-    /// What besides its call chains tells of callers.
     besides: Besides,
     /// Whether its data addresses are named.
     data_named: bool,
@@ -66,17 +61,14 @@ struct Look {
     before: bool,
 }
 
-/// A sample as one of an event.
 #[derive(Clone, Copy, Debug)]
 struct PrintedRecord<'a> {
     event: usize,
     sample: &'a Sample<'a>,
-    /// Events that it stands for.
     period: Option<u64>,
 }
 
 impl PerfPrinter {
-    /// Prints what is selected.
     pub fn new(selection: Selection, chains: Chains) -> PerfPrinter {
         PerfPrinter {
             selection,
@@ -206,7 +198,6 @@ impl Printer for PerfPrinter {
 }
 
 impl PerfPrinter {
-    /// Prints a record.
     fn print_as(&mut self, record: PrintedRecord<'_>, about: &mut About<'_>, out: &mut Vec<u8>) {
         let PrintedRecord { event, sample, period } = record;
         if self.looks.get(event).is_none_or(Option::is_none) {
@@ -331,7 +322,6 @@ fn names_data(event: &EventDescription) -> bool {
 /// Texts that are kept; machines write some dozens of different words.
 const KEPT: usize = 4096;
 
-/// The texts of the words seen so far.
 #[derive(Debug, Default)]
 pub(super) struct DataSources {
     texts: FxHashMap<DataSrc, Box<[u8]>>,
@@ -340,7 +330,6 @@ pub(super) struct DataSources {
 }
 
 impl DataSources {
-    /// Appends a word and what it says.
     pub(super) fn write(&mut self, word: DataSrc, out: &mut Vec<u8>) {
         if self.texts.len() >= KEPT {
             self.texts.clear();

@@ -12,13 +12,11 @@ pub(super) struct RegisterNames {
 }
 
 impl RegisterNames {
-    /// The names of a machine.
     pub(super) fn new(arch: Arch) -> RegisterNames {
         let label = |bit| format!("{:>5}:0x", perf_name(arch, bit)).into_bytes().into();
         RegisterNames { arch, labels: (0..64).map(label).collect() }
     }
 
-    /// The machine they belong to.
     pub(super) fn arch(&self) -> Arch {
         self.arch
     }

@@ -6,7 +6,6 @@ use perfdata::{InstructionClass, Sample};
 use std::collections::BTreeMap;
 use symbolizer::Symbolizer;
 
-/// Judges records, and counts what becomes of them.
 #[derive(Debug)]
 pub struct Sifter {
     sieve: Sieve,
@@ -42,7 +41,6 @@ impl Sifter {
         self.sieve.needs_code()
     }
 
-    /// Whether a record is to be printed.
     pub(super) fn keeps(
         &mut self,
         symbolizer: &mut Symbolizer,
@@ -69,12 +67,10 @@ impl Sifter {
         false
     }
 
-    /// Records that were not to be printed.
     pub fn left_out(&self) -> u64 {
         self.others + self.undecided.values().sum::<u64>()
     }
 
-    /// What was left out, and why, in sentences.
     pub fn notes(&self) -> Vec<String> {
         if self.filters.is_empty() {
             return Vec::new();

@@ -18,7 +18,6 @@ pub struct TextPrinter {
 }
 
 impl TextPrinter {
-    /// The columns of an event, under their header.
     fn columns(
         &mut self,
         decoder: &StreamDecoder,

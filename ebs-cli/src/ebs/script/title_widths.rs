@@ -16,12 +16,10 @@ pub(super) struct TitleWidths {
 }
 
 impl TitleWidths {
-    /// The stream said more of this event.
     pub(super) fn renamed(&mut self, event: usize) {
         self.stale.push(event);
     }
 
-    /// The stream said more of any of them.
     pub(super) fn all_renamed(&mut self) {
         *self = TitleWidths::default();
     }

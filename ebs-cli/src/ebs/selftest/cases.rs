@@ -6,14 +6,10 @@ use perfdata::data_src::{Level, Operation, Snoop, TlbOutcome};
 use recorder::catalogue::{CatalogueType, EventKind};
 use recorder::{EventSpec, Modes};
 
-/// A type sampled on a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
-    /// Who excites it.
     pub(super) program: Program,
-    /// Whose events.
     pub(super) modes: Modes,
-    /// Where the event is caused.
     pub(super) cause: Cause,
     /// Events of a visit: so many of so many visits.
     pub(super) events: (u64, u64),
@@ -25,7 +21,6 @@ pub(super) struct Case {
     pub(super) served: Served,
 }
 
-/// Which instructions cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// That of the program's.
@@ -45,7 +40,6 @@ pub(super) struct Tolerance {
     pub(super) most: f64,
 }
 
-/// It counts each.
 const EACH: Tolerance = Tolerance { least: 0.98, most: 1.02 };
 /// It counts more or less each: prefetchers take some away, replays add some.
 const MANY: Tolerance = Tolerance { least: 0.5, most: 1.25 };
@@ -54,16 +48,13 @@ const SOME: Tolerance = Tolerance { least: 0.1, most: 1.5 };
 /// Nothing is known but that there are some.
 const ANY: Tolerance = Tolerance { least: 0.0, most: f64::INFINITY };
 
-/// What must be in `data_src`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Served {
-    /// Nothing in particular.
     Anywhere,
     /// A load or store, as the instruction is.
     Operation,
     /// Something beyond the first, the second, the third level.
     Beyond(Level),
-    /// The TLB was missed.
     TlbMiss,
     /// Another core held the line modified.
     Modified,
@@ -207,7 +198,6 @@ pub(super) fn cases(entry: &CatalogueType) -> Result<Vec<Case>, &'static str> {
     })
 }
 
-/// What to ask for.
 pub(super) fn event(entry: &CatalogueType) -> EventSpec {
     match entry.kind {
         EventKind::Breakpoint => EventSpec(format!("mem:{:#x}/8:w", super::program::WATCHED)),
@@ -216,7 +206,6 @@ pub(super) fn event(entry: &CatalogueType) -> EventSpec {
     }
 }
 
-/// Masks that a type wants.
 pub(super) fn masks(entry: &CatalogueType) -> Vec<String> {
     let masks: &[&str] = match entry.name {
         "l2_rqsts" => &["demand_rd", "miss"],

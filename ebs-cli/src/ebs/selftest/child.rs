@@ -20,11 +20,9 @@ pub(super) const WORD: &str = "selftest-program";
 /// Said when the loop has ended.
 pub(super) const RAN: &[u8] = b"\"ran\"\n";
 
-/// What the words after that one say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) program: Program,
-    /// How much of it.
     pub(super) extent: Extent,
     /// Where to say what.
     pub(super) tell: RawFd,
@@ -94,7 +92,6 @@ pub(crate) fn play(words: &[String]) -> Result<u8> {
     Ok(SUCCESS)
 }
 
-/// A program that is ready to run.
 pub(super) struct Prepared {
     pub(super) truth: Truth,
     pub(super) run: Box<dyn FnMut() -> Result<()>>,

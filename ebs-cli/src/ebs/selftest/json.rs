@@ -11,7 +11,6 @@ use serde::Serialize;
 /// Raised when a field changes its meaning or goes away.
 const SCHEMA: &str = "hardmeter-selftest/1";
 
-/// The whole document.
 #[derive(Debug, Serialize)]
 pub(super) struct Document {
     schema: &'static str,
@@ -25,7 +24,6 @@ pub(super) struct Document {
     rows: Vec<JsonRow>,
 }
 
-/// What was tested.
 #[derive(Debug, Serialize)]
 struct Machine {
     cpu: Option<String>,
@@ -40,7 +38,6 @@ struct Machine {
     pmus: Vec<String>,
 }
 
-/// A line of the table.
 #[derive(Debug, Serialize)]
 struct JsonRow {
     #[serde(rename = "type")]

@@ -28,10 +28,8 @@ const MOST: u32 = 950;
 /// Cycles that no access takes.
 const TOO_LONG: u64 = 100_000;
 
-/// The shares that were measured, and what is wrong.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Judgement {
-    /// Each share.
     pub(super) shares: Shares,
     /// In sentences; empty: everything is as it should be.
     pub(super) wrong: Vec<String>,
@@ -40,7 +38,6 @@ pub(super) struct Judgement {
     pub(super) unjudged: Option<String>,
 }
 
-/// Judges a run.
 pub(super) fn judge(case: &Case, truth: &Truth, observed: &Observed) -> Judgement {
     let mut shares = Shares::default();
     for sample in &observed.samples {
@@ -53,7 +50,6 @@ pub(super) fn judge(case: &Case, truth: &Truth, observed: &Observed) -> Judgemen
     Judgement { shares, wrong, unjudged: amount::unjudged(observed) }
 }
 
-/// One sample beside what is true.
 #[derive(Clone, Copy)]
 struct View<'a> {
     case: &'a Case,
@@ -124,7 +120,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where a wrong IP is, beside the right one.
     fn misplaced(&self, ip: u64) -> String {
         let wanted = match self.case.cause {
             Cause::Kernel | Cause::Scheduler => return format!("{ip:#x}, which is user code"),

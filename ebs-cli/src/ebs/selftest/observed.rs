@@ -6,7 +6,6 @@ use recorder::Promises;
 /// Numbers of registers that are kept: those of asm/perf_regs.h up to r15.
 pub(super) const REGISTERS: usize = 24;
 
-/// Everything that is judged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed {
     /// Samples of the loop's time that the type means, in the order of the stream.
@@ -18,11 +17,9 @@ pub(super) struct Observed {
     pub(super) undecided: u64,
     /// What was opened, an event each.
     pub(super) events: Vec<Opened>,
-    /// What the session says became of all samples.
     pub(super) account: Account,
 }
 
-/// One event as it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Opened {
     /// As /sys/bus/event_source/devices calls it.
@@ -37,43 +34,34 @@ pub(super) struct Opened {
     pub(super) interval: u64,
     /// Whether it samples more than its type means, and a filter keeps these.
     pub(super) is_filtered: bool,
-    /// What its records are to be believed.
     pub(super) promises: Promises,
 }
 
-/// One sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Observation {
     /// Which of the opened events it is of.
     pub(super) event: usize,
-    /// Instruction pointer.
     pub(super) ip: u64,
     /// EXACT_IP.
     pub(super) is_exact: bool,
     /// Its privilege level is the kernel's.
     pub(super) of_kernel: bool,
-    /// Data address.
     pub(super) address: Option<u64>,
     /// Registers, None where it has not this one.
     pub(super) registers: [Option<u64>; REGISTERS],
     /// The weight's first number.
     pub(super) weight: Option<u64>,
-    /// Who served it.
     pub(super) data_src: Option<DataSrc>,
-    /// Events that it stands for.
     pub(super) period: Option<u64>,
 }
 
-/// The session's account.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Account {
     /// Events that were counted (clocks: nanoseconds).
     pub(super) events: u64,
     /// Samples that must have been made of them, where that is certain.
     pub(super) made: Option<u64>,
-    /// Samples that arrived.
     pub(super) delivered: u64,
-    /// Samples that did not, by all causes.
     pub(super) lost: u64,
     /// Times that the kernel paused an event.
     pub(super) throttled: u64,

@@ -25,7 +25,6 @@ const IN_PAGE: u64 = 16;
 /// What a program sleeps at a time.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Puts everything in its place.
 pub(super) fn prepare(part: &Part) -> Result<Prepared> {
     let Extent { elements, passes } = part.extent;
     let visits = elements.checked_mul(passes).context("that is more than can be counted")?;
@@ -212,7 +211,6 @@ fn moves(visits: u64, cpus: Option<[usize; 2]>) -> Result<Prepared> {
     Ok(Prepared { truth, run: Box::new(run) })
 }
 
-/// Binds this thread to a CPU, if one is named.
 fn stay(cpu: Option<usize>) -> Result<()> {
     let Some(cpu) = cpu else { return Ok(()) };
     let mut set = CpuSet::new();

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Program {
     /// Loads the numbers of an array in their order.
@@ -21,7 +20,6 @@ pub(super) enum Program {
     PageStores,
     /// Loads what was stored just before, in part.
     Blocked,
-    /// Branches at random.
     Branches,
     /// Computes with each kind of register.
     Compute,
@@ -33,9 +31,7 @@ pub(super) enum Program {
     Copy,
     /// Writes to one address that is known beforehand.
     Watch,
-    /// Calls the kernel.
     Calls,
-    /// Sleeps again and again.
     Sleeps,
     /// Moves from one CPU to another and back.
     Moves,
@@ -59,12 +55,10 @@ pub(super) const COLUMNS: u64 = 8;
 /// itself, far below programs (from 0x5555_5555_4000) and libraries.
 pub(super) const WATCHED: u64 = 0x20_0000_0000;
 
-/// How much a program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// Nodes, numbers, pages.
     pub(super) elements: u64,
-    /// How often it goes through all of them.
     pub(super) passes: u64,
 }
 
@@ -97,7 +91,6 @@ impl fmt::Display for Program {
     }
 }
 
-/// No program is called so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no program of known truth is called {0:?}")]
 pub(super) struct UnknownProgram(String);

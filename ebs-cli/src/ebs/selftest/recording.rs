@@ -29,7 +29,6 @@ const MOST_BYTES: usize = 1 << 29;
 /// The stream of a session, and which part of it is of the program's loop.
 #[derive(Debug, Default)]
 pub(super) struct Captured {
-    /// All of it.
     pub(super) bytes: Vec<u8>,
     /// Where the loop's part begins and ends.
     pub(super) of_loop: Range<usize>,
@@ -45,40 +44,29 @@ impl Sink for Captured {
     }
 }
 
-/// A run that was sampled.
 #[derive(Debug)]
 pub(super) struct Recorded {
-    /// The stream.
     pub(super) captured: Captured,
-    /// What is true of the program.
     pub(super) truth: Truth,
     /// How long its loop took.
     pub(super) took: Duration,
-    /// What became of the samples.
     pub(super) ledger: Ledger,
-    /// The events as they were opened.
     pub(super) opened: Vec<PlannedEvent>,
-    /// In whose process.
     pub(super) served: String,
 }
 
-/// How an attempt ended.
 #[derive(Debug)]
 pub(super) enum Attempt {
     Recorded(Box<Recorded>),
     /// Nothing could be opened; why, and what to do, is in the error.
     Refused(anyhow::Error),
-    /// By a signal.
     Interrupted,
 }
 
-/// Which program, how much of it, and where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cast {
     pub(super) program: Program,
-    /// How much.
     pub(super) extent: Extent,
-    /// CPUs for its threads.
     pub(super) cpus: Option<[usize; 2]>,
 }
 

@@ -11,18 +11,14 @@ use std::time::Duration;
 /// A type on a program, or a type that was not sampled.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The type.
     pub(super) entry: &'static CatalogueType,
     /// The program, and whose events; None: no program excites it.
     pub(super) on: Option<(Program, Modes)>,
-    /// What came of it.
     pub(super) outcome: Outcome,
 }
 
-/// What came of a row.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
-    /// It was sampled and judged.
     Judged(Box<Judged>),
     /// It was opened, and then something failed that never should.
     Broken(String),
@@ -30,18 +26,12 @@ pub(super) enum Outcome {
     WhyNot(String),
 }
 
-/// What was sampled.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
-    /// Its events as they were opened.
     pub(super) opened: Vec<Opened>,
-    /// In whose process.
     pub(super) served: String,
-    /// Samples that were judged.
     pub(super) samples: u64,
-    /// What became of all.
     pub(super) account: Account,
-    /// The verdict.
     pub(super) judgement: Judgement,
     /// How long the loop took without sampling, and with it.
     pub(super) took: [Duration; 2],
@@ -56,14 +46,11 @@ impl Judged {
     }
 }
 
-/// Who counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum By {
-    /// A PMU.
     Hardware,
     /// The kernel; of breakpoints a debug register tells it.
     Kernel,
-    /// The model.
     Emulated,
 }
 
@@ -76,7 +63,6 @@ impl By {
         }
     }
 
-    /// Who makes samples of that source.
     pub(super) fn of(source: SampleSource) -> By {
         match source {
             SampleSource::Pebs | SampleSource::Ibs | SampleSource::Counter => By::Hardware,
@@ -89,14 +75,10 @@ impl By {
     }
 }
 
-/// What a row says in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// All is as it should be.
     Pass,
-    /// Something is not.
     Fail,
-    /// Nothing was sampled.
     WhyNot,
 }
 
@@ -112,7 +94,6 @@ impl Row {
         }
     }
 
-    /// PASS, FAIL or why not.
     pub(super) fn verdict(&self) -> Verdict {
         match &self.outcome {
             Outcome::Judged(judged) if judged.judgement.wrong.is_empty() => Verdict::Pass,
@@ -121,7 +102,6 @@ impl Row {
         }
     }
 
-    /// Who counted, if anybody did.
     pub(super) fn by(&self) -> Option<By> {
         match &self.outcome {
             Outcome::Judged(judged) => {
@@ -131,7 +111,6 @@ impl Row {
         }
     }
 
-    /// What is wrong, or why there is nothing.
     pub(super) fn reasons(&self) -> &[String] {
         match &self.outcome {
             Outcome::Judged(judged) => &judged.judgement.wrong,
@@ -141,7 +120,6 @@ impl Row {
 }
 
 impl Verdict {
-    /// As it is printed.
     pub(super) fn word(self) -> &'static str {
         match self {
             Verdict::Pass => "PASS",

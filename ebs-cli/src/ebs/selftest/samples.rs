@@ -51,7 +51,6 @@ struct Stream<'s> {
     samples: Vec<Raw<'s>>,
 }
 
-/// A sample, and where in the stream it begins.
 struct Raw<'s> {
     at: usize,
     event: usize,

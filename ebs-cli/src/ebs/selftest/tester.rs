@@ -28,13 +28,11 @@ const WHILE: Duration = Duration::from_millis(50);
 /// sampling.
 const SHORT: Duration = Duration::from_millis(5);
 
-/// What all rows of a test need.
 #[derive(Debug)]
 pub(super) struct Tester<'a> {
     job: &'a SelftestJob,
     facts: &'a Facts,
     catcher: Catcher,
-    /// This machine's caches.
     machine: Geometry,
     cpus: Option<[usize; 2]>,
     /// How long programs take without sampling.
@@ -42,7 +40,6 @@ pub(super) struct Tester<'a> {
 }
 
 impl<'a> Tester<'a> {
-    /// Nothing has run yet.
     pub(super) fn new(job: &'a SelftestJob, facts: &'a Facts, catcher: Catcher) -> Tester<'a> {
         let root = Path::new("/");
         Tester {
@@ -201,7 +198,6 @@ impl<'a> Tester<'a> {
     }
 }
 
-/// What is asked of the machine for a row.
 #[derive(Clone, Debug)]
 struct Question {
     request: Request,

@@ -6,11 +6,8 @@ use serde::{Deserialize, Serialize};
 pub(super) const COOKIE: u64 = 0x5e1f_7e57;
 /// Numbers of registers in records (asm/perf_regs.h, x86).
 pub(super) const DI: u32 = 5;
-/// The same.
 pub(super) const IP: u32 = 8;
-/// The same.
 pub(super) const R9: u32 = 17;
-/// The same.
 pub(super) const R10: u32 = 18;
 
 /// A program's truth. It travels from the program to its parent as a line of
@@ -21,7 +18,6 @@ pub(super) struct Truth {
     pub(super) start: u64,
     /// Where that ends.
     pub(super) end: u64,
-    /// Instructions of it.
     pub(super) sites: Vec<TrueSite>,
     /// Memory that the kernel accesses for it.
     pub(super) buffer: Option<Access>,
@@ -29,25 +25,17 @@ pub(super) struct Truth {
     pub(super) visits: u64,
 }
 
-/// An instruction, and what is known of each time that it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TrueSite {
-    /// What it is called here.
     pub(super) name: String,
-    /// Its address.
     pub(super) at: u64,
-    /// That of the instruction after it.
     pub(super) next: u64,
-    /// What it accesses.
     pub(super) access: Option<Access>,
 }
 
-/// Addresses that are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Access {
-    /// Load or store.
     pub(super) is_store: bool,
-    /// The first address that may come.
     pub(super) start: u64,
     /// After the last one.
     pub(super) end: u64,
@@ -62,14 +50,12 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Whether an address is one of these.
     pub(super) fn holds(&self, address: u64) -> bool {
         let Some(from) = address.checked_sub(self.start) else { return false };
         address < self.end && from % self.stride.max(1) < self.width
     }
 }
 
-/// What a program says when it has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Done {
     /// How long its loop took, nanoseconds of the wall clock.

@@ -11,16 +11,13 @@ use recorder::{Command, Facts, Sampling};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// Events that are open.
 #[derive(Debug)]
 pub(super) enum Counter {
     Kernel(Box<CountingSession>),
-    /// By the model.
     Emulated(Box<EmulatedCounting>),
 }
 
 impl Counter {
-    /// Opens the plan for the job's target.
     pub(super) fn kernel(plan: &CountingPlan, job: &StatJob) -> Result<Counter> {
         let settings = CountingSettings {
             target: job.target,
@@ -31,7 +28,6 @@ impl Counter {
         Ok(Counter::Kernel(Box::new(CountingSession::open(plan.clone(), settings)?)))
     }
 
-    /// Takes hold of a command.
     pub(super) fn emulated(
         plan: &CountingPlan,
         request: &CountingRequest,

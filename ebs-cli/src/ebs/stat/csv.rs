@@ -3,7 +3,6 @@
 use super::row::{StatTable, why};
 use crate::ebs::invocation::PerUnit;
 
-/// The names of the fields.
 pub(super) fn head(per: &[PerUnit]) -> String {
     let fields =
         ["at", "pmu", "group", "name", "unit", "value", "low", "high", "share", "deviation", "why"];

@@ -5,7 +5,6 @@ use recorder::counting::{CountingPlan, TotalCounts};
 use recorder::metrics::{Estimate, Figure};
 use std::time::Duration;
 
-/// Everything that one table shows.
 #[derive(Debug)]
 pub(super) struct StatTable<'j> {
     /// Events, then metrics, of each pass.
@@ -16,11 +15,9 @@ pub(super) struct StatTable<'j> {
     /// The end of a span, from the start; None: it is of the whole run.
     pub(super) at: Option<Duration>,
     pub(super) per: &'j [PerUnit],
-    /// What was modelled.
     pub(super) model: Option<String>,
 }
 
-/// An event or a metric.
 #[derive(Clone, Debug)]
 pub(super) struct StatRow {
     /// Who counted: `software`, `cpu`, `emulated`.
@@ -38,7 +35,6 @@ pub(super) struct StatRow {
     pub(super) share: Option<f64>,
     /// Standard deviation over the runs.
     pub(super) deviation: Option<f64>,
-    /// Whether samples of the same run agree.
     pub(super) agrees: Option<bool>,
 }
 
@@ -49,7 +45,6 @@ impl StatRow {
         self.group.is_none()
     }
 
-    /// For one of the user's units.
     pub(super) fn per(&self, unit: &PerUnit) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a quotient")]
         let number = unit.number as f64;
@@ -57,7 +52,6 @@ impl StatRow {
     }
 }
 
-/// Why a row has no number.
 pub(super) fn why(row: &StatRow) -> Option<String> {
     let why = row.figure.err()?.to_string();
     Some(match row.is_count() && !row.told.is_empty() {
@@ -66,7 +60,6 @@ pub(super) fn why(row: &StatRow) -> Option<String> {
     })
 }
 
-/// The rows of a plan's counts.
 pub(super) fn rows(plan: &CountingPlan, counts: &TotalCounts) -> Vec<StatRow> {
     let mut rows = Vec::new();
     for (group, counted) in plan.groups.iter().zip(&counts.groups) {

@@ -5,7 +5,6 @@ use perfdata::printable::printable;
 use recorder::metrics::Estimate;
 use std::fmt::Write;
 
-/// The whole table.
 pub(super) fn table(table: &StatTable<'_>) -> String {
     // Writing to a string cannot fail.
     let mut text = String::new();

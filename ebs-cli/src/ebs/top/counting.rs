@@ -11,13 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use symbolizer::{Symbolizer, SymbolizerOptions};
 
-/// What is counted, and how often that is told.
 #[derive(Clone, Debug)]
 pub(super) struct TopQuestion {
     pub(super) query: Query,
     pub(super) symbols: SymbolizerOptions,
     pub(super) every: Duration,
-    /// Source lines are looked at.
     pub(super) wants_lines: Arc<AtomicBool>,
     /// Nobody looks any more.
     pub(super) is_over: Arc<AtomicBool>,
@@ -83,10 +81,8 @@ struct LiveCounting {
     decoder: StreamDecoder,
     /// Bytes that are no whole record yet.
     left: Vec<u8>,
-    /// When was told last.
     since: Instant,
     wants_lines: Arc<AtomicBool>,
-    /// They are counted by.
     has_lines: bool,
     /// The end has come, and why.
     end: Option<Option<String>>,
@@ -171,5 +167,4 @@ impl LiveCounting {
     }
 }
 
-/// A stream that is kept while it is counted.
 pub(super) type SharedStream = Arc<Mutex<KeptStream>>;

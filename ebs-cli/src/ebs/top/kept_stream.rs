@@ -23,7 +23,6 @@ pub(super) struct KeptStream {
 }
 
 impl KeptStream {
-    /// Takes a record that is no sample.
     pub(super) fn add_other(&mut self, record: &[u8]) {
         match self.others.len() + record.len() <= OTHERS {
             true => self.others.extend_from_slice(record),
@@ -31,7 +30,6 @@ impl KeptStream {
         }
     }
 
-    /// Takes whole samples and marks of rounds.
     pub(super) fn add_samples(&mut self, records: &[u8]) {
         match self.samples.back_mut() {
             _ if records.is_empty() => return,
@@ -53,14 +51,12 @@ impl KeptStream {
         self.samples.push_back(piece);
     }
 
-    /// All of it as one stream.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut all = self.others.clone();
         self.samples.iter().for_each(|piece| all.extend_from_slice(piece));
         all
     }
 
-    /// What is to be known of what it holds.
     pub(super) fn note(&self) -> Option<&'static str> {
         match (self.lacks_others, self.is_cut) {
             (true, _) => Some("so many processes and mappings were told that names may be missing"),

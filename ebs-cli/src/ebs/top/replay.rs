@@ -59,21 +59,18 @@ pub(super) fn replay(
     Ok(())
 }
 
-/// Who hears of it, and may say that it is enough.
 #[derive(Debug)]
 pub(super) struct ReplayListener {
     pub(super) news: Sender<TopNews>,
     pub(super) is_over: std::sync::Arc<AtomicBool>,
 }
 
-/// Where the recording is, and where the clock.
 #[derive(Debug)]
 struct ReplayPlayer {
     pipeline: Pipeline,
     every: Duration,
     speed: ReplaySpeed,
     began: Instant,
-    /// When was told last.
     since: Instant,
     /// Of the first sample.
     first: Option<Time>,
@@ -104,7 +101,6 @@ impl ReplayPlayer {
         Ok(())
     }
 
-    /// Until a sample's time has come.
     fn wait(
         &mut self,
         stream: &StreamDecoder,
@@ -129,7 +125,6 @@ impl ReplayPlayer {
         }
     }
 
-    /// Tells what was counted once that is due.
     fn look(&mut self, stream: &StreamDecoder, listener: &ReplayListener) -> Result<()> {
         if listener.is_over.load(Ordering::Relaxed) {
             bail!("nobody looks any more");

@@ -95,12 +95,10 @@ impl SampledChild {
         Ok(SampledChild { child, notes, status: None, has_begun, _place: place })
     }
 
-    /// Its stream has begun.
     pub(super) fn has_begun(&self) {
         self.has_begun.store(true, Ordering::Relaxed);
     }
 
-    /// The status that it ended with, if it has.
     pub(super) fn ended(&mut self) -> Option<u8> {
         if self.status.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
@@ -111,7 +109,6 @@ impl SampledChild {
         self.status
     }
 
-    /// Ends the sampling, and a command with it.
     pub(super) fn tell(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let (None, Some(pid)) = (self.status, pid) {
@@ -146,7 +143,6 @@ impl Drop for SampledChild {
     }
 }
 
-/// The words of `ebs` that sample it.
 fn words(arguments: &TopArguments, pipe: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     for (is_set, word) in [(arguments.user, "-u"), (arguments.kernel, "-k"), (arguments.data, "-d")]

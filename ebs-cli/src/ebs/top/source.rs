@@ -29,16 +29,13 @@ const PARTS: usize = 256;
 /// Ends are looked for so often.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What [`TopSource::open`] came to.
 #[derive(Debug)]
 pub(super) enum Opened {
-    /// Samples may come.
     Source(Box<TopSource>),
     /// None will, and why was said: the status to exit with.
     Nothing(u8),
 }
 
-/// Threads that read and count.
 #[derive(Debug)]
 pub(super) struct TopSource {
     news: Receiver<TopNews>,
@@ -176,7 +173,6 @@ impl TopSource {
         None
     }
 
-    /// Source lines are looked up from now on.
     pub(super) fn look_up_lines(&self) {
         self.asked.wants_lines.store(true, Ordering::Relaxed);
     }
@@ -190,7 +186,6 @@ impl TopSource {
         });
     }
 
-    /// What the child has said.
     pub(super) fn notes(&self) -> Vec<String> {
         self.child.as_ref().map(SampledChild::notes).unwrap_or_default()
     }

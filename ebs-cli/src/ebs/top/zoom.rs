@@ -18,11 +18,9 @@ const AROUND: usize = 10;
 /// Instructions of which more is told.
 const DETAILED: usize = 3;
 
-/// What a routine's samples are taken from.
 #[derive(Clone, Debug)]
 pub(super) enum ZoomSource {
     Recording(PathBuf),
-    /// What is kept of a stream that grows.
     Stream(SharedStream),
 }
 

@@ -33,7 +33,6 @@ impl Machine {
         self
     }
 
-    /// /proc/cpuinfo with another model number.
     pub(crate) fn model(self, number: u32) -> Machine {
         let text = fs::read_to_string(self.0.path().join("cpuinfo")).unwrap();
         let lines = text.lines().map(|line| match line.starts_with("model\t") {
@@ -59,7 +58,6 @@ impl Machine {
         trees::plan_at(self.0.path(), words)
     }
 
-    /// What is printed for people.
     pub(crate) fn text(&self, words: &[&str]) -> String {
         trees::print_at(self.0.path(), words).0
     }

@@ -133,7 +133,6 @@ fn plans_are_the_rows_of_the_table() {
     assert!(reviewed > 700, "{reviewed} rows");
 }
 
-/// Where a plan was made, and what for.
 #[derive(Clone, Copy)]
 struct Reviewed<'a> {
     tree: &'a str,
@@ -239,7 +238,6 @@ fn review_interval(place: &str, plan: &Value, rows: &[Row]) {
     }
 }
 
-/// What the row says is kept, as the filter says it.
 fn review_filter(place: Reviewed<'_>, event: &Value, row: &Row) {
     let filter = event["filter"].as_str().unwrap_or_default();
     let terms: BTreeSet<&str> =

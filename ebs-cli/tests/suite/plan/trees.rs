@@ -69,7 +69,6 @@ pub(crate) fn print_at(root: &Path, words: &[&str]) -> (String, u8) {
     }
 }
 
-/// All event types of a CPU's PMUs.
 pub(crate) fn hardware_types() -> Vec<&'static str> {
     let all = recorder::catalogue::all();
     let hardware =

@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 /// mapped, too.
 const MOST: usize = 1 << 16;
 
-/// Where code of any process was mapped so far.
 #[derive(Debug, Default)]
 pub(super) struct MappedCode {
     /// First and last address of stretches that do not touch.
@@ -25,7 +24,6 @@ pub(super) struct MappedCode {
 }
 
 impl MappedCode {
-    /// Takes note of a mapping of code.
     pub(super) fn add(&mut self, mapping: &Mapping<'_>) {
         let (mut first, length) = (mapping.start, mapping.length);
         if length == 0 {
@@ -52,7 +50,6 @@ impl MappedCode {
         self.stretches.insert(first, last);
     }
 
-    /// Whether code was mapped at an address.
     fn holds(&self, address: u64) -> bool {
         self.stretches.range(..=address).next_back().is_some_and(|(_, last)| address <= *last)
     }

@@ -31,7 +31,6 @@ const KEPT: [FeatureId; 20] = [
     FeatureId::PMU_CAPS,
 ];
 
-/// What becomes of a feature.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::ebs::convert) enum Anonymous {
     AsItIs,

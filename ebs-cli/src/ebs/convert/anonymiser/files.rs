@@ -7,7 +7,6 @@ const WITHOUT_FILE: [&[u8]; 6] =
     [b"//anon", b"/anon_hugepage", b"/dev/zero", b"//enomem", b"//toolong", b"//noexec"];
 /// Memory that a program gave a name to (PR_SET_VMA_ANON_NAME).
 const NAMED: [&[u8]; 2] = [b"[anon:", b"[anon_shmem:"];
-/// Where modules of a kernel are.
 const MODULES: [&[u8]; 2] = [b"/lib/modules/", b"/usr/lib/modules/"];
 
 /// A name to be put in a path's place; None where it may stay: memory without

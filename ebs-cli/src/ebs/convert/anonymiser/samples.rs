@@ -11,7 +11,6 @@ use perfdata::{EventType, SampleType};
 /// In place of arguments: as long as the longest record.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Which fields of an event's samples hold what was in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     /// Arguments of a tracepoint or of a BPF program, not IBS registers and

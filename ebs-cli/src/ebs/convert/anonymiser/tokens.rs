@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-/// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     Thread,
@@ -16,7 +15,6 @@ pub(super) enum Kind {
 impl Kind {
     const ALL: [Kind; 5] = [Kind::Thread, Kind::File, Kind::Memory, Kind::Cgroup, Kind::Program];
 
-    /// What stands before a number and after it.
     fn around(self) -> (&'static str, &'static str) {
         match self {
             Kind::Thread => ("comm-", ""),
@@ -39,7 +37,6 @@ impl Kind {
     }
 }
 
-/// Every name met so far.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     names: HashMap<Kind, HashMap<Vec<u8>, u64>>,
@@ -57,13 +54,11 @@ impl Tokens {
         number
     }
 
-    /// The name that stands for another.
     pub(super) fn token(&mut self, kind: Kind, name: &[u8]) -> Vec<u8> {
         let (before, after) = kind.around();
         format!("{before}{}{after}", self.number(kind, name)).into_bytes()
     }
 
-    /// How many names of each kind were replaced, for people.
     pub(super) fn counts(&self) -> Vec<String> {
         let count =
             |kind: &Kind| Some(format!("{} {}", self.names.get(kind)?.len(), kind.plural()));

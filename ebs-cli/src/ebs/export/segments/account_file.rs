@@ -8,7 +8,6 @@ use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-/// An account, and where it is.
 #[derive(Debug)]
 pub(super) struct AccountFile {
     pub(super) books: ExportAccount,

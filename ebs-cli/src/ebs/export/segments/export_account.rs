@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The account's version.
 pub(super) const VERSION: u32 = 1;
 /// Numbers that are looked for one by one where they are missing; more are gone.
 const LOOKED_FOR: u64 = 1 << 16;
@@ -55,11 +54,9 @@ pub(super) struct ExportTotals {
     pub(super) missed: u64,
 }
 
-/// The books.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ExportAccount {
     pub(super) hardmeter_export_account: u32,
-    /// Whose segments.
     pub(super) directory: PathBuf,
     /// All below are in one of the books; None: nothing was looked at yet.
     next: Option<u64>,
@@ -135,7 +132,6 @@ impl ExportAccount {
         gone
     }
 
-    /// Notes that it was exported.
     pub(super) fn exported(&mut self, pending: &PendingPart) {
         let SegmentKey { number, stream } = pending.key;
         self.exported.insert(number, stream);

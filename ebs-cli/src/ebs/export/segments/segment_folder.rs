@@ -14,16 +14,13 @@ const DIGITS: usize = 10;
 /// packed. Who looks in that order finds it, whatever happens meanwhile.
 const ENDINGS: [&str; 3] = [".open", ".seg", ".seg.zst"];
 
-/// What lies there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedSegments {
-    /// Numbers of all.
     pub(super) all: BTreeSet<u64>,
     /// Of those that nothing more is written to.
     pub(super) finished: BTreeSet<u64>,
 }
 
-/// The directory.
 #[derive(Debug)]
 pub(super) struct SegmentFolder {
     path: PathBuf,
@@ -48,7 +45,6 @@ impl SegmentFolder {
         &self.path
     }
 
-    /// What the session is called.
     pub(super) fn session(&self) -> &str {
         &self.session
     }

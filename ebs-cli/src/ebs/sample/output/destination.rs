@@ -79,7 +79,6 @@ impl Destination {
         self.writer.file().try_clone()
     }
 
-    /// Whether a person would see what is written.
     pub fn is_terminal(&self) -> bool {
         self.writer.file().is_terminal()
     }
@@ -110,7 +109,6 @@ impl Destination {
         (0, self.cut(end).and(written))
     }
 
-    /// Makes a file end there.
     fn cut(&self, end: u64) -> io::Result<()> {
         let mut file = self.writer.file();
         file.set_len(end)?;
@@ -208,7 +206,6 @@ impl Destination {
     }
 }
 
-/// How many of the whole records are samples.
 fn samples(mut records: &[u8]) -> u64 {
     let mut samples = 0;
     while let Some((header, record)) = first_record(records) {

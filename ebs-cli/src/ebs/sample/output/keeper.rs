@@ -20,7 +20,6 @@ pub(super) fn keep(kept: &mut KeptFiles, mut records: &[u8]) {
     kept.look_again();
 }
 
-/// What the user should know of it.
 pub(super) fn notes(kept: &KeptFiles) -> Vec<String> {
     match kept.left_out() {
         0 => Vec::new(),

@@ -30,28 +30,21 @@ const STREAM_HEADER: usize = 16;
 /// Bytes of a HEADER_FEATURE before its content.
 const FEATURE_FRONT: usize = RecordHeader::SIZE + 8;
 
-/// Takes the stream of one session.
 #[derive(Debug)]
 pub(super) struct RecordedFile {
     destination: Destination,
     facts: Facts,
-    /// What the stream told of events.
     stream: StreamDecoder,
     /// Features by number, as they will stand at the end.
     features: BTreeMap<FeatureId, Vec<u8>>,
     form: Form,
-    /// Files that it is to carry, if any.
     kept: Option<KeptFiles>,
-    /// What became of them.
     carried: Vec<String>,
-    /// Where stacks are to be unwound.
     unwinder: Option<Box<StackUnwinder>>,
 }
 
-/// What a recording gets besides the stream.
 #[derive(Debug, Default)]
 pub struct RecordedExtras {
-    /// Files that it is to carry.
     pub carried: Option<KeptFiles>,
     /// Whether frames take the place of copied stacks.
     pub unwinds: bool,
@@ -61,7 +54,6 @@ pub struct RecordedExtras {
 enum Form {
     /// Not known yet: nothing but these bytes came.
     Held(Vec<u8>),
-    /// The data are being written.
     File(FileOutline),
     /// As the stream comes, and why.
     Pipe(String),
@@ -177,7 +169,6 @@ impl RecordedFile {
         })
     }
 
-    /// The files that were kept open, in one archive.
     fn pack(&mut self) -> Option<PackedFiles> {
         let mut kept = self.kept.take()?;
         kept.look_again();
@@ -227,7 +218,6 @@ impl RecordedFile {
         self.destination.replace_front(&end.header)
     }
 
-    /// What the user should know of it.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.carried.clone();
         notes.extend(self.form_notes());

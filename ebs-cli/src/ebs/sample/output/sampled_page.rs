@@ -7,16 +7,13 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// A page to be written.
 #[derive(Debug)]
 pub(super) struct SampledPage {
     output: PathBuf,
     recording: PageSource,
-    /// What the page is called.
     name: String,
 }
 
-/// What it is made of.
 #[derive(Debug)]
 pub(super) enum PageSource {
     /// A recording that stays.
@@ -26,7 +23,6 @@ pub(super) enum PageSource {
 }
 
 impl SampledPage {
-    /// The page that a job asks for.
     pub(super) fn of(job: &SampleJob, recording: PageSource) -> Option<SampledPage> {
         let output = job.page.clone()?;
         let program = job.command.first().map(|it| Path::new(it).file_name().unwrap_or(it));

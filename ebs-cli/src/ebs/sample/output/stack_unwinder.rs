@@ -54,7 +54,6 @@ struct HeldPiece {
     samples: Vec<HeldRecord>,
 }
 
-/// A sample among them.
 #[derive(Clone, Copy, Debug)]
 struct HeldRecord {
     /// Where it begins in the piece that it came in.
@@ -66,7 +65,6 @@ struct HeldRecord {
 }
 
 impl StackUnwinder {
-    /// For the stream of one session.
     pub(super) fn new() -> StackUnwinder {
         StackUnwinder {
             decoder: StreamDecoder::new(),
@@ -187,7 +185,6 @@ impl StackUnwinder {
         Ok(ends_round)
     }
 
-    /// Makes the round before ready to be written.
     fn end_round(&mut self) {
         std::mem::swap(&mut self.before, &mut self.now);
         let mut round = std::mem::take(&mut self.now);
@@ -200,7 +197,6 @@ impl StackUnwinder {
         self.now = round;
     }
 
-    /// Appends a piece to what is ready.
     fn unwind_piece(&mut self, piece: &HeldPiece) {
         let mut copied = 0;
         for held in &piece.samples {

@@ -14,7 +14,6 @@ pub(super) struct TextRecords {
     decoder: StreamDecoder,
     lines: ScriptLines<TextPrinter>,
     destination: Destination,
-    /// Lines that the destination took.
     written: u64,
     failed: bool,
 }
@@ -69,7 +68,6 @@ impl TextRecords {
         unreadable.map_or(Ok(()), |bad| Err(io::Error::other(bad.to_string())))
     }
 
-    /// Where they go.
     pub(super) fn destination(&self) -> &Destination {
         &self.destination
     }
@@ -84,7 +82,6 @@ impl TextRecords {
         self.lines.sifter().map_or(0, Sifter::left_out)
     }
 
-    /// What the user should know of those.
     pub(super) fn notes(&self) -> Vec<String> {
         self.lines.sifter().map(Sifter::notes).unwrap_or_default()
     }

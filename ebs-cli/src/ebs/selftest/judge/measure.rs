@@ -3,7 +3,6 @@
 /// How many of how many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::ebs::selftest) struct Measure {
-    /// Samples that are right.
     pub(in crate::ebs::selftest) right: u64,
     /// Samples that were looked at; 0: this is not asked of the event.
     pub(in crate::ebs::selftest) of: u64,
@@ -25,12 +24,10 @@ impl Measure {
         }
     }
 
-    /// Whether enough are right.
     pub(super) fn is_met(&self) -> bool {
         u128::from(self.right) * 1000 >= u128::from(self.of) * u128::from(self.needed)
     }
 
-    /// What is wrong, as a sentence.
     pub(super) fn wrong(&self, name: &str) -> Option<String> {
         if self.is_met() {
             return None;
@@ -45,7 +42,6 @@ impl Measure {
     }
 }
 
-/// All that is measured of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::ebs::selftest) struct Shares {
     /// EXACT_IP is set.
@@ -65,7 +61,6 @@ pub(in crate::ebs::selftest) struct Shares {
 }
 
 impl Shares {
-    /// Each with its name.
     pub(in crate::ebs::selftest) fn all(&self) -> impl Iterator<Item = (&'static str, &Measure)> {
         [
             ("EXACT_IP", &self.exact_ip),

@@ -61,7 +61,6 @@ fn registers(address: u64, ip: u64) -> [Option<u64>; REGISTERS] {
     all
 }
 
-/// What a sound source gives.
 fn sound(source: SampleSource) -> Observed {
     let sample = |place: u64| {
         let address = FIRST + 8 + place * 7 % NODES * STRIDE;

@@ -7,7 +7,6 @@ use std::io;
 /// Where a node holds the address of the next one, bytes from its start.
 pub(in crate::ebs::selftest) const LINK: u64 = 8;
 
-/// Nodes in one circle, in memory of their own.
 #[derive(Debug)]
 pub(in crate::ebs::selftest) struct Circle {
     region: Region,
@@ -38,12 +37,10 @@ impl Circle {
         Ok(Circle { region })
     }
 
-    /// The address of the first node.
     pub(in crate::ebs::selftest) fn first(&self) -> u64 {
         self.region.start()
     }
 
-    /// How much memory the nodes take.
     pub(in crate::ebs::selftest) fn bytes(&self) -> u64 {
         self.region.bytes()
     }

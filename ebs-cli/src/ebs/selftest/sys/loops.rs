@@ -243,19 +243,16 @@ global_asm!(
 /// An instruction of a loop and the one after it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ebs::selftest) struct Label {
-    /// What it is called in a truth.
     pub(in crate::ebs::selftest) name: &'static str,
     at: fn() -> *const u8,
     next: fn() -> *const u8,
 }
 
 impl Label {
-    /// Its address.
     pub(in crate::ebs::selftest) fn at(&self) -> u64 {
         (self.at)().addr() as u64
     }
 
-    /// The address after it.
     pub(in crate::ebs::selftest) fn next(&self) -> u64 {
         (self.next)().addr() as u64
     }
@@ -264,14 +261,11 @@ impl Label {
 /// What a loop touches from an address on, bytes at most: eight columns.
 const REACH: u64 = 64;
 
-/// The addresses of one pass of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ebs::selftest) struct Path {
     /// The first, bytes from the start of its memory.
     pub(in crate::ebs::selftest) offset: u64,
-    /// How many there are.
     pub(in crate::ebs::selftest) count: u64,
-    /// How far apart.
     pub(in crate::ebs::selftest) stride: u64,
 }
 
@@ -279,14 +273,12 @@ pub(in crate::ebs::selftest) struct Path {
 pub(in crate::ebs::selftest) struct Loop {
     start: fn() -> *const u8,
     end: fn() -> *const u8,
-    /// The instructions that are told.
     pub(in crate::ebs::selftest) labels: &'static [Label],
     /// Its arguments are an address and what goes with it.
     code: unsafe extern "sysv64" fn(u64, u64, u64, u64) -> u64,
 }
 
 impl Loop {
-    /// Where its instructions are.
     pub(in crate::ebs::selftest) fn code(&self) -> Range<u64> {
         (self.start)().addr() as u64..(self.end)().addr() as u64
     }
@@ -299,7 +291,6 @@ impl Loop {
         unsafe { (self.code)(0, count.max(1), 0, 0) };
     }
 
-    /// Runs it on a region, so many times.
     pub(in crate::ebs::selftest) fn run_on(&self, region: &mut Region, path: Path, passes: u64) {
         let Path { offset, count, stride } = path;
         assert!(self.code().start != CHASE.code().start, "a chase needs a circle");
@@ -311,7 +302,6 @@ impl Loop {
         unsafe { (self.code)(region.start() + offset, count.max(1), stride, passes.max(1)) };
     }
 
-    /// Runs it along a circle of nodes, `count` of them.
     pub(in crate::ebs::selftest) fn run_along(circle: &Circle, count: u64) {
         // SAFETY: it reads 16 bytes from each node on, and each node of a
         // circle names another one of it, all within its region.

@@ -67,17 +67,14 @@ impl Region {
         Ok(region)
     }
 
-    /// Where it begins.
     pub(in crate::ebs::selftest) fn start(&self) -> u64 {
         self.base.addr().get() as u64
     }
 
-    /// How long it is.
     pub(in crate::ebs::selftest) fn bytes(&self) -> u64 {
         self.bytes as u64
     }
 
-    /// All of it.
     pub(in crate::ebs::selftest) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is readable, writable, zeroed and as long as
         // this, and nobody else has its address while we are borrowed.
