@@ -19,7 +19,6 @@ pub(crate) const MOST_BYTES: u64 = 1 << 30;
 /// The kernel's own is of 64-bit machines, and says nothing of addresses.
 const ADDRESS: u64 = 8;
 
-/// Why a blob cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BtfError {
     /// It begins with something else.
@@ -28,7 +27,6 @@ pub enum BtfError {
     /// Its parts are not within it.
     #[error("its header is damaged: {0} lies beyond its {1} bytes")]
     Header(&'static str, usize),
-    /// It tells only what another lacks.
     #[error(
         "its names and types continue those of another (split BTF, as of kernel modules), which \
          cannot be read here: give the module itself if it has debug info, or /sys/kernel/btf/vmlinux"
@@ -36,7 +34,6 @@ pub enum BtfError {
     Split,
 }
 
-/// All types of a blob.
 pub(crate) fn read(blob: &[u8]) -> Result<TypeTable, BtfError> {
     let bytes = BtfBytes::of(blob)?;
     let mut builder = TableBuilder::new(bytes.strings.len(), bytes.is_little);
@@ -54,7 +51,6 @@ pub(crate) fn read(blob: &[u8]) -> Result<TypeTable, BtfError> {
     Ok(reader.builder.finish())
 }
 
-/// A type's first three words.
 #[derive(Clone, Copy, Debug)]
 struct BtfHead {
     name: u32,
@@ -64,7 +60,6 @@ struct BtfHead {
     /// Members have sizes in bits; constants have signs; what is declared is
     /// a union.
     flag: bool,
-    /// A size, or a type.
     size: u32,
 }
 
@@ -73,7 +68,6 @@ struct BtfReader<'b> {
     builder: TableBuilder,
     bytes: BtfBytes<'b>,
     unit: u32,
-    /// How many types there are.
     count: u32,
     /// Numbers of fewer bits than their bytes have, as bit fields once were
     /// told.

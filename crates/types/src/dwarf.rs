@@ -17,7 +17,6 @@ use scopes::ScopeReader;
 use symbolizer::DebugSections;
 use unit_reader::TypeReader;
 
-/// All types of a file.
 pub(crate) fn read(sections: &DebugSections) -> TypeTable {
     let mut reader = TypeReader::new(sections.size(), sections.is_little_endian());
     sections.each_unit(&mut |unit| match unit {

@@ -10,11 +10,8 @@ use rows::RowMaker;
 /// A structure, class, union or enumeration of Rust, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassLayout {
-    /// Which one.
     pub id: TypeId,
-    /// From its start to its end.
     pub rows: Vec<LayoutRow>,
-    /// All in all.
     pub sums: LayoutSums,
     /// Why there may be more rows.
     pub cut: Option<&'static str>,
@@ -22,11 +19,9 @@ pub struct ClassLayout {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayoutRow {
-    /// Something with a place.
     Member(MemberRow),
     /// The members of a type without a name, or of a variant, begin.
     Open(MemberRow),
-    /// They end.
     Close(MemberRow),
     /// Bytes that nothing is in.
     Hole {
@@ -34,14 +29,12 @@ pub enum LayoutRow {
         depth: usize,
         /// From the start of the whole.
         offset: u64,
-        /// How many.
         bytes: u64,
     },
     /// Bits that nothing is in.
     BitHole {
         /// Types around it that have no name.
         depth: usize,
-        /// How many.
         bits: u64,
     },
     /// A line begins before or in the member before this row.
@@ -55,12 +48,10 @@ pub enum LayoutRow {
     },
 }
 
-/// A member in a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberRow {
     /// Types around it that have no name.
     pub depth: usize,
-    /// Which one.
     pub member: MemberId,
     /// Bytes from the start of the whole; None: the object tells.
     pub offset: Option<u64>,
@@ -75,30 +66,23 @@ pub struct MemberRow {
 pub struct BitPlace {
     /// Bits before it.
     pub first: u64,
-    /// Bits of it.
     pub count: u64,
 }
 
-/// What a layout comes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayoutSums {
     /// Bytes of the whole.
     pub size: u64,
-    /// Bytes of a line.
     pub line: u64,
     /// Members, bases and variants, those of types within left out.
     pub members: u64,
-    /// Bytes that whole members have.
     pub sum_members: u64,
-    /// Bits that bit fields have.
     pub sum_bits: u64,
     /// Runs of bytes that nothing is in, between members.
     pub holes: u64,
-    /// Their bytes.
     pub sum_holes: u64,
     /// Runs of bits that nothing is in, between members.
     pub bit_holes: u64,
-    /// Their bits.
     pub sum_bit_holes: u64,
     /// Bytes behind the last member.
     pub padding: u64,

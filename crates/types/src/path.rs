@@ -8,7 +8,6 @@ mod tests {
     use proptest::prelude::*;
     use std::ops::Range;
 
-    /// A type to be made.
     #[derive(Clone, Debug)]
     enum Made {
         Number(u64),
@@ -60,7 +59,6 @@ mod tests {
         add(builder, kind, Some(size))
     }
 
-    /// Puts a type into the arena; gives its place and size.
     fn make(builder: &mut TableBuilder, made: &Made) -> (TypeId, u64) {
         match made {
             Made::Number(size) => {
@@ -208,16 +206,12 @@ const MOST_PATHS: usize = 256;
 /// Members that are looked at.
 const MOST_LOOKS: usize = 1 << 20;
 
-/// One step towards a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathStep {
-    /// Into a member, base or variant.
     Member(MemberId),
-    /// Into an element of an array.
     Element(u64),
 }
 
-/// What the last step leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathEnd {
     /// A number, an address, or what else has no parts.
@@ -228,35 +222,28 @@ pub enum PathEnd {
     Unknown,
 }
 
-/// A way to a byte.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemberPath {
     /// From the outside in; empty: the type itself.
     pub steps: Vec<PathStep>,
-    /// The type that it leads to.
     pub of: TypeId,
     /// Bytes within that.
     pub rest: u64,
-    /// What that is.
     pub end: PathEnd,
 }
 
-/// An array without bounds at the end of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenArray {
     /// Bytes from the structure's start.
     pub start: u64,
-    /// The type of its elements.
     pub element: TypeId,
 }
 
-/// All ways to a byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MembersAt {
     /// More than one in unions, in variants, and where bit fields share a
     /// byte; none: the byte lies beyond.
     pub paths: Vec<MemberPath>,
-    /// Why there may be more.
     pub cut: Option<&'static str>,
 }
 

@@ -8,13 +8,10 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 use symbolizer::{DebugSections, NoDebug, NoSections, SymbolizerOptions};
 
-/// Why no types of a file can be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TypesError {
-    /// No debug info, or none that can be used.
     #[error(transparent)]
     NoSections(#[from] NoSections),
-    /// BTF that cannot be used.
     #[error("BTF of {file} cannot be used: {why}")]
     Btf {
         file: String,
@@ -67,18 +64,15 @@ impl TypeTable {
     }
 }
 
-/// What debug info tells of data.
 #[derive(Debug)]
 pub struct ProgramTypes {
     pub types: TypeTable,
-    /// Which variables lie where.
     pub variables: VariableTable,
     /// By the structure without a name: the first typedef of it.
     aliases: FxHashMap<TypeId, TypeId>,
 }
 
 impl ProgramTypes {
-    /// Reads all of a file's debug info.
     pub fn read(sections: &DebugSections) -> ProgramTypes {
         let (types, variables) = dwarf::read_program(sections);
         let mut aliases = FxHashMap::default();

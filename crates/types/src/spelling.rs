@@ -10,14 +10,12 @@ const MOST_LOOKS: usize = 256;
 /// A name with its type, in two parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declarator {
-    /// The type.
     pub of: String,
     /// The name with what is written around it: `*next`, `name[16]`.
     pub rest: String,
 }
 
 impl TypeTable {
-    /// A type without a name beside it.
     pub fn spelled(&self, id: TypeId, language: TypeLanguage) -> String {
         self.declaration(id, "", language)
     }
@@ -125,7 +123,6 @@ impl TypeTable {
         }
     }
 
-    /// A type that has a name, as it is referred to.
     fn named_in(&self, id: TypeId, language: TypeLanguage) -> String {
         let name = self.full_name(id);
         let is_tagged = matches!(

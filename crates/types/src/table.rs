@@ -21,7 +21,6 @@ pub(crate) const MOST_STEPS: usize = 64;
 /// Bytes of a name with its namespaces.
 const LONGEST_NAME: usize = 4096;
 
-/// All types of one file.
 #[derive(Debug)]
 pub struct TypeTable {
     types: Vec<TypeEntry>,
@@ -38,7 +37,6 @@ pub struct TypeTable {
     is_little: bool,
 }
 
-/// A namespace or a type that others are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scope {
     pub(crate) parent: Option<u32>,
@@ -46,7 +44,6 @@ pub(crate) struct Scope {
 }
 
 impl TypeTable {
-    /// A type by its number.
     pub fn get(&self, id: TypeId) -> &TypeEntry {
         &self.types[id.index()]
     }
@@ -56,42 +53,34 @@ impl TypeTable {
         (0..u32::try_from(self.types.len()).unwrap_or(u32::MAX)).map(TypeId)
     }
 
-    /// The text of a name.
     pub fn text(&self, name: NameId) -> &str {
         self.names.text(name)
     }
 
-    /// A member by its number.
     pub fn member(&self, member: MemberId) -> &TypeMember {
         &self.members[member.index()]
     }
 
-    /// The members of a structure, class or union as its file has them.
     pub fn members(&self, composite: &Composite) -> impl Iterator<Item = MemberId> + use<> {
         composite.members.clone().map(MemberId)
     }
 
-    /// The constants of an enumeration.
     pub fn enumerators(&self, values: &Range<u32>) -> &[Enumerator] {
         slice(&self.enumerators, values)
     }
 
-    /// What a function takes.
     pub fn parameters(&self, parameters: &Range<u32>) -> &[TypeId] {
         slice(&self.parameters, parameters)
     }
 
-    /// A variant by its number.
     pub fn variant(&self, variant: u32) -> Option<&Variant> {
         self.variants.get(usize::try_from(variant).ok()?)
     }
 
-    /// The unit that a type was read from.
     pub fn unit(&self, id: TypeId) -> &TypeUnit {
         &self.units[usize::try_from(self.get(id).unit).unwrap_or(0)]
     }
 
-    /// What could not be read, and why.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -14,11 +14,9 @@ use symbolizer::SectionReader;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalVariable {
     pub name: Option<NameId>,
-    /// The type of the whole variable.
     pub of: TypeId,
     /// Link-time addresses of instructions that find it there.
     pub addresses: Range<u64>,
-    /// Where.
     pub place: VariablePlace,
     /// The byte of the variable that the part begins with.
     pub first: u64,
@@ -26,17 +24,14 @@ pub struct LocalVariable {
     pub bytes: Option<u64>,
 }
 
-/// A variable that lies at one address for as long as its program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticVariable {
     pub name: Option<NameId>,
-    /// Its type.
     pub of: TypeId,
     /// Its link-time address.
     pub start: u64,
 }
 
-/// The variables of one file.
 #[derive(Debug, Default)]
 pub struct VariableTable {
     pub(crate) locals: Vec<LocalVariable>,
@@ -48,17 +43,14 @@ pub struct VariableTable {
     pub(crate) routines: Vec<RoutineVariables>,
 }
 
-/// Code of one routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RoutineStretch {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) routine: u32,
-    /// The routine is called here.
     pub(crate) is_entry: bool,
 }
 
-/// What is known of one routine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RoutineVariables {
     pub(crate) returns: TypeId,
@@ -103,24 +95,18 @@ impl VariableTable {
         self.statics.get(after.checked_sub(1)?).copied()
     }
 
-    /// How many routines it knows.
     pub fn routine_count(&self) -> usize {
         self.routines.len()
     }
 }
 
-/// Where a variable, or a part of one, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariablePlace {
-    /// What it is counted from.
     pub base: PlaceBase,
-    /// Bytes added to that.
     pub offset: i64,
-    /// What the sum is.
     pub is: PlaceUse,
 }
 
-/// What a place is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceBase {
     /// A register, by DWARF's number (psABI x86-64, figure 3.36).
@@ -129,7 +115,6 @@ pub enum PlaceBase {
     Frame,
 }
 
-/// What base and offset are together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceUse {
     /// The value itself.
@@ -140,18 +125,15 @@ pub enum PlaceUse {
     Reference,
 }
 
-/// What one part of an expression says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocatedPart {
     /// In a register or in memory.
     Local(VariablePlace),
     /// At a link-time address.
     Static(u64),
-    /// Nowhere that is known.
     Nowhere,
 }
 
-/// A part of a variable, and what is said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocatedBytes {
     pub(crate) first: u64,

@@ -2,7 +2,6 @@
 
 use super::{BtfError, MAGIC};
 
-/// Types and strings, and how to read their words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BtfBytes<'b> {
     types: &'b [u8],
@@ -42,7 +41,6 @@ impl<'b> BtfBytes<'b> {
         &rest[..rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len())]
     }
 
-    /// Whether its names begin in another blob.
     pub(super) fn is_continued(&self) -> bool {
         // The first name of a whole one is empty.
         self.strings.first().is_some_and(|&byte| byte != 0)

@@ -22,7 +22,6 @@ impl EntryKey {
     }
 }
 
-/// Where a member lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemberPlace {
     Bytes(u64),
@@ -30,7 +29,6 @@ pub(super) enum MemberPlace {
     Computed,
 }
 
-/// The attributes of an entry that types are made of.
 #[derive(Debug, Default)]
 pub(super) struct Said<'a> {
     pub(super) name: Option<Value<'a>>,
@@ -55,7 +53,6 @@ pub(super) struct Said<'a> {
     pub(super) is_virtual: bool,
 }
 
-/// Where references of a unit count from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnitPlace {
     pub(super) section: u32,

@@ -12,7 +12,6 @@ use crate::table::{
 type Begun = (Option<u32>, OpenKind);
 
 impl TypeReader {
-    /// Takes an entry in. `stack`: what it is in.
     pub(super) fn entry(
         &mut self,
         at: EntryPlace,
@@ -97,7 +96,6 @@ impl TypeReader {
         }
     }
 
-    /// Types that have no children.
     fn simple(&mut self, at: EntryPlace, said: &Said<'_>, name: Option<&[u8]>) {
         let qualified = |by| move |of| TypeKind::Qualified { of, by };
         let pointer = |sort| move |to| TypeKind::Pointer { to, sort };

@@ -3,17 +3,13 @@
 use super::attributes::EntryKey;
 use crate::table::{Enumerator, TypeId, TypeMember};
 
-/// An entry that was begun.
 #[derive(Debug)]
 pub(super) struct OpenEntry {
-    /// How deep it is.
     pub(super) depth: isize,
-    /// What its children are in.
     pub(super) scope: Option<u32>,
     pub(super) what: OpenKind,
 }
 
-/// What is gathered of the children of an entry.
 #[derive(Debug)]
 pub(super) enum OpenKind {
     /// Nothing: types among them stand for themselves.
@@ -24,7 +20,6 @@ pub(super) enum OpenKind {
     VariantPart {
         owner: usize,
     },
-    /// Members that are there in one variant.
     Variant {
         owner: usize,
         number: u32,
@@ -45,7 +40,6 @@ pub(super) enum OpenKind {
     },
 }
 
-/// A structure, class or union whose members are being read.
 #[derive(Debug)]
 pub(super) struct OpenComposite {
     pub(super) id: TypeId,
@@ -64,7 +58,6 @@ pub(super) struct WaitingBits {
     pub(super) bits: u64,
 }
 
-/// An entry that was read, and what is known of where it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EntryPlace {
     pub(super) key: EntryKey,

@@ -25,10 +25,8 @@ const MOST_ORIGINS: usize = 16;
 
 type Value<'a> = AttributeValue<SectionReader<'a>>;
 
-/// Gathers variables from units.
 #[derive(Debug)]
 pub(super) struct ScopeReader {
-    /// Parts of variables that are kept.
     most: usize,
     locals: Vec<Waiting<LocalVariable>>,
     statics: Vec<Waiting<StaticVariable>>,
@@ -36,7 +34,6 @@ pub(super) struct ScopeReader {
     stretches: Vec<RoutineStretch>,
     /// What entries say that others take their names and types from.
     declared: FxHashMap<EntryKey, Declared>,
-    /// Scopes that are being read, the innermost last.
     open: Vec<Scope>,
     told_full: bool,
 }
@@ -65,7 +62,6 @@ struct Scope {
     routine: Option<usize>,
 }
 
-/// What an entry says of code and places.
 #[derive(Debug, Default)]
 struct SaidOfScope<'a> {
     name: Option<Value<'a>>,

@@ -14,7 +14,6 @@ use symbolizer::{SectionReader, SectionUnit};
 /// Entries within each other.
 const MOST_NESTED: usize = 4096;
 
-/// Fills an arena from units.
 #[derive(Debug)]
 pub(super) struct TypeReader {
     pub(super) builder: TableBuilder,
@@ -128,7 +127,6 @@ impl TypeReader {
         Ok(())
     }
 
-    /// All children of an entry are known.
     fn close(&mut self, open: OpenEntry) {
         match open.what {
             OpenKind::Other | OpenKind::VariantPart { .. } | OpenKind::Variant { .. } => {}
@@ -236,7 +234,6 @@ fn is_unit(tag: gimli::DwTag) -> bool {
     matches!(tag, gimli::DW_TAG_compile_unit | gimli::DW_TAG_partial_unit | gimli::DW_TAG_type_unit)
 }
 
-/// Entries whose attributes are looked at.
 fn is_read(tag: gimli::DwTag) -> bool {
     is_unit(tag)
         || matches!(

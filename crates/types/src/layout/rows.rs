@@ -9,7 +9,6 @@ const MOST_ROWS: usize = 1 << 17;
 /// Types without names within each other.
 const MOST_NESTED: usize = 32;
 
-/// Makes the rows of one layout.
 pub(super) struct RowMaker<'t> {
     table: &'t TypeTable,
     pub(super) rows: Vec<LayoutRow>,
@@ -19,7 +18,6 @@ pub(super) struct RowMaker<'t> {
     line: u64,
 }
 
-/// A structure whose members are being told.
 #[derive(Clone)]
 struct Within {
     depth: usize,
@@ -33,7 +31,6 @@ struct Within {
 /// How far members reach, and what is not told of yet.
 #[derive(Clone, Copy, Default)]
 struct Reached {
-    /// Bits.
     end: u64,
     /// The number that the last bit field is in ends there.
     unit_end: u64,

@@ -13,7 +13,6 @@ const MOST: usize = 1 << 26;
 /// Notes that are kept; the last says that there were more.
 const MOST_NOTES: usize = 32;
 
-/// An arena that is being filled.
 #[derive(Debug)]
 pub(crate) struct TableBuilder {
     table: TypeTable,
@@ -110,12 +109,10 @@ impl TableBuilder {
         TypeId(number(self.table.types.len() - 1))
     }
 
-    /// Whether no more is taken.
     pub(crate) fn is_full(&self) -> bool {
         self.table.types.len() >= MOST || self.table.members.len() >= MOST
     }
 
-    /// Tells of a type. What was told of it first stays.
     pub(crate) fn set(&mut self, id: TypeId, entry: TypeEntry) {
         if let Some(place) = self.table.types.get_mut(id.index())
             && place.kind == TypeKind::Unread
@@ -153,7 +150,6 @@ impl TableBuilder {
         number(self.table.variants.len() - 1)
     }
 
-    /// What could not be read.
     pub(crate) fn note(&mut self, why: String) {
         match self.table.notes.len() < MOST_NOTES {
             true => self.table.notes.push(why),

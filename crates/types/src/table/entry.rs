@@ -3,7 +3,6 @@
 use super::names::NameId;
 use std::ops::Range;
 
-/// A type's place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(pub(crate) u32);
 
@@ -15,13 +14,11 @@ impl TypeId {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 
-    /// For who keeps things by type.
     pub fn number(self) -> u32 {
         self.0
     }
 }
 
-/// A member's place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberId(pub(crate) u32);
 
@@ -33,7 +30,6 @@ impl MemberId {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeEntry {
-    /// What it is, and of what.
     pub kind: TypeKind,
     /// Without what it is in; None: it has none.
     pub name: Option<NameId>,
@@ -43,7 +39,6 @@ pub struct TypeEntry {
     pub align: Option<u64>,
     /// The namespace or type that it is in.
     pub(crate) scope: Option<u32>,
-    /// The unit that it was read from.
     pub(crate) unit: u32,
 }
 
@@ -52,43 +47,30 @@ pub enum TypeKind {
     /// Something refers to it, and it is not there, or is nothing that is
     /// known.
     Unread,
-    /// `void`.
     Void,
-    /// A number, a character, a truth.
     Number(NumberSort),
-    /// An address.
     Pointer {
-        /// What lies there.
         to: TypeId,
-        /// How it is written.
         sort: PointerSort,
     },
-    /// Several of one type; those of several dimensions are arrays of arrays.
     Array {
-        /// The element.
         of: TypeId,
         /// How many; None: as many as there is room for.
         count: Option<u64>,
     },
-    /// Several members.
     Composite(Composite),
-    /// Names for numbers.
     Enumeration {
         /// The number that it is, where the file says so.
         of: Option<TypeId>,
         /// Its constants, for [`super::TypeTable::enumerators`].
         values: Range<u32>,
     },
-    /// A name for another type.
     Alias {
-        /// That one.
         of: TypeId,
     },
     /// Another type that cannot be changed, or changes by itself.
     Qualified {
-        /// That one.
         of: TypeId,
-        /// In which way.
         by: Qualifier,
     },
     Function {
@@ -100,58 +82,41 @@ pub enum TypeKind {
     },
     /// Declared here, and defined elsewhere.
     Declared {
-        /// As what.
         sort: CompositeSort,
         /// Where, if it is in this file.
         definition: Option<TypeId>,
     },
 }
 
-/// How a number is written and meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberSort {
     Signed,
-    /// Without.
     Unsigned,
-    /// A fraction.
     Float,
     Character,
-    /// True or false.
     Truth,
-    /// Something else.
     Other,
 }
 
-/// How an address is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointerSort {
-    /// `*`.
     Pointer,
-    /// `&`.
     Reference,
-    /// `&&`.
     RvalueReference,
     /// To a member of a class.
     Member,
 }
 
-/// What a file calls several members together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompositeSort {
-    /// `struct`.
     Struct,
-    /// `class`.
     Class,
-    /// `union`.
     Union,
-    /// `enum`, as a declaration.
     Enum,
 }
 
-/// Several members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composite {
-    /// What it is called.
     pub sort: CompositeSort,
     /// For [`super::TypeTable::members`].
     pub(crate) members: Range<u32>,
@@ -159,27 +124,19 @@ pub struct Composite {
     pub has_variants: bool,
 }
 
-/// What a type is qualified by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Qualifier {
-    /// `const`.
     Const,
-    /// `volatile`.
     Volatile,
-    /// `restrict`.
     Restrict,
-    /// `_Atomic`.
     Atomic,
-    /// Something that no source shows.
     Other,
 }
 
-/// A part of a structure, class or union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeMember {
     /// None: an anonymous structure or union, or padding of bits.
     pub name: Option<NameId>,
-    /// Its type.
     pub of: TypeId,
     /// Bits from the start of what it is in; None: the object tells where it
     /// is, as for virtual bases. In files of big-endian machines bits of a
@@ -189,7 +146,6 @@ pub struct TypeMember {
     pub bits: Option<u64>,
     /// Bytes that it was told to be aligned to.
     pub align: Option<u64>,
-    /// What it is there for.
     pub sort: MemberSort,
 }
 
@@ -203,19 +159,14 @@ impl TypeMember {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberSort {
-    /// What was written.
     Field,
-    /// A base class.
     Base,
-    /// A virtual base class.
     VirtualBase,
-    /// What tells which variant a value is.
     Discriminant,
     /// There in one variant only, by number for [`super::TypeTable::variant`].
     Variant(u32),
 }
 
-/// One of several things that a value can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// What the discriminant is then; empty: anything that no other variant
@@ -230,28 +181,21 @@ pub struct DiscriminantRange {
     pub last: i128,
 }
 
-/// A constant of an enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enumerator {
-    /// What it is called.
     pub name: NameId,
-    /// What it stands for.
     pub value: i128,
 }
 
-/// How types are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeLanguage {
-    /// C and its kin.
     C,
-    /// C++.
     Cpp,
     Rust,
     /// Spelled as C.
     Other,
 }
 
-/// A unit that types were read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeUnit {
     /// Its source file, as its compiler has it.

@@ -31,7 +31,6 @@ impl TypeTable {
         None
     }
 
-    /// Whether bytes are numbered from a number's low end.
     pub fn is_little_endian(&self) -> bool {
         self.is_little
     }
@@ -102,7 +101,6 @@ impl TypeTable {
 }
 
 impl CompositeSort {
-    /// The word of C for it.
     pub fn keyword(self) -> &'static str {
         match self {
             CompositeSort::Struct => "struct",

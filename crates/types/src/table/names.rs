@@ -6,11 +6,9 @@ use std::sync::Arc;
 /// Bytes of one name that are kept.
 const LONGEST: usize = 2048;
 
-/// A name's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(u32);
 
-/// All names of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     texts: Vec<Arc<str>>,
