@@ -8,7 +8,6 @@ use analysis::report::{
 use perfdata::IpMeaning;
 use std::collections::BTreeMap;
 
-/// A row of a routine: its name, its thread, its samples.
 pub(crate) fn row(routine: &str, tid: i64, count: u64) -> Row {
     let site = SiteCell {
         address: 0x1000 + u64::try_from(routine.len()).unwrap(),
@@ -42,7 +41,6 @@ pub(crate) fn row(routine: &str, tid: i64, count: u64) -> Row {
     }
 }
 
-/// What an interval counted.
 pub(crate) fn report(rows: Vec<Row>, lost: u64) -> Report {
     let counted = rows.iter().map(|row| row.count).sum();
     let period = rows.iter().map(|row| row.period).sum();

@@ -14,7 +14,6 @@ use ratatui_core::text::Line;
 const LEAST_COLUMNS: u16 = 40;
 /// Lines likewise: the head, the titles, a row, the foot.
 const LEAST_LINES: u16 = 7;
-/// Lines of the head.
 const HEAD: u16 = 4;
 
 /// What stands out, in black and white as well: colours are never the only

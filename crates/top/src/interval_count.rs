@@ -2,7 +2,6 @@
 
 use analysis::report::Row;
 
-/// What one row adds up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct IntervalCount {
     pub(crate) samples: u64,

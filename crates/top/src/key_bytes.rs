@@ -7,14 +7,11 @@ const ESC: u8 = 0x1b;
 /// Bytes of a sequence at most: what is longer is none.
 const MOST: usize = 64;
 
-/// Bytes that came, and have not been given as keys yet.
 #[derive(Debug, Default)]
 pub(crate) struct KeyBytes(Vec<u8>);
 
-/// What some bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ParsedKey {
-    /// How many they are.
     length: usize,
     /// `None`: a mouse, an answer, a key that was let go, no UTF-8.
     key: Option<TopKey>,
@@ -33,7 +30,6 @@ impl KeyBytes {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The next key that is there as a whole.
     pub(crate) fn key(&mut self) -> Option<TopKey> {
         while let Some(ParsedKey { length, key }) = parse(&self.0) {
             self.0.drain(..length);
@@ -77,7 +73,6 @@ fn parse(bytes: &[u8]) -> Option<ParsedKey> {
     }
 }
 
-/// A character of UTF-8.
 fn letter(bytes: &[u8]) -> Option<ParsedKey> {
     let most = &bytes[..bytes.len().min(4)];
     let valid = match str::from_utf8(most) {
@@ -165,7 +160,6 @@ fn key_of_letter(last: u8) -> Option<TopKey> {
     })
 }
 
-/// The key of a code point, or of kitty's keypad and what no code point is of.
 fn key_of_code(number: u32, said: KeyParameters) -> Option<TopKey> {
     Some(match number {
         13 | 57414 => TopKey::Enter,
@@ -194,32 +188,21 @@ fn key_of_code(number: u32, said: KeyParameters) -> Option<TopKey> {
 /// A key, with or without Shift and Alt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopKey {
-    /// A letter, a digit, a sign.
     Char(char),
-    /// Ctrl with a letter.
     Control(char),
-    /// One line or row up.
     Up,
-    /// One line or row down.
     Down,
-    /// The arrow to the left.
     Left,
-    /// The arrow to the right.
     Right,
     PageUp,
     PageDown,
-    /// The first line or row.
     Home,
-    /// The last line or row.
     End,
     Tab,
-    /// Shift+Tab.
     BackTab,
     Enter,
     Esc,
-    /// The key that deletes to the left.
     Backspace,
-    /// One that means nothing but that a key was pressed.
     Other,
 }
 

@@ -9,38 +9,30 @@ use rustc_hash::FxHashMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeenRow {
-    /// The thread, where threads are told apart.
     pub(crate) thread: Option<String>,
-    /// What it stands for; printable.
     pub(crate) name: String,
     /// What is known of it besides, such as a site's file; printable.
     pub(crate) place: String,
     pub(crate) count: IntervalCount,
-    /// What shares are made of.
     pub(crate) weight: u64,
-    /// The same of the last interval.
     pub(crate) now_weight: u64,
     /// Its site, or that with most samples.
     pub(crate) site: Option<SiteCell>,
 }
 
-/// What rows are asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowQuestion<'f> {
     pub(crate) kind: ViewKind,
     pub(crate) by_thread: bool,
     /// Text that a row must hold, in small letters.
     pub(crate) filter: &'f str,
-    /// The number of the last interval.
     pub(crate) now: u64,
 }
 
-/// Cells that are one row.
 #[derive(Debug)]
 struct JoinedCells<'t> {
     cells: &'t [Cell],
     count: IntervalCount,
-    /// Samples of the site that has most.
     most: u64,
 }
 
@@ -92,7 +84,6 @@ fn seen_row(event: &EventTotals, row: &JoinedCells<'_>, asked: RowQuestion<'_>) 
     }
 }
 
-/// A cell in words, and what belongs behind them.
 fn words(cell: &Cell) -> (String, String) {
     let clean = |text: &str| printable(text).into_owned();
     let plain = |text: String| (clean(&text), String::new());

@@ -11,9 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// control sequences; `\E[?25h`, DECTCEM).
 pub(crate) const GIVE_BACK: &[u8] = b"\x1b[?1049l\x1b[?25h";
 
-/// The terminal before it was taken.
 static BEFORE: OnceLock<libc::termios> = OnceLock::new();
-/// Whether there is something to give back.
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
 /// What was done for faults before: the standard library tells of a stack that
 /// overflows.
@@ -55,12 +53,10 @@ pub(crate) fn arm(is_taken: bool) {
     IS_ARMED.store(is_taken, Ordering::SeqCst);
 }
 
-/// Sets the handler of a fault that is not ignored; gives what was there.
 fn handle_fault(signal: i32) -> Option<libc::sigaction> {
     if is_handled_by(signal, libc::SIG_IGN) { None } else { handle(signal) }
 }
 
-/// Sets the handler; gives what was there.
 fn handle(signal: i32) -> Option<libc::sigaction> {
     let mut earlier = MaybeUninit::<libc::sigaction>::uninit();
     let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;

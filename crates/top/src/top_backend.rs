@@ -18,13 +18,11 @@ const CELL: usize = 4;
 #[derive(Debug)]
 pub(crate) struct TopBackend;
 
-/// Columns and lines to draw on.
 pub(crate) fn size() -> io::Result<Size> {
     let size = tcgetwinsize(stdout())?;
     Ok(bounded(Size { width: size.ws_col, height: size.ws_row }))
 }
 
-/// Sends all of it now.
 pub(crate) fn send(terminal: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     terminal.write_all(bytes)?;
     terminal.flush()

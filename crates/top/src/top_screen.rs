@@ -18,22 +18,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Whether the terminal is ours now.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
-/// The hook of panics is set once.
 static HOOK: Once = Once::new();
 
 /// The rest of a key comes in that time: an ESC behind which nothing comes is
 /// the key of that name.
 const REST: Duration = Duration::from_millis(50);
-/// Bytes that are read at once.
 const READ: usize = 1024;
 
 /// Enters the alternate screen and hides the cursor, which
 /// [`sys::GIVE_BACK`] undoes.
 const TAKE: &[u8] = b"\x1b[?1049h\x1b[?25l";
 
-/// What a terminal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenEvent {
     Key(TopKey),
@@ -51,11 +47,8 @@ pub struct TopScreen {
     is_told_to_stop: Arc<AtomicBool>,
     /// SIGCONT came: whoever had the terminal meanwhile may have changed it.
     goes_on: Arc<AtomicBool>,
-    /// The size that was seen last.
     size: Option<Size>,
-    /// What was read of keys.
     keys: KeyBytes,
-    /// When that was.
     read_at: Instant,
 }
 
@@ -135,7 +128,6 @@ impl TopScreen {
         Ok(is_resized.then_some(ScreenEvent::Redraw))
     }
 
-    /// Reads what has come, which there is.
     fn read(&mut self) -> io::Result<()> {
         let mut bytes = [0; READ];
         match read(io::stdin(), &mut bytes) {
@@ -176,7 +168,6 @@ impl Drop for TopScreen {
     }
 }
 
-/// Whether a key has come, in so long.
 fn is_ready(timeout: Duration) -> io::Result<bool> {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
@@ -244,7 +235,6 @@ fn enter_raw_mode() -> io::Result<()> {
     Ok(tcsetattr(stdin(), OptionalActions::Now, &raw)?)
 }
 
-/// All of it as it was.
 fn leave_raw_mode() -> io::Result<()> {
     let before = BEFORE_RAW_MODE.lock().unwrap_or_else(PoisonError::into_inner).take();
     match before {

@@ -13,20 +13,14 @@ use analysis::annotate::{RoutineTarget, What};
 use analysis::report::{Report, SiteCell};
 use paging::Paging;
 
-/// What a key asks for that this machine cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopAction {
-    /// Nothing.
     None,
-    /// An end.
     Quit,
-    /// A stop, as the shell's Ctrl+Z.
     Suspend,
-    /// The text of a routine, for [`TopView::zoomed`].
     Zoom(RoutineTarget),
 }
 
-/// What is above the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Above {
     #[default]
@@ -38,36 +32,27 @@ pub(crate) enum Above {
     },
 }
 
-/// All that is seen.
 #[derive(Debug, Default)]
 pub struct TopView {
     pub(crate) source: SourceState,
-    /// What was counted by now.
     pub(crate) totals: TopTotals,
-    /// What was counted when the screen was stopped.
     frozen: Option<TopTotals>,
-    /// Which event, by its number.
     pub(crate) event: usize,
     pub(crate) kind: Option<ViewKind>,
     pub(crate) order: ViewOrder,
     pub(crate) is_reversed: bool,
     pub(crate) by_thread: bool,
-    /// What rows must hold.
     pub(crate) filter: String,
-    /// What is typed of a filter just now.
     pub(crate) typed: Option<String>,
     pub(crate) above: Above,
-    /// The rows of all that, in order.
     pub(crate) rows: Vec<SeenRow>,
     pub(crate) paging: Paging,
     /// The row that the cursor stays on, once it was moved.
     followed: Option<SeenRow>,
-    /// Source lines were looked at.
     wants_lines: bool,
 }
 
 impl TopView {
-    /// A view of a source of which nothing has come.
     pub fn new(title: &str) -> TopView {
         let source = SourceState { title: title.to_owned(), ..SourceState::default() };
         TopView { source, kind: Some(ViewKind::Sites), ..TopView::default() }
@@ -100,7 +85,6 @@ impl TopView {
         }
     }
 
-    /// Whether it shows what was, while counting goes on.
     pub fn is_paused(&self) -> bool {
         self.frozen.is_some()
     }
@@ -111,7 +95,6 @@ impl TopView {
         self.wants_lines
     }
 
-    /// Takes the text of the routine that was asked for.
     pub fn zoomed(&mut self, text: &str) {
         let screen = self.paging.page().unsigned_abs();
         if let Above::Zoom { text: zoom, .. } = &mut self.above {
@@ -123,12 +106,10 @@ impl TopView {
         self.kind.unwrap_or(ViewKind::Sites)
     }
 
-    /// What the rows are of.
     pub(crate) fn shown(&self) -> &TopTotals {
         self.frozen.as_ref().unwrap_or(&self.totals)
     }
 
-    /// The event that is looked at.
     pub(crate) fn seen_event(&self) -> Option<&EventTotals> {
         self.shown().events.get(self.event)
     }
@@ -269,7 +250,6 @@ impl TopView {
         TopAction::Zoom(target)
     }
 
-    /// Makes the rows anew; the cursor stays on the row that it was moved to.
     fn refresh(&mut self) {
         let shown = self.shown();
         let now = shown.intervals;
@@ -300,7 +280,6 @@ fn target(site: &SiteCell) -> RoutineTarget {
 #[cfg(test)]
 mod tests;
 
-/// What is said of the source in the first line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceState {
     /// What is sampled: a command, a process, a recording.

@@ -11,14 +11,12 @@ use rustc_hash::FxHashMap;
 /// Rows that are told apart, of all events; what comes beyond is one row more.
 pub const MOST_ROWS: usize = 200_000;
 
-/// All that was counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TopTotals {
     /// In the order in which samples of them came.
     pub(crate) events: Vec<EventTotals>,
     /// Samples that records in the stream say were lost.
     pub(crate) lost: u64,
-    /// Times that the kernel throttled.
     pub(crate) throttled: u64,
     pub(crate) intervals: u64,
     /// Seconds of all of them.
@@ -28,7 +26,6 @@ pub(crate) struct TopTotals {
     rows: usize,
 }
 
-/// All that was counted of one event.
 #[derive(Clone, Debug)]
 pub(crate) struct EventTotals {
     pub(crate) name: String,
@@ -37,9 +34,7 @@ pub(crate) struct EventTotals {
     pub(crate) weighting: Weighting,
     /// Samples in the stream, whether counted or not.
     pub(crate) delivered: u64,
-    /// Of all rows.
     pub(crate) sum: IntervalCount,
-    /// Of rows whose lines were not looked up.
     pub(crate) without_line: IntervalCount,
     /// The recorder's own account, once it has ended.
     pub(crate) ledger: Option<RecorderLedger>,
@@ -48,7 +43,6 @@ pub(crate) struct EventTotals {
 }
 
 impl TopTotals {
-    /// Takes in what an interval of so many seconds counted.
     pub(crate) fn add(&mut self, report: &Report, seconds: f64) {
         self.intervals += 1;
         (self.seconds, self.now_seconds) = (self.seconds + seconds, seconds);

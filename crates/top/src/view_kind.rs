@@ -4,16 +4,13 @@ use analysis::Key;
 use analysis::report::{Cell, MissingValue};
 use perfdata::data_src::Aspect;
 
-/// A way to look at what was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewKind {
-    /// Instructions.
     Sites,
     /// Routines that called.
     Callers,
     /// Files that hold the instructions, and the kernel.
     Objects,
-    /// Source lines.
     Lines,
     /// What served the accesses, and how long they took.
     Latency,
@@ -41,7 +38,6 @@ pub fn sampled_keys(with_lines: bool) -> Vec<Key> {
     SAMPLED.iter().filter(|key| with_lines || **key != Key::Srcline).cloned().collect()
 }
 
-/// The line of a row that was counted before lines were looked up.
 pub(crate) const NO_LINE: Cell =
     Cell::Missing(MissingValue::Before("lines were not looked up yet"));
 
@@ -56,11 +52,9 @@ pub(crate) fn with_line(cells: &[Cell]) -> Vec<Cell> {
 
 /// Where the thread's name and number are among a row's cells.
 pub(crate) const THREAD_CELLS: [usize; 2] = [0, 1];
-/// Where the site is.
 pub(crate) const SITE_CELL: usize = 2;
 
 impl ViewKind {
-    /// All of them, in the order of their digits.
     pub const ALL: [ViewKind; 6] = [
         ViewKind::Sites,
         ViewKind::Callers,
@@ -70,7 +64,6 @@ impl ViewKind {
         ViewKind::Data,
     ];
 
-    /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
             ViewKind::Sites => "sites",
@@ -82,7 +75,6 @@ impl ViewKind {
         }
     }
 
-    /// The title of its column, as `ebs report` calls the key.
     pub(crate) fn column(self) -> &'static str {
         match self {
             ViewKind::Sites => "site",
@@ -94,7 +86,6 @@ impl ViewKind {
         }
     }
 
-    /// Where its cell is among a row's.
     pub(crate) fn cell(self) -> usize {
         match self {
             ViewKind::Sites => SITE_CELL,
@@ -112,12 +103,10 @@ impl ViewKind {
         ViewKind::ALL.get(number.checked_sub(1)?).copied()
     }
 
-    /// The next one, round and round.
     pub(crate) fn next(self) -> ViewKind {
         self.moved(1)
     }
 
-    /// The one before.
     pub(crate) fn previous(self) -> ViewKind {
         self.moved(ViewKind::ALL.len() - 1)
     }

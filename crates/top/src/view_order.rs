@@ -3,21 +3,16 @@
 use crate::seen_rows::SeenRow;
 use std::cmp::Ordering;
 
-/// What rows are sorted by, most first but for names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ViewOrder {
-    /// Share of the last interval.
     #[default]
     Now,
-    /// Share of all.
     Total,
-    /// Mean latency.
     Latency,
     Name,
 }
 
 impl ViewOrder {
-    /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
             ViewOrder::Now => "now",

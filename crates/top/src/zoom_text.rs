@@ -8,16 +8,12 @@ fn is_of(line: &str, address: u64) -> bool {
     !line.starts_with('#') && line.split_whitespace().take(4).any(|word| word == address)
 }
 
-/// Lines that are scrolled through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ZoomText {
-    /// What is shown.
     pub(crate) title: String,
-    /// Where its instruction is.
     pub(crate) address: u64,
     /// Its lines; None: not known yet.
     pub(crate) lines: Option<Vec<String>>,
-    /// The first one that is seen.
     pub(crate) first: usize,
 }
 
@@ -38,7 +34,6 @@ impl ZoomText {
         self.first = self.first.min(self.last());
     }
 
-    /// Goes up or down by so many lines.
     pub(crate) fn scroll(&mut self, by: isize) {
         self.first = self.first.saturating_add_signed(by).min(self.last());
     }

@@ -7,7 +7,6 @@ use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Frame;
 use ratatui_core::text::Line;
 
-/// What keys do.
 const HELP: [&str; 17] = [
     "q, Esc, Ctrl+C   quit; a program that top started ends, a process of -p runs on",
     "p, Space         stop the screen and go on; sampling and counting go on",

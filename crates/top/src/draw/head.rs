@@ -11,7 +11,6 @@ use perfdata::printable::printable;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-/// The head, line by line.
 pub(super) fn head(view: &TopView) -> [Line<'static>; 4] {
     [source(view), event(view), account(view), views(view)]
 }
@@ -49,7 +48,6 @@ fn event(view: &TopView) -> Line<'static> {
     ])
 }
 
-/// How an event is sampled, as tables have it.
 fn sampling(event: &EventTotals) -> String {
     match (event.sampling, event.unit) {
         (SamplingMode::Period(0), _) => "counted only".to_owned(),
@@ -126,7 +124,6 @@ fn views(view: &TopView) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The last line.
 pub(super) fn foot(view: &TopView) -> Line<'static> {
     if let Some(typed) = &view.typed {
         return Line::from(vec![

@@ -8,7 +8,6 @@ use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Frame;
 use ratatui_core::text::Line;
 
-/// What shares are of.
 #[derive(Clone, Copy, Debug)]
 struct Wholes {
     all: u64,
@@ -17,7 +16,6 @@ struct Wholes {
     is_timed: bool,
 }
 
-/// Draws the titles and as many rows as there is room for.
 pub(super) fn draw(view: &mut TopView, frame: &mut Frame<'_>, area: Rect) {
     let height = usize::from(area.height.saturating_sub(1));
     view.paging.resize(height, view.rows.len());

@@ -1,11 +1,8 @@
 //! Which rows are on the screen, and which of them is the one.
 
-/// A window on a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Paging {
-    /// The row of the cursor.
     pub(crate) at: usize,
-    /// The first row that is seen.
     pub(crate) first: usize,
     /// Rows that are seen at once; 0: nothing was drawn yet.
     height: usize,
@@ -17,19 +14,16 @@ impl Paging {
         isize::try_from(self.height.max(2) - 1).unwrap_or(isize::MAX)
     }
 
-    /// Moves the cursor, in a list of so many rows.
     pub(crate) fn step(&mut self, by: isize, rows: usize) {
         self.put(self.at.saturating_add_signed(by), rows);
     }
 
-    /// Puts the cursor on a row, or on the last one.
     pub(crate) fn put(&mut self, at: usize, rows: usize) {
         self.at = at.min(rows.saturating_sub(1));
         let least = (self.at + 1).saturating_sub(self.height.max(1));
         self.first = self.first.clamp(least, self.at);
     }
 
-    /// There is room for so many rows.
     pub(crate) fn resize(&mut self, height: usize, rows: usize) {
         self.height = height;
         self.put(self.at, rows);
