@@ -8,20 +8,16 @@ use std::collections::BTreeMap;
 /// A section's content; or, in a sentence, why the recording has none.
 pub type SectionContent<T> = Result<T, String>;
 
-/// A routine with its samples and its source.
 #[derive(Clone, Debug)]
 pub struct AnnotatedRoutine {
-    /// Instructions and samples.
     pub annotation: Annotation,
     /// Text of source lines, by file as debug info names it, and number from 1; as
     /// far as it can be had.
     pub sources: BTreeMap<String, BTreeMap<u32, String>>,
 }
 
-/// A recording, a field a section.
 #[derive(Clone, Debug)]
 pub struct PageContent {
-    /// What the recording is called.
     pub name: String,
     /// What made the page: program and version.
     pub made_by: String,
@@ -38,13 +34,9 @@ pub struct PageContent {
     pub curve: SectionContent<CurveReport>,
     /// Rows by level, with latencies.
     pub levels: SectionContent<Report>,
-    /// Lines that threads share.
     pub sharing: SectionContent<SharingReport>,
-    /// Types that are sampled, with their members.
     pub types: SectionContent<TypeReport>,
-    /// Accesses over time.
     pub maps: SectionContent<MapReport>,
-    /// The routines that are sampled most.
     pub routines: SectionContent<Vec<AnnotatedRoutine>>,
     /// What went wrong with the recording, in sentences: it is damaged.
     pub damage: Option<String>,

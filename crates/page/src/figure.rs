@@ -4,14 +4,12 @@
 use crate::html_text::HtmlText;
 use crate::table::PageTable;
 
-/// A picture in SVG.
 #[derive(Debug)]
 pub(crate) struct PagePicture<'p> {
     /// Of the element; no other has it.
     pub(crate) id: String,
     /// Its kind, as the style and the script know it.
     pub(crate) kind: &'static str,
-    /// What it is.
     pub(crate) title: String,
     /// What one sees, in sentences, for who does not.
     pub(crate) told: String,
@@ -19,7 +17,6 @@ pub(crate) struct PagePicture<'p> {
     pub(crate) width: f64,
     /// Pixels.
     pub(crate) height: f64,
-    /// Its numbers.
     pub(crate) table: &'p PageTable,
 }
 

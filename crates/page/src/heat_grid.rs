@@ -21,7 +21,6 @@ pub(crate) struct HeatGrid {
     pub(crate) top: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// The count that is hottest.
     pub(crate) most: u64,
 }
 
@@ -59,14 +58,12 @@ impl HeatGrid {
         }
     }
 
-    /// A colour by a count, in steps of the square root.
     fn heat(&self, count: u64) -> usize {
         let part = (number(count) / number(self.most.max(1))).sqrt();
         [0.2, 0.4, 0.6, 0.8].iter().filter(|step| part > **step).count()
     }
 }
 
-/// A count as a measure.
 #[expect(clippy::cast_precision_loss, reason = "a picture has some thousand pixels")]
 pub(crate) fn number(count: u64) -> f64 {
     count as f64

@@ -16,7 +16,6 @@ pub(crate) struct HtmlText {
 }
 
 impl HtmlText {
-    /// Markup.
     pub(crate) fn mark(&mut self, markup: &'static str) -> &mut HtmlText {
         self.text.push_str(markup);
         self
@@ -42,7 +41,6 @@ impl HtmlText {
         self.escaped(words.chars().take(room.saturating_sub(1))).mark("\u{2026}")
     }
 
-    /// A count.
     pub(crate) fn number(&mut self, number: u64) -> &mut HtmlText {
         let _ = write!(self.text, "{number}");
         self
@@ -62,7 +60,6 @@ impl HtmlText {
         self
     }
 
-    /// All of it.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

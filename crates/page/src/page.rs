@@ -8,14 +8,12 @@ use crate::sections::{
     threads,
 };
 
-/// A section that has something to show.
 struct PageSection {
     id: &'static str,
     title: &'static str,
     write: fn(&PageContent, &mut HtmlText),
 }
 
-/// Those that there are, in order.
 fn sections(content: &PageContent) -> Vec<PageSection> {
     let of =
         |id, title, write, is_there: bool| is_there.then_some(PageSection { id, title, write });
@@ -36,7 +34,6 @@ fn sections(content: &PageContent) -> Vec<PageSection> {
     all.into_iter().flatten().collect()
 }
 
-/// The whole page.
 pub fn render(content: &PageContent) -> String {
     let mut out = HtmlText::default();
     head(content, &mut out);

@@ -5,7 +5,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// The page's style sheet.
 pub(crate) const STYLE: &str = include_str!("page.css");
 /// The page's script: search, zoom, order of tables.
 pub(crate) const SCRIPT: &str = include_str!("page.js");

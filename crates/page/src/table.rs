@@ -8,24 +8,18 @@ pub(crate) struct PageColumn {
     is_number: bool,
 }
 
-/// What stands in a row of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PageCell {
-    /// A name out of the recording, in the letters of code.
     Name(String),
     /// A name that stands so deep in a tree.
     Nested(usize, String),
-    /// A sentence.
     Words(String),
-    /// A count.
     Number(u64),
     /// A mean, to a tenth.
     Mean(f64),
     /// A share, 0 to 1, with a bar of its length.
     Share(f64),
-    /// A share that needs no bar.
     Part(f64),
-    /// There is none.
     Nothing,
 }
 
@@ -52,17 +46,14 @@ impl PageTable {
         }
     }
 
-    /// The next row.
     pub(crate) fn row(&mut self, cells: Vec<PageCell>) {
         self.rows.push(cells);
     }
 
-    /// What there is besides its rows.
     pub(crate) fn rest(&mut self, rest: impl Into<String>) {
         self.foot = Some(rest.into());
     }
 
-    /// The rows that there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }

@@ -18,12 +18,10 @@ fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
     all.into_iter().filter_map(|(what, why)| Some((what, why?.as_str()))).collect()
 }
 
-/// Whether there is any such section.
 pub(crate) fn is_there(content: &PageContent) -> bool {
     !reasons(content).is_empty()
 }
 
-/// Writes the list.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     out.mark("<dl class=\"facts\">");
     for (what, why) in reasons(content) {

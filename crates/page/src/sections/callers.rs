@@ -17,7 +17,6 @@ const LETTER: f64 = 6.6;
 /// Colours that tell objects apart.
 const COLOURS: [&str; 7] = ["f o0", "f o1", "f o2", "f o3", "f o4", "f o5", "f o6"];
 
-/// Writes a picture an event.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(report) = &content.callers else { return };
     for (number, event) in report.events.iter().enumerate() {
@@ -28,7 +27,6 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     }
 }
 
-/// A node of a tree, where it is drawn.
 struct DrawnNode<'r> {
     routine: &'r str,
     object: &'r str,
@@ -42,7 +40,6 @@ struct DrawnNode<'r> {
     colour: usize,
 }
 
-/// A tree as it is drawn.
 struct Icicle<'r> {
     nodes: Vec<DrawnNode<'r>>,
     /// Objects by colour.

@@ -10,7 +10,6 @@ use analysis::report::{EventCauses, EventHindrances, SiteCell};
 /// Cards of an event.
 const MOST_CARDS: usize = 12;
 
-/// Writes the cards of each event.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(causes) = &content.causes else { return };
     for note in &causes.notes {
@@ -20,7 +19,6 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     causes.hindrances.iter().for_each(|event| hindrances(event, out));
 }
 
-/// What stands on a card.
 struct CauseCard<'r> {
     share: f64,
     cycle_share: Option<f64>,
@@ -95,7 +93,6 @@ fn write_card(card: &CauseCard<'_>, out: &mut HtmlText) {
     out.mark("</article>\n");
 }
 
-/// What no card is of.
 fn rest(samples: impl Iterator<Item = u64>, out: &mut HtmlText) {
     let (rows, samples) =
         samples.fold((0_u64, 0_u64), |(rows, sum), of| (rows + 1, sum.saturating_add(of)));

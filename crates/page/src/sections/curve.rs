@@ -20,7 +20,6 @@ const WRITTEN: u64 = 12;
 /// How far the names of caches stand above each other.
 const NAMES: f64 = 14.0;
 
-/// Writes the picture of the one curve.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(report) = &content.curve else { return };
     if let Some(curve) = &report.curve {
@@ -73,7 +72,6 @@ fn picture(curve: &EventCurve, out: &mut HtmlText) {
     });
 }
 
-/// Where sizes and counts are.
 struct CurvePlane {
     first: u64,
     octaves: f64,
@@ -97,7 +95,6 @@ impl CurvePlane {
         TOP + TALL * (1.0 - number(misses) / number(self.all))
     }
 
-    /// Shares, sizes, and what is missed at any size.
     fn ground(&self, curve: &EventCurve, out: &mut HtmlText) {
         for quarter in 0..=4_u64 {
             let y = TOP + TALL * (1.0 - number(quarter) / 4.0);
@@ -153,7 +150,6 @@ impl CurvePlane {
     }
 }
 
-/// A line from one place to another: x and y of each.
 fn rule(class: &'static str, [x1, y1, x2, y2]: [f64; 4], out: &mut HtmlText) {
     out.mark("<line class=\"").mark(class).mark("\" x1=\"").measure(x1).mark("\" y1=\"");
     out.measure(y1).mark("\" x2=\"").measure(x2).mark("\" y2=\"").measure(y2).mark("\"/>\n");

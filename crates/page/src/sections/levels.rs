@@ -12,7 +12,6 @@ const ROW: f64 = 34.0;
 const NAMES: f64 = 150.0;
 const BARS: f64 = 500.0;
 
-/// Writes a picture an event whose samples tell levels.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(report) = &content.levels else { return };
     for (number, event) in report.events.iter().enumerate() {

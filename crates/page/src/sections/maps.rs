@@ -17,7 +17,6 @@ const AXIS: f64 = 22.0;
 /// Letters of a name.
 const LETTERS: usize = 28;
 
-/// Writes both pictures of each event.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(maps) = &content.maps else { return };
     for (place, event) in maps.events.iter().enumerate() {
@@ -28,12 +27,10 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     }
 }
 
-/// The count of the hottest of some cells.
 fn most<'c>(cells: impl Iterator<Item = &'c MapCell>) -> u64 {
     cells.map(|cell| cell.count).max().unwrap_or(0)
 }
 
-/// What a cell is, in words.
 fn told(event: &EventMap) -> String {
     format!(
         "Time goes from left to right, {} a column, {} columns; darker where more samples are. {} \

@@ -23,7 +23,6 @@ const LETTER: f64 = 6.6;
 /// Colours by heat.
 const HEAT: [&str; 6] = ["h0", "h1", "h2", "h3", "h4", "h5"];
 
-/// Writes a picture and a table a type.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(report) = &content.types else { return };
     for note in &report.notes {
@@ -38,7 +37,6 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     out.mark(" samples are on none: <code>ebs layout</code> has all</p>\n");
 }
 
-/// A type with its layout, as it is drawn.
 struct DrawnType<'r> {
     of: &'r SampledType,
     layout: &'r ClassLayout,
@@ -184,7 +182,6 @@ impl DrawnType<'_> {
     }
 }
 
-/// A member, or what of it is in a line.
 struct BoxOfMember<'r> {
     from: u64,
     to: u64,

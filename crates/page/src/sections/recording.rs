@@ -6,7 +6,6 @@ use crate::table::{PageCell, PageTable};
 use analysis::report::{EventReport, RecorderLedger};
 use analysis::table::remarks;
 
-/// Writes what holds for all, and a card an event.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let report = &content.sites;
     if let Some(damage) = &content.damage {
@@ -91,7 +90,6 @@ fn promises(event: &EventReport) -> PageTable {
     table
 }
 
-/// What a promise is about, in words.
 fn about(key: &str) -> Option<&'static str> {
     Some(match key {
         "ip" => "the instruction pointer",

@@ -10,7 +10,6 @@ const MOST_LINES: usize = 400;
 /// Shares of the routine from which on an instruction is hot.
 const HOT: f64 = 0.05;
 
-/// Writes a listing a routine.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(routines) = &content.routines else { return };
     for routine in routines {

@@ -22,7 +22,6 @@ const NAMES: f64 = 190.0;
 /// Letters of a thread's name and number.
 const LETTERS: usize = 26;
 
-/// Writes a picture a line, and who waits for whom.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(sharing) = &content.sharing else { return };
     for note in &sharing.notes {
@@ -39,14 +38,12 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     waits(sharing, out);
 }
 
-/// A line, with the names of threads.
 struct NamedLine<'r> {
     line: &'r SharedLine,
     names: &'r BTreeMap<i64, String>,
 }
 
 impl NamedLine<'_> {
-    /// Number and name of a thread.
     fn named(&self, thread: &LineThread) -> String {
         match self.names.get(&i64::from(thread.tid)) {
             Some(name) => format!("{} {name}", thread.tid),
@@ -169,7 +166,6 @@ fn waits(sharing: &SharingReport, out: &mut HtmlText) {
     table.write(out);
 }
 
-/// Bytes, eight by eight.
 fn eights(bytes: &str) -> String {
     let letters: Vec<char> = bytes.chars().collect();
     let eights: Vec<String> = letters.chunks(8).map(|eight| eight.iter().collect()).collect();

@@ -6,14 +6,12 @@ use crate::table::{PageCell, PageTable};
 use analysis::Weighting;
 use analysis::report::{Cell, EventReport, Row};
 
-/// Writes a table an event.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     for event in &content.sites.events {
         table(event).write(out);
     }
 }
 
-/// The columns of an event's rows.
 struct SiteColumns<'e> {
     event: &'e EventReport,
     has_latency: bool,
@@ -86,7 +84,6 @@ impl SiteColumns<'_> {
     }
 }
 
-/// Routine, address and object of a row.
 fn site(cell: Option<&Cell>) -> [String; 3] {
     match cell {
         Some(Cell::Site(site) | Cell::Data(site)) => {

@@ -7,7 +7,6 @@ use analysis::Weighting;
 use analysis::report::{Cell, EventReport, Report, Row};
 use std::collections::BTreeMap;
 
-/// Writes a table an event.
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(threads) = &content.threads else { return };
     for event in threads.events.iter().filter(|event| !event.rows.is_empty()) {
