@@ -9,14 +9,11 @@ use std::borrow::Cow;
 pub(crate) struct FlatColumn {
     pub(crate) name: &'static str,
     pub(crate) kind: ColumnKind,
-    /// Its value in a row.
     pub(crate) value: ColumnValue,
 }
 
-/// What of a row a column tells.
 pub(crate) type ColumnValue = for<'r> fn(&FlatRow<'r>) -> FlatValue<'r>;
 
-/// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     /// UTF-8.
@@ -93,7 +90,6 @@ impl From<String> for FlatValue<'_> {
     }
 }
 
-/// Values that there may be.
 trait OptionalValue<'r> {
     fn into_value(self) -> FlatValue<'r>;
 }

@@ -6,7 +6,6 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Samples on their way into a form.
 pub trait Export: SampleSink {
     /// Writes what is known when all samples were taken, and what was held
     /// back.
@@ -16,12 +15,10 @@ pub trait Export: SampleSink {
     fn finish(&mut self, recording: &ExportedRecording<'_>) -> io::Result<()>;
 }
 
-/// What is known of a recording once it was read.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportedRecording<'r> {
     /// Its report: totals, losses, notes.
     pub report: &'r Report,
-    /// What it says of its machine and recorder.
     pub features: &'r Features,
 }
 
@@ -30,7 +27,6 @@ pub struct ExportedRecording<'r> {
 pub struct SharedExport(Arc<Mutex<Box<dyn Export>>>);
 
 impl SharedExport {
-    /// Shares it.
     pub fn new(export: Box<dyn Export>) -> SharedExport {
         SharedExport(Arc::new(Mutex::new(export)))
     }

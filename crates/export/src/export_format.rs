@@ -12,14 +12,12 @@ use analysis::Key;
 use analysis::csv::CsvNames;
 use std::io::Write;
 
-/// A form that recordings are exported to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// `profile.proto` of pprof, gzip.
     Pprof,
     /// JSON of the Firefox Profiler.
     Firefox,
-    /// Apache Parquet.
     #[cfg(feature = "parquet")]
     Parquet,
     /// Lines of stacks, for programs that draw flame graphs.
@@ -33,7 +31,6 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// Whether a terminal cannot show it.
     pub fn is_binary(self) -> bool {
         match self {
             ExportFormat::Pprof => true,
@@ -52,7 +49,6 @@ impl ExportFormat {
         }
     }
 
-    /// Whether samples are wanted one by one.
     pub fn takes_samples(self) -> bool {
         self != ExportFormat::Folded
     }

@@ -7,12 +7,10 @@ use analysis::{SampleNames, SampleSink, SingleSample};
 use std::fmt;
 use std::io::{self, Write};
 
-/// Writes each sample as it comes.
 pub(crate) struct CsvExport {
     csv: csv::Writer<Box<dyn Write + Send>>,
     names: CsvNames,
     is_begun: bool,
-    /// Of the sample at hand.
     stack: String,
 }
 

@@ -77,7 +77,6 @@ impl FirefoxExport {
         self.last
     }
 
-    /// Adds samples of a stack that weigh so much in all.
     fn add(&mut self, of: StackOfThread, at: Timestamp, weight: u64) -> io::Result<()> {
         self.samples = self.samples.saturating_add(pieces_of(weight));
         if self.samples > MOST_PIECES {

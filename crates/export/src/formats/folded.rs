@@ -5,7 +5,6 @@ use analysis::{SampleNames, SampleSink, SingleSample, folded};
 use std::fmt;
 use std::io::{self, Write};
 
-/// Writes the rows of the report.
 pub(crate) struct FoldedExport {
     out: Box<dyn Write + Send>,
 }

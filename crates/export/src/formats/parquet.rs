@@ -26,7 +26,6 @@ const GROUP: usize = 1 << 16;
 
 type FileWriter = SerializedFileWriter<Box<dyn Write + Send>>;
 
-/// Writes a group of rows when it is full.
 pub(crate) struct ParquetExport {
     /// None: it could not be begun, and why not is told at the first sample.
     writer: Result<FileWriter, Option<ParquetError>>,

@@ -41,7 +41,6 @@ struct SampleKey {
     labels: SampleLabels,
 }
 
-/// What they add up to.
 #[derive(Clone, Copy, Debug, Default)]
 struct SampleSums {
     samples: u64,
@@ -49,7 +48,6 @@ struct SampleSums {
     cycles: u64,
 }
 
-/// Adds samples up by stack and labels.
 pub(crate) struct PprofExport {
     out: GzEncoder<Box<dyn Write + Send>>,
     samples: FxHashMap<SampleKey, SampleSums>,
@@ -75,7 +73,6 @@ impl PprofExport {
         }
     }
 
-    /// Writes what was added to the profile.
     fn write(&mut self) -> io::Result<()> {
         self.out.write_all(&self.tables.profile.take())
     }

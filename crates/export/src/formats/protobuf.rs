@@ -6,7 +6,6 @@ const VARINT: u64 = 0;
 /// A length follows, and so many bytes.
 const LENGTH: u64 = 2;
 
-/// A message that grows field by field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProtoMessage {
     bytes: Vec<u8>,
@@ -26,12 +25,10 @@ impl ProtoMessage {
         self.all_bytes(field, text.as_bytes());
     }
 
-    /// Adds a message in this one.
     pub(crate) fn message(&mut self, field: u64, message: &ProtoMessage) {
         self.all_bytes(field, &message.bytes);
     }
 
-    /// Adds numbers side by side.
     pub(crate) fn packed(&mut self, field: u64, values: impl IntoIterator<Item = u64>) {
         let mut bytes = Vec::new();
         values.into_iter().for_each(|value| push(value, &mut bytes));
@@ -49,13 +46,11 @@ impl ProtoMessage {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Bytes that were added.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 }
 
-/// Appends a varint.
 fn push(mut value: u64, into: &mut Vec<u8>) {
     loop {
         let low = value.to_le_bytes()[0] & 0x7f;

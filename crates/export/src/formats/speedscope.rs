@@ -21,7 +21,6 @@ impl SpeedscopeExport {
         SpeedscopeExport { out, profiles: BTreeMap::new() }
     }
 
-    /// Writes the profile of an event.
     fn write_profile(
         &mut self,
         event: usize,
@@ -54,7 +53,6 @@ impl SpeedscopeExport {
     }
 }
 
-/// A string of JSON, which shows control characters as they are escaped.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(&*printable(text)).to_string()
 }
@@ -143,7 +141,6 @@ impl Export for SpeedscopeExport {
 /// Samples in order that are kept, 16 bytes each.
 const MOST_SAMPLES: usize = 1 << 21;
 
-/// Stacks with their weights.
 #[derive(Debug, Default)]
 struct SampledProfile {
     samples: Vec<(StackId, u64)>,
@@ -153,7 +150,6 @@ struct SampledProfile {
 }
 
 impl SampledProfile {
-    /// Adds a sample; it joins the one before if their stacks are one.
     fn add(&mut self, stack: StackId, weight: u64) {
         self.total = self.total.saturating_add(weight);
         if self.samples.len() >= MOST_SAMPLES {
@@ -167,7 +163,6 @@ impl SampledProfile {
         }
     }
 
-    /// The sum of all weights.
     fn total(&self) -> u64 {
         self.total
     }

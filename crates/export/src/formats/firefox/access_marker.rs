@@ -5,7 +5,6 @@ use fxprof_processed_profile::{
     StaticSchemaMarkerField, StringHandle,
 };
 
-/// A marker beside a sample.
 #[derive(Clone, Debug)]
 pub(super) struct AccessMarker {
     pub(super) event: StringHandle,

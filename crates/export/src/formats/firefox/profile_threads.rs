@@ -23,7 +23,6 @@ struct ThreadOfEvent {
     tid: i32,
 }
 
-/// What was added to a profile.
 #[derive(Debug)]
 pub(super) struct ProfileThreads {
     code: CategoryHandle,
@@ -113,7 +112,6 @@ impl ProfileThreads {
         built
     }
 
-    /// What is known of an access.
     pub(super) fn marker(
         &mut self,
         sample: &SingleSample,

@@ -7,15 +7,11 @@ use analysis::{NameNumber, SampleNames, SingleSample};
 /// Addresses are told by the 4 KiB they lie in.
 const BUCKET: u64 = 4096;
 
-/// How much of labels is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// All.
     #[default]
     Whole,
-    /// All but addresses.
     Unaddressed,
-    /// None.
     Unlabelled,
 }
 
@@ -29,7 +25,6 @@ impl Detail {
         }
     }
 
-    /// What a reader must know of it.
     pub(super) fn told(self) -> Option<&'static str> {
         match self {
             Detail::Whole => None,
@@ -67,12 +62,10 @@ impl SampleLabels {
         }
     }
 
-    /// What the thread is called, where that is kept.
     pub(super) fn comm(&self) -> Option<NameNumber> {
         self.comm
     }
 
-    /// The same in less detail.
     pub(super) fn at(self, detail: Detail) -> SampleLabels {
         match detail {
             Detail::Whole => self,
@@ -81,7 +74,6 @@ impl SampleLabels {
         }
     }
 
-    /// Adds them to a sample.
     pub(super) fn write(
         &self,
         names: &SampleNames<'_>,

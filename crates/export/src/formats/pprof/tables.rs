@@ -14,14 +14,12 @@ mod field {
     pub(super) const STRING: u64 = 6;
 }
 
-/// A routine of a file or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Function {
     name: NameNumber,
     file: Option<NameNumber>,
 }
 
-/// A build of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct MappedObject {
     pub(super) object: NameNumber,
@@ -60,7 +58,6 @@ impl ProfileTables {
         number
     }
 
-    /// `ValueType`.
     pub(super) fn value_type(&mut self, name: &str, unit: &str) -> ProtoMessage {
         let mut of_type = ProtoMessage::default();
         of_type.number(1, self.string(name));
@@ -68,7 +65,6 @@ impl ProfileTables {
         of_type
     }
 
-    /// `Label`.
     pub(super) fn label(&mut self, key: &str, value: &str) -> ProtoMessage {
         let mut label = ProtoMessage::default();
         label.number(1, self.string(key));
