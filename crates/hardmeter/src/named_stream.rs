@@ -7,7 +7,6 @@ use perfdata::stream::{Rounds, StreamDecoder, StreamRecord, StreamStep};
 use std::sync::Arc;
 use symbolizer::{Resolution, Symbolizer, SymbolizerOptions};
 
-/// Which event a held sample is of.
 #[derive(Clone, Copy, Debug)]
 struct HeldTag {
     event: usize,
@@ -18,7 +17,6 @@ struct HeldTag {
 /// older, and no mapping of its time, can come.
 #[derive(Debug)]
 pub(crate) struct NamedStream {
-    /// The sink of the session.
     pub(crate) bytes: Vec<u8>,
     decoder: StreamDecoder,
     rounds: Rounds<HeldTag>,

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, PoisonError, RwLock};
 
-/// Whether anybody listens.
 static LISTENED: AtomicBool = AtomicBool::new(false);
 static FOUND: Once = Once::new();
 static MARKERS: RwLock<Vec<NumberedMarker>> = RwLock::new(Vec::new());

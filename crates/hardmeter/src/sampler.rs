@@ -29,7 +29,6 @@ pub struct Sampler {
     listener: Option<u64>,
 }
 
-/// The session of a sampler, and where its bytes go.
 type SamplerParts<'s> = (&'s mut (dyn Sampling + 'static), &'s mut NamedStream);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +82,6 @@ impl Sampler {
         Ok(Sampler { session, process, stream, state: SamplerState::Opened, listener })
     }
 
-    /// The session, and where its bytes go.
     fn parts(&mut self) -> Result<SamplerParts<'_>, SamplerError> {
         let session = self.session.as_deref_mut();
         let session = session.filter(|_| std::process::id() == self.process);

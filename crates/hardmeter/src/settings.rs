@@ -53,7 +53,6 @@ impl SamplerSettings {
         }
     }
 
-    /// What is asked of the machine.
     pub(crate) fn request(&self) -> Request {
         let target = match &self.tasks {
             SampledTasks::ThisThread | SampledTasks::ThisProcess => Target::Process(own_pid()),
@@ -79,7 +78,6 @@ fn own_pid() -> Pid {
     Pid(rustix::process::getpid().as_raw_nonzero().get())
 }
 
-/// The calling thread.
 pub(crate) fn own_tid() -> Tid {
     Tid(rustix::thread::gettid().as_raw_nonzero().get())
 }

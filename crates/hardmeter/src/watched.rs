@@ -42,7 +42,6 @@ pub struct FoundBreakpoint {
     pub note: String,
 }
 
-/// A symbol of one of the objects.
 struct Candidate<'o> {
     object: Option<&'o NamedObject>,
     symbol: CalledSymbol,
@@ -238,7 +237,6 @@ impl WatchedObjects {
     }
 }
 
-/// What can be watched so.
 fn wanted_kind(point: &NamedBreakpoint) -> (SymbolKind, &'static str) {
     match point.access {
         WatchedAccess::Execute => (SymbolKind::Routine, "routine"),
@@ -282,7 +280,6 @@ fn only<'o>(
     }))
 }
 
-/// An address of one file.
 fn at_address(
     point: &NamedBreakpoint,
     meant: &[&NamedObject],

@@ -10,7 +10,6 @@ use symbolizer::{ElfNames, KernelSource, SymbolizerOptions, parse_maps};
 
 use super::WatchError;
 
-/// A file that is loaded.
 #[derive(Debug)]
 pub(super) struct NamedObject {
     /// As mapped.
@@ -30,7 +29,6 @@ struct FirstMapping {
 }
 
 impl NamedObject {
-    /// A program that is not loaded.
     pub(super) fn unloaded(path: &Path) -> NamedObject {
         NamedObject {
             path: path.display().to_string(),
@@ -75,7 +73,6 @@ impl NamedObject {
         Ok(objects)
     }
 
-    /// Its names, unless it is no file that has any.
     pub(super) fn names(&self) -> Option<&ElfNames> {
         let read = || {
             let options =
@@ -94,7 +91,6 @@ impl NamedObject {
         }
     }
 
-    /// The file's own name.
     pub(super) fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
