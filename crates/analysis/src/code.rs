@@ -35,7 +35,6 @@ pub(crate) fn register_number(register: Register) -> Option<u32> {
 /// An instruction as a sample has it, and where its data lies.
 #[derive(Clone, Copy)]
 pub(crate) struct SampledInstruction<'s> {
-    /// The instruction pointer.
     pub(crate) at: SampledAddress,
     /// Whether the record says that it is that of the instruction which
     /// caused the event.

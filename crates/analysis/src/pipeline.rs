@@ -168,7 +168,6 @@ impl Pipeline {
         self.report(decoder, true)
     }
 
-    /// Nothing follows: what waits is counted.
     fn count_all(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         self.learn(decoder)?;
         for _ in 0..2 {
@@ -324,7 +323,6 @@ impl Pipeline {
         self.count_aggregates(&ready)
     }
 
-    /// Prepares for the events described so far.
     fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         self.counters.learn(&self.query, decoder, &mut self.lookup)?;
         if self.lookup.heap.is_apart {
@@ -399,7 +397,6 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Whether the rest of a sample's chain has yet to be sent.
     fn waits(&self, held: &HeldSample, parts: HeldParts<'_>) -> bool {
         let event = usize::try_from(held.event).ok().and_then(|it| self.counters.events.get(it));
         let callers = event.and_then(|event| event.fields.deferred(parts));
@@ -580,7 +577,6 @@ impl Pipeline {
     }
 }
 
-/// What was counted of misses, and of accesses that something hinders.
 struct CountedMisses {
     streams: MissStreams,
     hindered: HinderedAccesses,

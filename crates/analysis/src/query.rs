@@ -96,7 +96,6 @@ impl Query {
     /// into one.
     pub const MOST_ROWS: usize = (1 << 20) / 8 * 7;
 
-    /// Whether samples must be read up to their data source or weight.
     pub(crate) fn needs_access(&self) -> bool {
         let of_key = |key: &Key| matches!(key, Key::Access(_));
         let of_filter = |filter: &Filter| {
@@ -107,12 +106,10 @@ impl Query {
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
-    /// Whether accesses are looked at one by one.
     fn is_about_data(&self) -> bool {
         self.causes.is_some() || self.shared_lines.is_some() || self.types
     }
 
-    /// Whether it asks why misses are some.
     pub(crate) fn needs_class(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
         let all = self.keys.contains(&Key::Miss) || self.causes.is_some() || self.samples;
@@ -120,12 +117,10 @@ impl Query {
         all || self.filters.iter().any(of_filter)
     }
 
-    /// Whether samples must be read with their callers.
     pub(crate) fn needs_callers(&self) -> bool {
         self.needs_stacks() || self.looks_at_callers()
     }
 
-    /// Whether frames of stacks are told apart.
     pub(crate) fn needs_stacks(&self) -> bool {
         let of_objects = self.causes.is_some() || self.shared_lines.is_some();
         of_objects || self.keys.contains(&Key::Holder)
@@ -149,7 +144,6 @@ impl Query {
         self.samples || of_objects || of_types || self.keys.iter().any(of_key)
     }
 
-    /// Whether it asks for regions.
     pub(crate) fn needs_regions(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Region(_));
         self.keys.contains(&Key::Region) || self.filters.iter().any(of_filter)

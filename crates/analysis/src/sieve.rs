@@ -47,7 +47,6 @@ pub struct Sieve {
     doubts: Doubts,
 }
 
-/// An instruction, decoded once.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     instruction: Instruction,
@@ -83,7 +82,6 @@ impl Sieve {
         self.rules.get(event).map_or(SampleFilter::ALL, |rule| rule.filter)
     }
 
-    /// When the registers of an event's samples were taken.
     pub(crate) fn registers(&self, event: usize) -> RegistersOf {
         self.rules.get(event).map_or(RegistersOf::Other, |rule| rule.registers)
     }
@@ -100,7 +98,6 @@ impl Sieve {
         self.rules.get(event).is_some_and(|rule| rule.needs_fields)
     }
 
-    /// Whether it takes registers.
     pub(crate) fn needs_registers(&self, event: usize) -> bool {
         self.rules.get(event).is_some_and(|rule| rule.needs_operands)
     }
@@ -172,7 +169,6 @@ impl Sieve {
         }
     }
 
-    /// Judges by the instruction.
     pub(crate) fn by_class(
         &mut self,
         symbolizer: &mut Symbolizer,

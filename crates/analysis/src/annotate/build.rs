@@ -16,15 +16,12 @@ use crate::report::Report;
 use perfdata::{Arch, ByteOrder};
 use std::collections::BTreeMap;
 
-/// How a routine is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
     pub(crate) view: View,
-    /// Of the recorded machine.
     pub(crate) order: ByteOrder,
 }
 
-/// The routine that was asked for.
 pub(crate) fn annotation(
     report: Report,
     meanings: &[EventMeaning],
@@ -96,7 +93,6 @@ pub(crate) fn annotation(
     Ok(Annotation { report, routine, items, notes, events })
 }
 
-/// What one event's samples are measured by.
 struct Whole<'w> {
     weighting: Weighting,
     of_event: Sum,
@@ -108,7 +104,6 @@ struct Whole<'w> {
 }
 
 impl Whole<'_> {
-    /// The samples of a routine by instruction.
     fn heat(&self, spots: Vec<(u64, InstructionSpot)>, code: &Code, lookup: &Lookup) -> Heat {
         let mut sum = Sum::default();
         spots.iter().for_each(|(_, spot)| sum.join(spot.sum));

@@ -11,7 +11,6 @@ use crate::query::target::{Fit, What};
 /// Candidates that an error lists.
 const LISTED: usize = 20;
 
-/// The number of the routine that is meant.
 pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result<u32, ChoiceError> {
     let all = || spots.candidates.iter().enumerate().filter(|(_, it)| it.count > 0);
     let best = all().map(|(_, candidate)| candidate.fit).max();
@@ -61,7 +60,6 @@ fn commonest(spots: &Spots) -> Option<Commonest> {
     of.map(|(why, samples)| Commonest { why: why.clone(), samples: *samples })
 }
 
-/// Routines with samples that are called alike.
 fn near(spots: &Spots, lookup: &mut Lookup) -> Vec<String> {
     let What::Routine(wanted) = &spots.target.what else { return Vec::new() };
     let names = lookup.named(spots.places(), &SiteName::Routine(Glob::new(wanted.as_str())));

@@ -20,7 +20,6 @@ const STRETCHES: usize = 8;
 /// Values of a register, and variables, that are told.
 const MOST_FREQUENT: usize = 8;
 
-/// The access that samples at an instruction are about.
 pub(super) fn access(
     code: &Code,
     index: usize,
@@ -40,7 +39,6 @@ pub(super) fn access(
     (!operands.is_empty()).then(|| OperandAccess { instruction: instruction.ip(), verb, operands })
 }
 
-/// How the samples of an event were recorded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpotSampling {
     pub(super) arch: Arch,
@@ -48,7 +46,6 @@ pub(super) struct SpotSampling {
     pub(super) interval: u64,
 }
 
-/// Everything about the samples at an instruction.
 pub(super) fn details(
     spot: InstructionSpot,
     access: Option<OperandAccess>,

@@ -44,7 +44,6 @@ pub(crate) fn holding(instructions: &[Instruction], address: u64) -> Option<(usi
     is_within.then_some((index, found.ip() == address))
 }
 
-/// Writes instructions as an assembler takes them.
 pub(crate) struct Writer {
     formatter: Box<dyn Formatter>,
     syntax: Syntax,

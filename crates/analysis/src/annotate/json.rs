@@ -97,7 +97,6 @@ impl Serialize for Frames<'_> {
     }
 }
 
-/// One event's samples, with its name.
 struct Named<'h>(&'h str, &'h Heat);
 
 impl Serialize for Named<'_> {
@@ -120,7 +119,6 @@ impl Serialize for Named<'_> {
     }
 }
 
-/// The samples at an address.
 struct At<'h>(&'h u64, &'h HotInstruction);
 
 impl Serialize for At<'_> {

@@ -16,10 +16,8 @@ const REASONS: usize = 3;
 /// Bytes of an instruction of machines that are not decoded here.
 const WORD: u64 = 4;
 
-/// The instructions of a routine, or what stands for them.
 #[derive(Debug)]
 pub(super) enum Code {
-    /// Decoded.
     Instructions(Vec<Instruction>, Vec<u8>),
     /// Of another machine: in words.
     Words(u64, Vec<u8>),
@@ -114,17 +112,14 @@ impl Code {
     }
 }
 
-/// What lines of code are made with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listing {
     pub(super) object: ObjectId,
-    /// Of the recorded machine.
     pub(super) order: ByteOrder,
     pub(super) syntax: Syntax,
 }
 
 impl Listing {
-    /// Lines with names and source, and why some have none.
     pub(super) fn items(
         &self,
         code: &Code,
@@ -207,7 +202,6 @@ fn word(bytes: &[u8], order: ByteOrder) -> String {
     format!(".word  0x{digits}")
 }
 
-/// What lies at an address of the same object.
 fn named(place: Place, lookup: &mut Lookup) -> Option<String> {
     let routine = match lookup.symbolizer.resolve(place) {
         Resolution::Routine(routine) => Some((routine.name.into_owned(), routine.offset)),

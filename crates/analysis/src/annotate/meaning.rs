@@ -23,7 +23,6 @@ pub enum Cause {
     Unproven,
 }
 
-/// What an event's records mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Meaning {
     /// Of records without EXACT_IP.
@@ -38,7 +37,6 @@ pub(crate) struct Meaning {
 /// What an instruction does to its operand in a fault.
 pub(crate) const FAULTS_ON: &str = "faults on";
 
-/// What the records of an event of the report mean.
 #[derive(Clone, Debug)]
 pub(crate) struct EventMeaning {
     /// The index that its samples are counted under.
@@ -46,7 +44,6 @@ pub(crate) struct EventMeaning {
     pub(crate) meaning: Meaning,
 }
 
-/// One an event of the report.
 pub(crate) fn meanings(
     events: &[Event],
     sieve: &Sieve,
@@ -95,7 +92,6 @@ fn verb(kind: EventType, name: &str) -> &'static str {
 }
 
 impl Meaning {
-    /// Of an instruction with these samples.
     pub(crate) fn cause(&self, Sum { count, exact, .. }: Sum) -> Cause {
         if count > 0 && exact == count { Cause::Here } else { self.inexact }
     }

@@ -46,7 +46,6 @@ impl RoutineTypes {
         RoutineTypes { witness, sampled: BTreeMap::new() }
     }
 
-    /// Counts what samples at an address tell, or their blocks of the heap.
     pub(super) fn add(
         &mut self,
         address: u64,
@@ -66,7 +65,6 @@ impl RoutineTypes {
         }
     }
 
-    /// What an instruction that accesses memory works on.
     pub(super) fn of(
         &self,
         instruction: &Instruction,

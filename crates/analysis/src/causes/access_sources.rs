@@ -5,7 +5,6 @@ use crate::causes::share_interval::ratio;
 use perfdata::DataSrc;
 use perfdata::data_src::{Level, TlbOutcome};
 
-/// What data sources of samples say, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccessSources {
     /// Samples that say which level served them.

@@ -5,9 +5,7 @@ use crate::causes::cache_shape::MissedLevel;
 /// Accesses that are told of one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CurveSubject {
-    /// All loads and stores.
     All,
-    /// Misses of a cache of data.
     Misses(MissedLevel),
 }
 

@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 /// has a working set of 64 MiB.
 const MOST: usize = 1 << 20;
 
-/// Lines and how often each was sampled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Footprint {
     counts: FxHashMap<u64, u32>,
@@ -25,7 +24,6 @@ impl Footprint {
         self.counts.len() as u64
     }
 
-    /// Lines that were sampled so many times.
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are at most 2^20")]
     fn times(&self, times: u32) -> f64 {
         self.counts.values().filter(|count| **count == times).count() as f64

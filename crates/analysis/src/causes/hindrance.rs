@@ -72,7 +72,6 @@ impl HindranceVerdict {
         HindranceVerdict::new(Hindrance::Split, grade, shown, open)
     }
 
-    /// Of loads that were counted as blocked.
     pub(crate) fn of_forwards(samples: u64, store: Option<&StoreBefore>) -> HindranceVerdict {
         let open = (samples < LEAST_SAMPLES).then(|| too_few(samples));
         let grade = if store.is_some() { CauseGrade::Measured } else { CauseGrade::Likely };

@@ -9,7 +9,6 @@ pub(crate) type ByteMask = u128;
 /// and one to spare.
 const MOST_SPANS: usize = 4;
 
-/// What one thread did to a line, as far as it was sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadUse {
     pub(crate) tid: Tid,
@@ -30,7 +29,6 @@ pub(crate) struct UseSpan {
 }
 
 impl ThreadUse {
-    /// Of a thread of which nothing was sampled yet.
     pub(crate) fn new(tid: Tid) -> ThreadUse {
         let (first_write, last_write) = (Time(u64::MAX), Time(0));
         ThreadUse { tid, samples: 0, first_write, last_write, spans: Vec::new() }
@@ -83,7 +81,6 @@ impl ThreadUse {
         self.spans.iter().fold(0, |bytes, span| bytes | span.written)
     }
 
-    /// When it was first seen.
     pub(crate) fn first(&self) -> Time {
         self.spans.first().map_or(Time(0), |span| span.start)
     }
@@ -93,19 +90,16 @@ impl ThreadUse {
         self.first_write
     }
 
-    /// When it last wrote.
     pub(crate) fn last_write(&self) -> Time {
         self.last_write
     }
 }
 
 impl UseSpan {
-    /// Bytes that were read or written.
     pub(crate) fn used(&self) -> ByteMask {
         self.read | self.written
     }
 
-    /// Whether a part of it lies between two times.
     pub(crate) fn meets(&self, start: Time, end: Time) -> bool {
         self.start <= end && start <= self.end
     }

@@ -55,7 +55,6 @@ pub struct MissCurvePoint {
     pub share: f64,
 }
 
-/// The sizes that a curve is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct CurveSizes<'s> {
     /// Bytes of a line, 1 or more.
@@ -75,7 +74,6 @@ impl DistanceSums {
         *self.by_distance.entry(distance).or_default() += 1;
     }
 
-    /// The curve of all that was taken in.
     pub(crate) fn curve(&self, sizes: &CurveSizes<'_>) -> MissCurve {
         let mut by_distance: Vec<(u64, u64)> =
             self.by_distance.iter().map(|(distance, count)| (*distance, *count)).collect();

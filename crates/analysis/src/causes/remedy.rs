@@ -117,7 +117,6 @@ pub(crate) fn remedies(
     all
 }
 
-/// Memory of another node.
 fn elsewhere(evidence: &MissEvidence) -> Option<Remedy> {
     let share = evidence.remote_share.filter(|share| *share > 0.1)?;
     Some(Remedy::new(
@@ -130,7 +129,6 @@ fn elsewhere(evidence: &MissEvidence) -> Option<Remedy> {
     ))
 }
 
-/// Sets that are not used are put to use.
 fn spread(conflict: f64, shape: CacheShape, evidence: &MissEvidence) -> Option<Remedy> {
     let way = shape.sets() * shape.unit;
     // Of some misses the lines are an estimate from below.
@@ -300,7 +298,6 @@ fn translations(shape: CacheShape, evidence: &MissEvidence) -> Option<Remedy> {
     })
 }
 
-/// Bytes as people have them.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     for (name, unit) in UNITS {

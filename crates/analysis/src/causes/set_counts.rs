@@ -23,7 +23,6 @@ impl SetCounts {
         SetCounts { counts: none.clone(), now: none, in_window: 0, pairs: 0, met: 0 }
     }
 
-    /// Adds a line by its number.
     pub(crate) fn add(&mut self, line: u64) {
         let sets = self.counts.len() as u64;
         let Ok(set) = usize::try_from(line % sets) else { return };

@@ -3,10 +3,8 @@
 use crate::causes::step_sizes::StepSizes;
 
 const LINE: u64 = 64;
-/// Offsets in a line.
 const OFFSETS: usize = 64;
 const PAGE: u64 = 4096;
-/// Lines of a page.
 const LINES: u64 = PAGE / LINE;
 
 /// How many accesses begin at each offset in a line.

@@ -23,7 +23,6 @@ pub(crate) struct StepCount {
 }
 
 impl StepSizes {
-    /// Adds a step from one address to the next one.
     pub(crate) fn add(&mut self, from: u64, to: u64) {
         let bytes = to.wrapping_sub(from).cast_signed();
         self.total += 1;

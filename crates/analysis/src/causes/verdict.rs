@@ -22,7 +22,6 @@ pub enum CauseGrade {
     Undetermined,
 }
 
-/// Samples by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClassCounts {
     pub(crate) cold: u64,
@@ -110,7 +109,6 @@ impl ClassCounts {
         cold + sharing + conflict + edge + capacity + open
     }
 
-    /// What they say, where they are sure to this grade.
     pub(crate) fn verdict(&self, grade: CauseGrade) -> MissVerdict {
         let total = self.total();
         let count = |class| match class {
@@ -177,7 +175,6 @@ fn samples_to_decide(ahead: u64, of: u64, total: u64) -> Option<u64> {
 }
 
 impl MissVerdict {
-    /// Nothing can be said.
     pub(crate) fn open(shares: Vec<ClassShare>, why: String) -> MissVerdict {
         let grade = CauseGrade::Undetermined;
         MissVerdict { cause: None, grade, shares, open: Some(why).filter(|why| !why.is_empty()) }

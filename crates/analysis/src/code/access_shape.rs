@@ -8,7 +8,6 @@ use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Regis
 /// on.
 const LOOKED_AT: usize = 24;
 
-/// An access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessShape {
     /// Bytes; 0: as many as registers say.

@@ -66,7 +66,6 @@ fn memory(instruction: &Instruction) -> Vec<InstructionClass> {
     classes
 }
 
-/// Whether an operand with this access is read.
 pub(crate) fn reads(access: OpAccess) -> bool {
     matches!(
         access,
@@ -74,7 +73,6 @@ pub(crate) fn reads(access: OpAccess) -> bool {
     )
 }
 
-/// Whether an operand with this access is written.
 pub(crate) fn writes(access: OpAccess) -> bool {
     matches!(
         access,

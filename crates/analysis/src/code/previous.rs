@@ -16,7 +16,6 @@ use symbolizer::{Place, Resolution, SampledAddress, Symbolizer};
 /// Instructions of a routine that are looked at before the sampled one.
 const LONGEST_ROUTINE: usize = 1 << 16;
 
-/// Answers remembered.
 const MOST_REMEMBERED: usize = 1 << 16;
 
 /// Instructions before sampled ones, each found once.
@@ -70,7 +69,6 @@ impl Previous {
     }
 }
 
-/// Why there is no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NoAccess {
     /// The sampled instruction is its routine's first, or of no routine.
@@ -80,13 +78,10 @@ pub(crate) enum NoAccess {
     NoCode,
     /// The one before leaves by a jump, a call or a return: another one ran.
     Leaves,
-    /// It accesses no memory.
     NoMemory,
     /// It overwrote a register of its address.
     Overwritten,
-    /// It accesses several places.
     Several,
-    /// The registers that the sample has do not do.
     Registers,
     /// The event's registers are not those of a place that a timer
     /// interrupted.
@@ -193,7 +188,6 @@ mod tests {
     const RAX: u64 = 0x5000;
     const RCX: u64 = 3;
 
-    /// What the last of some instructions accessed.
     fn of(bytes: &[u8]) -> Result<u64, NoAccess> {
         let ip = START + bytes.len() as u64;
         let code = |at: u64| {

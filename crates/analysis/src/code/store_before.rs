@@ -4,7 +4,6 @@ use crate::code::instruction_class::{decode, reads, writes};
 use crate::code::written;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, UsedMemory};
 
-/// A store and its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoreBefore {
     /// Of the instruction.

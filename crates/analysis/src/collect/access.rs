@@ -23,18 +23,15 @@ const MOST_WORDS: usize = 1 << 16;
 /// record.
 const MOST_KINDS: usize = 1 << 12;
 
-/// Samples of one kind in one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AccessCount {
     pub(crate) sum: Sum,
-    /// Of those that have one.
     pub(crate) latencies: Distribution,
     /// Sum of their latencies times their periods; stops at 2^64.
     estimate: u64,
 }
 
 impl AccessCount {
-    /// Adds a sample.
     pub(crate) fn add(&mut self, latency: Option<u64>, sample: Sum) {
         self.sum.join(sample);
         if let Some(latency) = latency {
@@ -44,7 +41,6 @@ impl AccessCount {
         }
     }
 
-    /// Adds another's samples.
     pub(crate) fn join(&mut self, other: AccessCount) {
         self.sum.join(other.sum);
         self.latencies = Distribution::sum([&self.latencies, &other.latencies].into_iter());
@@ -69,7 +65,6 @@ pub(crate) struct AccessAnswers {
     pub(crate) rank: (Level, Option<Distance>),
 }
 
-/// The answers of all accesses of all events, by number.
 #[derive(Debug, Default)]
 pub(crate) struct AccessKinds {
     kinds: Vec<AccessAnswers>,
@@ -78,7 +73,6 @@ pub(crate) struct AccessKinds {
 }
 
 impl AccessKinds {
-    /// The number of a data source's answers.
     pub(crate) fn number(&mut self, source: Option<DataSrc>, lookup: &mut Lookup) -> u32 {
         if let Some(kind) = self.by_word.get(&source) {
             return *kind;
@@ -115,12 +109,10 @@ impl AccessKinds {
         kind
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.kinds.len()
     }
 
-    /// The answers that have this number.
     pub(crate) fn get(&self, number: u32) -> Option<&AccessAnswers> {
         self.kinds.get(usize::try_from(number).ok()?)
     }

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 
 /// Columns of a picture: steps of time.
 pub(crate) const MOST_COLUMNS: u64 = 96;
-/// Rows of an object.
 const MOST_ROWS: u64 = 8;
 /// Rows of sets; of more, neighbours are counted together.
 pub(crate) const MOST_SETS: u64 = 64;
@@ -21,28 +20,24 @@ const MOST_OBJECTS: usize = 512;
 /// Nanoseconds of a column at first.
 const SHORTEST: u64 = 1000;
 
-/// Accesses of all events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AccessMaps {
     shapes: BTreeMap<usize, CacheShape>,
     pub(crate) events: BTreeMap<usize, EventMaps>,
 }
 
-/// An object: what its addresses are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct BandKey {
     pub(crate) pid: Pid,
     pub(crate) holder: DataHolder,
 }
 
-/// Accesses of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct BandCells {
     pub(crate) rows: MapAxis,
     pub(crate) cells: MapCells,
 }
 
-/// Accesses of an event.
 #[derive(Clone, Debug)]
 pub(crate) struct EventMaps {
     pub(crate) columns: MapAxis,
@@ -60,7 +55,6 @@ impl AccessMaps {
         self.shapes.insert(event, shape);
     }
 
-    /// Counts a sample of an event.
     pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, lookup: &mut Lookup) {
         let shape = self.shapes.get(&event).copied();
         let maps = self.events.entry(event).or_insert_with(|| EventMaps::new(shape));

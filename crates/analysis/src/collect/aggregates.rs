@@ -14,14 +14,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Sites that may wait; more are counted early, as samples are.
 const SITES: usize = 1 << 17;
 
-/// A whole aggregate, and the event that it counts for.
 #[derive(Debug)]
 pub(crate) struct EventAggregate {
     pub(crate) event: usize,
     pub(crate) aggregate: Aggregate,
 }
 
-/// Aggregates of a round.
 #[derive(Debug, Default)]
 pub(crate) struct AggregateBatch(pub(crate) Vec<EventAggregate>);
 
@@ -30,7 +28,6 @@ impl RoundBatch for AggregateBatch {
         self.0.is_empty()
     }
 
-    /// Sites.
     fn size(&self) -> usize {
         self.0.iter().map(|of| of.aggregate.sites.len()).sum()
     }
@@ -40,7 +37,6 @@ impl RoundBatch for AggregateBatch {
     }
 }
 
-/// Aggregates of whole streams on their way.
 #[derive(Debug)]
 pub(crate) struct Aggregates {
     /// By an id of the event: it may be described anew between two parts.
@@ -58,7 +54,6 @@ pub(crate) struct Aggregates {
 struct LastInterval {
     from: Time,
     to: Time,
-    /// What was counted in it so far.
     sites: FxHashSet<SiteKey>,
 }
 
@@ -136,7 +131,6 @@ impl Aggregates {
         (*count, Some(format!("{first}{more}")))
     }
 
-    /// What a reader must know of intervals that overlap.
     pub(crate) fn overlaps(&self) -> Option<String> {
         let count = self.overlaps;
         (count > 0).then(|| {
@@ -162,7 +156,6 @@ const SAMPLES: &str = "record samples: ebs without --in-kernel, a standing sessi
 const PROCESSES: &str = "record with --by-process";
 const WITH_CALLERS: &str = "record with -g";
 
-/// Why an aggregate has no answer, and what has.
 type Lacking = (&'static str, &'static str);
 
 #[derive(Clone, Copy, Debug)]

@@ -29,7 +29,6 @@ use perfdata::attr::SamplingRate;
 use perfdata::registers::{name, number};
 use perfdata::stream::{EventDescription, StreamDecoder};
 
-/// All that is counted of one stream.
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) events: Vec<Event>,
@@ -41,21 +40,15 @@ pub(crate) struct Counters {
     pub(crate) streams: Option<MissStreams>,
     /// Likewise of accesses that something hinders.
     pub(crate) hindered: Option<HinderedAccesses>,
-    /// Accesses by line, where shared ones were asked for.
     pub(crate) shared: Option<SharedLines>,
-    /// Accesses by type and member, where types were asked for.
     pub(crate) types: Option<TypeUses>,
-    /// Samples by themselves, where somebody takes them.
     pub(crate) singles: Option<SingleSamples>,
-    /// Accesses over time, where they were asked for.
     pub(crate) maps: Option<AccessMaps>,
-    /// Samples by set and latency, where plots were asked for.
     pub(crate) plots: Option<PlotCounts>,
     /// Accesses in order, where curves of misses were asked for.
     pub(crate) curves: Option<CurveStreams>,
 }
 
-/// A sample as the stream gives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleRecord<'s> {
     /// Index of its event in the stream.
@@ -82,7 +75,6 @@ impl Counters {
         }
     }
 
-    /// Prepares for the events described so far.
     pub(crate) fn learn(
         &mut self,
         query: &Query,
@@ -337,7 +329,6 @@ impl Counters {
         }
     }
 
-    /// Hands out the samples that wait for it, if somebody takes them.
     pub(crate) fn hand_out(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
         match &mut self.singles {
             Some(singles) => singles.hand_out(&self.events, lookup),
@@ -345,7 +336,6 @@ impl Counters {
         }
     }
 
-    /// The same where nothing follows.
     pub(crate) fn end(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
         match &mut self.singles {
             Some(singles) => singles.end(&self.events, lookup),

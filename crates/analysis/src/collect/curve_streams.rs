@@ -23,14 +23,12 @@ pub(crate) struct CurveAccess {
     pub(crate) is_taken: bool,
 }
 
-/// The accesses of the events that a curve may be drawn of.
 #[derive(Debug, Default)]
 pub(crate) struct CurveStreams {
     events: FxHashMap<usize, EventAccesses>,
     kept: usize,
 }
 
-/// The accesses of an event, by process.
 #[derive(Debug, Default)]
 struct EventAccesses {
     of: FxHashMap<Pid, Vec<CurveAccess>>,
@@ -38,12 +36,10 @@ struct EventAccesses {
 }
 
 impl CurveStreams {
-    /// Accesses of this event are kept.
     pub(crate) fn want(&mut self, event: usize) {
         self.events.entry(event).or_default();
     }
 
-    /// Counts a sample of an event.
     pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>) {
         let Some(of) = self.events.get_mut(&event) else { return };
         let Ok(address) = sample.address() else { return };
@@ -98,7 +94,6 @@ impl CurveAccess {
     }
 }
 
-/// A thread's accesses as they are gone through.
 #[derive(Debug)]
 struct ThreadAccesses {
     distances: StackDistances,
@@ -107,7 +102,6 @@ struct ThreadAccesses {
     times: FxHashMap<u64, u64>,
 }
 
-/// Who wrote a line last, when, and when another thread than that did.
 #[derive(Clone, Copy, Debug)]
 struct LastWrites {
     tid: Tid,
@@ -121,7 +115,6 @@ impl LastWrites {
         *self = LastWrites { tid: access.tid, at: access.time, others };
     }
 
-    /// When another thread wrote it.
     fn by_others(self, tid: Tid) -> Option<u64> {
         if self.tid == tid { self.others } else { Some(self.at) }
     }
@@ -178,7 +171,6 @@ mod tests {
         CurveAccess { time, line, tid: Tid(tid), writes, is_taken: false }
     }
 
-    /// First, taken and again, and what one line leaves.
     fn told(accesses: &[CurveAccess], is_shared: bool) -> [u64; 4] {
         let of = accesses.iter().fold(EventAccesses::default(), |mut of, access| {
             of.of.entry(Pid(1)).or_default().push(*access);

@@ -9,7 +9,6 @@ const LEADING: u32 = 11;
 /// Steps between two powers of two.
 const STEPS: u64 = EXACT / 2;
 
-/// How many accesses took how long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Distribution {
     /// By number of the step, ascending.
@@ -20,7 +19,6 @@ pub(crate) struct Distribution {
 }
 
 impl Distribution {
-    /// Adds an access.
     #[inline]
     pub(crate) fn add(&mut self, latency: u64) {
         let step = step(latency);
@@ -32,7 +30,6 @@ impl Distribution {
         self.total += 1;
     }
 
-    /// All of several together.
     pub(crate) fn sum<'d>(several: impl Iterator<Item = &'d Distribution>) -> Distribution {
         let (mut counts, mut all) = (BTreeMap::new(), Distribution::default());
         for one in several {
@@ -45,7 +42,6 @@ impl Distribution {
         Distribution { counts: counts.into_iter().collect(), ..all }
     }
 
-    /// Accesses.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -68,14 +64,12 @@ impl Distribution {
     }
 }
 
-/// The number of a latency's step.
 fn step(latency: u64) -> u16 {
     let shift = (u64::BITS - latency.leading_zeros()).saturating_sub(LEADING);
     // At most 53 shifts of 1024 steps, and 2048 before.
     u16::try_from(u64::from(shift) * STEPS + (latency >> shift)).unwrap_or(u16::MAX)
 }
 
-/// The least latency of a step.
 fn least(step: u16) -> u64 {
     match u64::from(step) {
         exact @ 0..EXACT => exact,

@@ -13,20 +13,16 @@ use perfdata::{AttrFlags, ReadFormat, SampleType, SoftwareEvent, Time};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How to read an event's samples, and their sums.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) name: String,
     /// Index of the first event of the same request: they make one table.
     pub(crate) leader: usize,
-    /// Whether the query asks for this event.
     pub(crate) selected: bool,
     /// What the recorder of ours promised of it: others promise nothing.
     is_ours: bool,
     pub(crate) fields: FieldReader,
-    /// Whether not all of its samples are meant.
     pub(crate) is_sifted: bool,
-    /// What its weights count.
     pub(crate) weighing: Weighing,
     pub(crate) sampling: SamplingMode,
     /// `perf_event_attr.config`: events of one PMU may share a name.
@@ -63,12 +59,9 @@ pub(crate) struct Event {
     pub(crate) heap: Option<HeapEvent>,
 }
 
-/// What allocators did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeapEvent {
-    /// They gave blocks.
     Allocation,
-    /// They were given blocks back.
     Release,
     /// None of theirs: the program mapped memory itself, or unmapped some.
     Mapping,
@@ -86,7 +79,6 @@ impl HeapEvent {
         }
     }
 
-    /// Whether some blocks alone are told.
     pub(crate) fn is_of_some(description: &EventDescription) -> bool {
         how_told(description) == Some("sampled")
     }
@@ -103,7 +95,6 @@ fn how_told(description: &EventDescription) -> Option<&str> {
     says(description, "heap").filter(|how| ["exact", "sampled"].contains(how))
 }
 
-/// What the notes of an event say of something.
 pub(crate) fn says<'n>(description: &'n EventDescription, key: &str) -> Option<&'n str> {
     description.notes.iter().find_map(|text| note::value(text, key))
 }
@@ -181,18 +172,15 @@ impl Event {
         self.malformed += 1;
     }
 
-    /// Samples, without what the kernel counted.
     pub(crate) fn own_samples(&self) -> u64 {
         self.samples.saturating_sub(self.in_kernel.as_ref().map_or(0, |it| it.hits))
     }
 
-    /// Counted samples, without what the kernel counted.
     pub(crate) fn own_counted(&self) -> u64 {
         self.sum.count.saturating_sub(self.in_kernel.as_ref().map_or(0, |it| it.counted))
     }
 }
 
-/// What the kernel counted of one event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelCount {
     /// Hits in all sites.
@@ -212,7 +200,6 @@ pub(crate) struct KernelCount {
 }
 
 impl KernelCount {
-    /// Takes in what an aggregate says as a whole.
     pub(crate) fn interval(&mut self, aggregate: &Aggregate) {
         self.hits = self.hits.saturating_add(aggregate.count());
         self.intervals += 1;
@@ -227,7 +214,6 @@ impl KernelCount {
 }
 
 impl Event {
-    /// The name of the request that it was opened for.
     pub(crate) fn request(&self) -> &str {
         request(&self.name)
     }

@@ -17,7 +17,6 @@ use perfdata::{
     SampleType, SoftwareEvent,
 };
 
-/// What is known of a sample before its fields are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) event: u32,
@@ -25,16 +24,12 @@ pub(crate) struct Origin {
     pub(crate) doubt: Option<Doubt>,
 }
 
-/// What a query needs besides the fields that every sample is held with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WantedFields {
     /// Registers, by number.
     pub(crate) registers: u64,
-    /// Data source and weight.
     pub(crate) access: bool,
-    /// Why a miss is one.
     pub(crate) class: bool,
-    /// What an allocator did.
     pub(crate) heap: bool,
     /// Call chain, or registers of user space and stack.
     pub(crate) callers: bool,
@@ -52,13 +47,11 @@ pub(crate) struct SampleWords<'w> {
     pub(crate) registers: &'w [u64],
 }
 
-/// Reads the fields of one event's samples.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldReader {
     layout: SampleLayout,
     has: SampleType,
     zero_is_address: bool,
-    /// Registers are those where a timer interrupted the program.
     is_interrupted: bool,
     /// No hardware made them: registers are those that the instruction found.
     is_emulated: bool,
@@ -91,7 +84,6 @@ struct Ibs {
 }
 
 impl FieldReader {
-    /// Fields of an event; keeps what it has of `wanted`.
     pub(crate) fn new(
         event: &EventDescription,
         features: &Features,
@@ -155,12 +147,10 @@ impl FieldReader {
         }
     }
 
-    /// Whether samples have the field.
     pub(crate) fn has(&self, field: SampleType) -> bool {
         self.has.contains(field)
     }
 
-    /// Whether samples have a weight of either kind.
     pub(crate) fn has_weight(&self) -> bool {
         self.has.intersects(WEIGHTS)
     }
@@ -174,12 +164,10 @@ impl FieldReader {
         }
     }
 
-    /// Whether samples of misses tell why they are some.
     pub(crate) fn has_class(&self) -> bool {
         self.has_class
     }
 
-    /// Whether samples tell of their callers.
     pub(crate) fn tells_callers(&self) -> bool {
         tells_callers(self.has)
     }
@@ -189,12 +177,10 @@ impl FieldReader {
         &self.kept
     }
 
-    /// Whether registers are those of a place that a timer interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
 
-    /// Whether registers are for certain those before the instruction.
     pub(crate) fn is_emulated(&self) -> bool {
         self.is_emulated
     }
@@ -205,7 +191,6 @@ impl FieldReader {
         is_deferred.then(|| self.words(parts).callers).flatten()
     }
 
-    /// Which registers of user space wait with a sample's stack.
     pub(crate) fn of_user(&self) -> u64 {
         self.of_user
     }
@@ -215,7 +200,6 @@ impl FieldReader {
         !self.has(SampleType::REGS_INTR) && self.has(SampleType::REGS_USER)
     }
 
-    /// The data address, when the sample has one.
     pub(crate) fn address(&self, held: &HeldSample) -> Option<u64> {
         (held.addr != 0 || self.zero_is_address).then_some(held.addr)
     }

@@ -28,7 +28,6 @@ pub(crate) struct HeldSample {
 }
 
 impl HeldSample {
-    /// Where it was taken.
     #[inline]
     pub(crate) fn at(&self) -> SampledAddress {
         let HeldSample { ip: address, time, .. } = *self;
@@ -48,7 +47,6 @@ impl HeldSample {
     }
 }
 
-/// Samples of a round, and the words and stacks of those that have any.
 #[derive(Debug, Default)]
 pub(crate) struct SampleBatch {
     pub(crate) samples: Vec<HeldSample>,
@@ -97,12 +95,10 @@ impl SampleBatch {
         self.stacks.clear();
     }
 
-    /// What waits with all of them.
     pub(crate) fn parts(&self) -> HeldParts<'_> {
         HeldParts { words: &self.words, stack: &self.stacks }
     }
 
-    /// Adds a sample and what is to wait with it.
     pub(crate) fn push(&mut self, held: HeldSample, parts: HeldParts<'_>) {
         self.samples.push(held);
         self.words.extend_from_slice(parts.words);

@@ -8,14 +8,12 @@ use crate::collect::unit_key::{MOST_UNITS, UnitCount, UnitKey};
 use crate::name::lookup::Lookup;
 use rustc_hash::FxHashMap;
 
-/// What was sampled of one instruction on one object.
 #[derive(Clone, Debug)]
 pub(crate) struct HinderedUnit {
     pub(crate) count: UnitCount,
     pub(crate) offsets: SplitOffsets,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct HinderedAccesses {
     events: FxHashMap<usize, Hindrance>,
@@ -42,7 +40,6 @@ impl HinderedAccesses {
         self.without_address.get(&event).copied().unwrap_or(0)
     }
 
-    /// Counts a sample of an event.
     pub(crate) fn count(
         &mut self,
         event: usize,
@@ -72,7 +69,6 @@ impl HinderedAccesses {
         unit.offsets.add(address);
     }
 
-    /// What a reader must know of what there was no room for.
     pub(crate) fn note(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(

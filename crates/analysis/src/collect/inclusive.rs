@@ -8,7 +8,6 @@ use crate::name::lookup::Lookup;
 use perfdata::aggregate::Chance;
 use rustc_hash::FxHashMap;
 
-/// Rows by routine.
 #[derive(Debug)]
 pub(crate) struct InclusiveRows {
     /// With all samples that the routine is on the chain of.
@@ -17,7 +16,6 @@ pub(crate) struct InclusiveRows {
     pub(crate) own: FxHashMap<usize, OwnSums>,
 }
 
-/// Samples taken in routines themselves.
 pub(crate) type OwnSums = FxHashMap<Atom, Sum>;
 
 /// Counts each chain for each routine on it, once. What has no chain stays a

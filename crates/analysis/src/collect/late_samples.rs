@@ -20,14 +20,12 @@ pub(crate) struct LateSample {
     pub(crate) undecided: Option<u32>,
 }
 
-/// Writes them down, in their order.
 #[derive(Debug)]
 pub(crate) struct LateSamples {
     room: BufWriter<Box<dyn SampleRoom>>,
     written: u64,
 }
 
-/// Reads them back.
 #[derive(Debug)]
 pub(crate) struct LateSampleReader {
     room: BufReader<Box<dyn SampleRoom>>,
@@ -54,7 +52,6 @@ impl LateSamples {
         Ok(())
     }
 
-    /// From the first one on.
     pub(crate) fn into_reader(self) -> io::Result<LateSampleReader> {
         let mut room = self.room.into_inner().map_err(io::IntoInnerError::into_error)?;
         room.seek(SeekFrom::Start(0))?;
@@ -63,7 +60,6 @@ impl LateSamples {
 }
 
 impl LateSampleReader {
-    /// The next one; None: there are no more.
     pub(crate) fn next_sample(&mut self) -> io::Result<Option<LateSample>> {
         if self.left == 0 {
             return Ok(None);
@@ -141,7 +137,6 @@ impl LateSample {
         ]
     }
 
-    /// None: these are of none.
     fn of(fields: &[Option<u64>; FIELDS]) -> Option<LateSample> {
         let [event, samples, period, flags, time, task, comm, cpu, ip, routine, rest @ ..] = fields;
         let [object, stack, address, variable, of_type, member, allocation, rest @ ..] = rest;
@@ -193,7 +188,6 @@ impl LateSample {
 mod tests {
     use super::*;
 
-    /// One with each field another, or with none that can be missing.
     fn late(is_full: bool, from: u32) -> LateSample {
         let mut next = from;
         let mut number = || {

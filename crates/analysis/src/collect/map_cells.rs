@@ -37,7 +37,6 @@ impl MapAxis {
         }
     }
 
-    /// The step of a number.
     pub(crate) fn at(&self, number: u64) -> u64 {
         number / self.step
     }
@@ -53,27 +52,23 @@ impl MapAxis {
     }
 }
 
-/// A place in a picture, in steps of its axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CellPlace {
     pub(crate) row: u64,
     pub(crate) column: u64,
 }
 
-/// Counts by place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapCells {
     pub(crate) counts: BTreeMap<CellPlace, u64>,
 }
 
 impl MapCells {
-    /// Counts one.
     pub(crate) fn add(&mut self, at: CellPlace) {
         let count = self.counts.entry(at).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// Adds another's.
     pub(crate) fn join(&mut self, other: &MapCells) {
         for (at, count) in &other.counts {
             let sum = self.counts.entry(*at).or_default();
@@ -95,7 +90,6 @@ impl MapCells {
         }
     }
 
-    /// Of all cells.
     pub(crate) fn total(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }

@@ -13,7 +13,6 @@ use rustc_hash::FxHashMap;
 /// tools/perf/util/session.c).
 #[derive(Debug, Default)]
 pub struct Members {
-    /// Whose an id is.
     owners: FxHashMap<u64, Owner>,
     /// Events whose ids are in `owners`.
     known: usize,
@@ -29,7 +28,6 @@ struct Owner {
     by_thread: bool,
 }
 
-/// What no samples are made of.
 #[derive(Debug, Default)]
 struct Doubtful {
     /// Counts of ids that the recording does not explain.

@@ -2,7 +2,6 @@
 
 use perfdata::{HeapChange, MappingCall, MappingChange};
 
-/// A block that came or went, or a range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryChange {
     Block(HeapChange),
@@ -26,7 +25,6 @@ impl MemoryChange {
         }
     }
 
-    /// The same back.
     pub(crate) fn of_words(words: [u64; 4]) -> MemoryChange {
         let [number, size, old, last] = words;
         match u8::try_from(number).ok().and_then(MappingCall::of_number) {

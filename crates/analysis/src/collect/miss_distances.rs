@@ -28,7 +28,6 @@ pub(crate) struct DistanceCounts {
     sizes: BTreeMap<u64, u64>,
 }
 
-/// What a thread's misses tell of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Past {
     First,
@@ -181,7 +180,6 @@ mod tests {
         assert_eq!(counts.fits_from(), Some(768), "nine of ten");
     }
 
-    /// A thread that misses a line at these times.
     fn thread(tid: i32, pid: i32, times: &[u64], writes: bool) -> MissStream {
         let miss = |time: &u64| StreamedMiss {
             time: Time(*time),

@@ -26,7 +26,6 @@ pub(crate) struct RecurrenceCounts {
     pub(crate) repeated: u64,
 }
 
-/// Who was sampled on a line.
 #[derive(Clone, Copy, Debug)]
 struct LineUsers {
     first: Tid,
@@ -34,7 +33,6 @@ struct LineUsers {
     wrote: bool,
 }
 
-/// Where a unit's samples are in a stream.
 #[derive(Clone, Copy, Debug)]
 struct StreamSpan {
     first: usize,

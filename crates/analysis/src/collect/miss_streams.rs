@@ -21,7 +21,6 @@ use symbolizer::Place;
 /// Misses that are kept.
 const MOST_MISSES: usize = 1 << 22;
 
-/// What was sampled of one instruction on one object.
 #[derive(Clone, Debug)]
 pub(crate) struct MissUnit {
     pub(crate) count: UnitCount,
@@ -42,7 +41,6 @@ pub(crate) struct MissUnit {
     last: FxHashMap<Tid, u64>,
 }
 
-/// A unit that is met for the first time.
 #[derive(Clone, Debug)]
 struct FirstMiss {
     count: UnitCount,
@@ -50,7 +48,6 @@ struct FirstMiss {
     address: u64,
 }
 
-/// A miss in its thread's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamedMiss {
     pub(crate) time: Time,
@@ -69,7 +66,6 @@ pub(crate) struct MissStream {
     pub(crate) misses: Vec<StreamedMiss>,
 }
 
-/// Everything that was counted for causes.
 #[derive(Debug)]
 pub(crate) struct MissStreams {
     judged: FxHashMap<usize, (MissedLevel, CacheShape)>,
@@ -102,7 +98,6 @@ impl MissStreams {
         self.judged.insert(event, (level, shape));
     }
 
-    /// Whether an event's samples have classes of their own.
     pub(crate) fn has_classes(&self, event: usize) -> bool {
         let mut units = self.units.iter().filter(|unit| unit.count.key.event == event);
         units.any(|unit| unit.classes.open < unit.count.sum.count)
@@ -118,7 +113,6 @@ impl MissStreams {
         self.without_address.get(&event).copied().unwrap_or(0)
     }
 
-    /// Counts a sample of an event.
     pub(crate) fn count(
         &mut self,
         event: usize,
@@ -200,7 +194,6 @@ impl MissStreams {
         all
     }
 
-    /// What a reader must know of what there was no room for.
     pub(crate) fn notes(&self) -> Vec<String> {
         let told = (self.left_out > 0).then(|| {
             format!(

@@ -26,7 +26,6 @@ pub(crate) struct ObjectVisits {
     pub(crate) points: Vec<PlaceInType>,
     by_place: FxHashMap<PlaceInType, usize>,
     open: FxHashMap<Tid, ThreadVisits>,
-    /// How often each was made.
     pub(crate) visits: FxHashMap<Visit, u64>,
     pub(crate) objects: FxHashMap<ObjectStart, TouchedObject>,
     /// Samples of which there was no room for the place or the object.
@@ -42,14 +41,12 @@ pub(crate) struct ObjectAccess {
     pub(crate) tid: Tid,
 }
 
-/// Where an object begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectStart {
     pub(crate) pid: Pid,
     pub(crate) address: u64,
 }
 
-/// What of an object was accessed at all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TouchedObject {
     pub(crate) points: PointMask,
@@ -76,7 +73,6 @@ struct ThreadVisits {
 struct OpenVisit {
     start: Option<u64>,
     points: PointMask,
-    /// The number of the last sample.
     last: u64,
 }
 

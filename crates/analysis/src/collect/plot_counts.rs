@@ -49,7 +49,6 @@ pub enum SetOrigin {
     Assumed,
 }
 
-/// The sets that addresses of an event fall into.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlottedSets {
     pub(crate) sets: u64,
@@ -58,7 +57,6 @@ pub(crate) struct PlottedSets {
 }
 
 impl PlotCounts {
-    /// Samples of this event fall into these sets.
     pub(crate) fn judge(&mut self, event: usize, by: PlottedSets) {
         let sets = usize::try_from(by.sets.clamp(1, MOST_SETS)).unwrap_or(1);
         self.events.entry(event).or_insert_with(|| EventPlotCounts {
@@ -69,7 +67,6 @@ impl PlotCounts {
         });
     }
 
-    /// Counts a sample of an event.
     pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, one: Sum) {
         let Some(counts) = self.events.get_mut(&event) else { return };
         if let Ok(address) = sample.address() {
@@ -80,7 +77,6 @@ impl PlotCounts {
         }
     }
 
-    /// What was counted of an event.
     pub(crate) fn of(&self, event: usize) -> Option<&EventPlotCounts> {
         self.events.get(&event)
     }

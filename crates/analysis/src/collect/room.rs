@@ -17,7 +17,6 @@ use crate::query::Weighting;
 use perfdata::aggregate::Chance;
 use rustc_hash::FxHashMap;
 
-/// Whether this is the row of what was not kept.
 pub(crate) fn is_not_kept(atoms: &[Atom]) -> bool {
     atoms.first() == Some(&Atom::NOT_KEPT)
 }
@@ -26,13 +25,11 @@ pub(crate) fn is_not_kept(atoms: &[Atom]) -> bool {
 /// with it.
 const SITE: usize = 16;
 
-/// How many rows may be kept, and what was not.
 #[derive(Debug)]
 pub(crate) struct Room {
     most: usize,
     /// Answers of accesses in all rows together.
     pub(crate) accesses: usize,
-    /// Rows with what the kernel counted.
     pub(crate) sites: usize,
     /// By event: the samples and periods that a row of it may lack.
     lacking: FxHashMap<usize, Sum>,
@@ -44,7 +41,6 @@ impl Room {
         Room { most, accesses: 0, sites: 0, lacking: FxHashMap::default() }
     }
 
-    /// How many rows are kept at most.
     pub(crate) fn most(&self) -> usize {
         self.most
     }

@@ -6,7 +6,6 @@ use crate::query::Weighting;
 use perfdata::aggregate::{Chance, Site};
 use std::collections::BTreeMap;
 
-/// What is summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) count: u64,
@@ -32,7 +31,6 @@ impl Sum {
         Sum { count, period, exact: 0, squares }
     }
 
-    /// Adds another's samples.
     #[inline]
     pub(crate) fn join(&mut self, other: Sum) {
         self.count = self.count.saturating_add(other.count);
@@ -55,12 +53,10 @@ impl Sum {
     }
 }
 
-/// Of a period.
 fn square(period: u64) -> f64 {
     ratio(period, 1).powi(2)
 }
 
-/// The samples of one row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowCount {
     pub(crate) sum: Sum,
@@ -68,12 +64,10 @@ pub(crate) struct RowCount {
     details: Option<Box<RowDetails>>,
 }
 
-/// What only some queries, or some events, make a row tell.
 #[derive(Clone, Debug, Default)]
 struct RowDetails {
     /// By the number of their answers.
     accesses: BTreeMap<u32, AccessCount>,
-    /// What its hits have in common that were counted in the kernel.
     site: Option<Box<Site>>,
 }
 
@@ -95,7 +89,6 @@ impl RowCount {
         is_first
     }
 
-    /// Adds another row's samples.
     pub(crate) fn join(&mut self, other: RowCount, chance: &mut Chance) {
         self.sum.join(other.sum);
         let Some(details) = other.details else { return };
@@ -114,7 +107,6 @@ impl RowCount {
         all.map(|(answers, access)| (*answers, access))
     }
 
-    /// What its hits have in common that were counted in the kernel.
     pub(crate) fn site(&self) -> Option<&Site> {
         self.details.as_ref()?.site.as_deref()
     }

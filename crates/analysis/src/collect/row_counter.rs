@@ -14,13 +14,11 @@ use crate::query::filter::Filter;
 use perfdata::Time;
 use perfdata::aggregate::{Chance, Site};
 
-/// The rows of all events, and what finding a sample's takes.
 #[derive(Debug)]
 pub(crate) struct RowCounter {
     pub(crate) columns: Vec<KeyColumn>,
     pub(crate) round: Rounding,
     pub(crate) tally: RowTally,
-    /// What accesses were answered, if those are asked for.
     pub(crate) accesses: Option<AccessKinds>,
     pub(crate) room: Room,
     pub(crate) chance: Chance,
@@ -63,7 +61,6 @@ impl RowCounter {
             && (lookup.chains.parts.cut.is_none() || sample.chain(lookup).is_meant)
     }
 
-    /// Counts a sample of an event in its row; of an access with its latency.
     #[inline]
     pub(crate) fn count(
         &mut self,
@@ -86,7 +83,6 @@ impl RowCounter {
         Ok(())
     }
 
-    /// Counts the hits of a site in their row.
     pub(crate) fn count_site(
         &mut self,
         event: u32,
@@ -112,14 +108,12 @@ impl RowCounter {
         }
     }
 
-    /// Whether there are more rows than are kept.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         let kinds = self.accesses.as_ref().map_or(0, AccessKinds::len);
         self.room.is_short(self.tally.len(), kinds)
     }
 
-    /// Joins the least rows.
     #[cold]
     pub(crate) fn make_room(&mut self, events: &[Event]) -> Result<(), Error> {
         while self.is_full() && self.tally.len() > 1 {

@@ -36,7 +36,6 @@ pub(crate) struct Rounding {
 /// Answers of filters about names, by filter and name.
 pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
 
-/// A sample and what is known of its event.
 #[derive(Debug)]
 pub(crate) struct CountedSample<'s> {
     pub(crate) held: &'s HeldSample,
@@ -54,7 +53,6 @@ pub(crate) struct CountedSample<'s> {
 }
 
 impl CountedSample<'_> {
-    /// Where the instruction lies.
     #[inline]
     pub(crate) fn place(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
         if let Some(place) = self.place {
@@ -71,7 +69,6 @@ impl CountedSample<'_> {
         place
     }
 
-    /// Its call chain.
     pub(crate) fn chain(&mut self, lookup: &mut Lookup) -> SampledChain {
         let (words, fields, at) = (self.words.callers, self.fields, self.held.at());
         let tid = self.held.tid();
@@ -96,7 +93,6 @@ impl CountedSample<'_> {
         if self.fields.has(field) { atom } else { Atom::lack(lack) }
     }
 
-    /// The data address.
     pub(crate) fn address(&self) -> Result<u64, Lack> {
         if !self.fields.has(SampleType::ADDR) {
             return Err(Lack::Addr);
@@ -104,7 +100,6 @@ impl CountedSample<'_> {
         self.fields.address(self.held).ok_or(Lack::Address)
     }
 
-    /// Where the data address lies.
     pub(crate) fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
         let address = self.address()?;
         if !self.fields.has(SampleType::TID) {
@@ -113,7 +108,6 @@ impl CountedSample<'_> {
         Ok(lookup.data_place(SampledAddress { address, ..self.held.at() }))
     }
 
-    /// The block of the heap that holds the data address.
     pub(crate) fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
         let address = self.address()?;
         if !self.fields.has(SampleType::TID) {
@@ -140,7 +134,6 @@ impl CountedSample<'_> {
         })
     }
 
-    /// Takes in what it tells of the heap, or of mappings.
     pub(crate) fn change_heap(&mut self, event: HeapEvent, lookup: &mut Lookup) {
         let HeldSample { time, addr: address, .. } = *self.held;
         let pid = self.held.pid();
@@ -195,7 +188,6 @@ impl CountedSample<'_> {
         }
     }
 
-    /// Where in a block of the heap it accesses.
     fn place_in_block(&self, lookup: &Lookup) -> Option<BlockPlace> {
         self.block(lookup).ok()?.place(self.address().ok()?)
     }
@@ -214,7 +206,6 @@ impl CountedSample<'_> {
         found.map_err(|lack| TypedAtoms::from(Atom::lack(lack)))?
     }
 
-    /// Asks something about the access.
     fn ask<T>(
         &mut self,
         lookup: &mut Lookup,
@@ -234,7 +225,6 @@ impl CountedSample<'_> {
         Ok(question(lookup, access))
     }
 
-    /// The thread, where samples say.
     pub(crate) fn thread(&self) -> Option<Tid> {
         self.fields.has(SampleType::TID).then(|| self.held.tid())
     }
@@ -245,7 +235,6 @@ impl CountedSample<'_> {
         self.address().map_or_else(Atom::lack, |address| Atom::number(address & mask))
     }
 
-    /// What the instruction before the sampled one accessed.
     fn before(&mut self, lookup: &mut Lookup) -> Result<u64, NoAccess> {
         if !self.fields.is_interrupted() || self.fields.registers_of_user() {
             return Err(NoAccess::Event);
@@ -261,7 +250,6 @@ impl CountedSample<'_> {
         self.words.registers.get(index).copied()
     }
 
-    /// The value of register number `bit`.
     fn register(&self, bit: Option<u32>) -> Atom {
         let index = bit.and_then(|bit| self.fields.registers().iter().position(|b| *b == bit));
         match index {
@@ -273,7 +261,6 @@ impl CountedSample<'_> {
         }
     }
 
-    /// The value of a column.
     #[inline]
     pub(crate) fn atom(
         &mut self,

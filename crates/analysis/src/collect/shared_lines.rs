@@ -21,18 +21,15 @@ const LOOKED_AT: u64 = 96;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LineOfProcess {
     pub(crate) pid: Pid,
-    /// Its first byte.
     pub(crate) address: u64,
 }
 
-/// What was sampled of a line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineUses {
     pub(crate) threads: Vec<ThreadUse>,
     pub(crate) sites: Vec<SiteUse>,
 }
 
-/// What one instruction did to a line.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteUse {
     pub(crate) site: Place,
@@ -77,7 +74,6 @@ impl SharedLines {
         }
     }
 
-    /// Bytes of a line.
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
@@ -145,7 +141,6 @@ impl SharedLines {
     }
 }
 
-/// Bytes that an access reads and writes.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     read: ByteMask,

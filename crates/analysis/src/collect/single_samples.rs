@@ -26,7 +26,6 @@ use symbolizer::Place;
 /// Samples that are named at once, some 300 bytes each.
 const BATCH: usize = 1 << 14;
 
-/// Samples on their way to a sink.
 #[derive(Debug)]
 pub(crate) struct SingleSamples {
     sink: Box<dyn SampleSink>,
@@ -34,7 +33,6 @@ pub(crate) struct SingleSamples {
     /// Types of those, which blocks of the heap may have yet to tell, by their
     /// place among them.
     undecided: FxHashMap<usize, u32>,
-    /// Those that wait for that.
     late: Option<LateSamples>,
     /// Where they are to; None: it is in use.
     room: Option<Box<dyn SampleRoom>>,
@@ -67,7 +65,6 @@ impl SingleSamples {
         self.room = Some(room);
     }
 
-    /// Takes a sample of an event, which stands for `sum`.
     pub(crate) fn count(
         &mut self,
         event: usize,
@@ -224,7 +221,6 @@ impl SingleSamples {
         Ok(())
     }
 
-    /// Hands out what waits: nothing follows.
     pub(crate) fn end(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
         self.hand_out(events, lookup)?;
         self.hand_out_late(lookup)?;
@@ -246,7 +242,6 @@ fn no_room(error: io::Error) -> Error {
     Error::Sink { kind: error.kind(), why }
 }
 
-/// The events of one request as a report has them.
 fn sampled_event(leader: usize, events: &[Event]) -> Option<TakenEvent> {
     let together = || events.iter().filter(|event| event.leader == leader);
     let first = together().next()?;

@@ -27,7 +27,6 @@ struct PlacedSite<'s> {
 }
 
 impl Counters {
-    /// Counts an aggregate whose time has come.
     pub(crate) fn count_aggregate(
         &mut self,
         of: &EventAggregate,
@@ -199,7 +198,6 @@ fn number(pid: Pid) -> u64 {
     u64::from(pid.0.cast_unsigned())
 }
 
-/// Why hits have no place, with its mark.
 fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Lack {
     Lack::Name(lookup.reason(why, mark, None))
 }

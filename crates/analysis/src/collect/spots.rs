@@ -37,7 +37,6 @@ const UNNAMED: u64 = 256;
 /// What the data address is called among the registers.
 pub(crate) const ADDRESS: &str = "addr";
 
-/// A routine that may be the one that is meant.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) name: Arc<str>,
@@ -52,7 +51,6 @@ pub(crate) struct Candidate {
     pub(crate) witness: SampledAddress,
 }
 
-/// What was sampled at one instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct InstructionSpot {
     pub(crate) sum: Sum,
@@ -68,11 +66,9 @@ pub(crate) struct InstructionSpot {
     pub(crate) levels: FxHashMap<Atom, u64>,
     /// Types and members of what is accessed, where they are known.
     pub(crate) types: FxHashMap<TypedAtoms, u64>,
-    /// What the kernel counted.
     pub(crate) facts: Option<Box<Site>>,
 }
 
-/// Where samples of one event lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpotAddress {
     /// The number that rows of the event are counted under.
@@ -82,7 +78,6 @@ pub(crate) struct SpotAddress {
     pub(crate) address: u64,
 }
 
-/// What is told of one sample besides its place.
 #[derive(Debug)]
 pub(crate) struct SpotValues<'s> {
     pub(crate) ip: u64,
@@ -93,24 +88,18 @@ pub(crate) struct SpotValues<'s> {
     pub(crate) typed: Option<TypedAtoms>,
 }
 
-/// What a place is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// A routine that may be meant.
     Of(u32),
-    /// Another one.
     Other,
     /// One that may be meant, too; there were too many before.
     NotKept,
-    /// None that has a name, for the reason of this number.
     Nameless(usize),
 }
 
-/// All that was counted.
 #[derive(Debug)]
 pub(crate) struct Spots {
     pub(crate) target: RoutineTarget,
-    /// Of the recording.
     pub(crate) arch: Arch,
     /// Which candidate a place is of. An address as sampled tells places of
     /// one object apart that lay elsewhere; a name does not.
@@ -127,7 +116,6 @@ pub(crate) struct Spots {
     left_out: u64,
 }
 
-/// What more may be kept.
 #[derive(Debug)]
 struct Room {
     candidates: usize,
@@ -151,7 +139,6 @@ impl Spots {
         }
     }
 
-    /// What a reader must know of what there was no room for.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let samples = (self.left_out > 0).then(|| {
             format!(
@@ -282,7 +269,6 @@ impl Spots {
         Some(Verdict::Of(number))
     }
 
-    /// Counts a sample at its instruction, if the routine may be meant.
     pub(crate) fn count(
         &mut self,
         event: usize,
@@ -389,7 +375,6 @@ impl InstructionSpot {
     }
 }
 
-/// Counts what one sample tells; a new one takes room.
 fn count_in<T: Eq + Hash>(counts: &mut FxHashMap<T, u64>, told: Option<T>, room: &mut usize) {
     let Some(told) = told else { return };
     if let Some(count) = counts.get_mut(&told) {

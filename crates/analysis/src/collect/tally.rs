@@ -16,7 +16,6 @@ struct Step {
     atom: Atom,
 }
 
-/// All rows of all events.
 #[derive(Debug)]
 pub(crate) struct RowTally {
     keys: usize,
@@ -38,7 +37,6 @@ impl RowTally {
         RowTally { keys, levels, rows, last: None, last_atoms: Vec::with_capacity(keys) }
     }
 
-    /// The row of these atoms, one a key.
     #[inline]
     pub(crate) fn row(&mut self, event: u32, atoms: &[Atom]) -> Result<&mut RowCount, Error> {
         let (last, first) = atoms.split_last().unwrap_or((&NO_KEY, &[]));
@@ -59,7 +57,6 @@ impl RowTally {
         Ok(self.rows.entry(Step { parent, atom: *last }).or_default())
     }
 
-    /// How many rows there are.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
@@ -111,7 +108,6 @@ impl CountedRows {
         rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, count))| (atoms, count))
     }
 
-    /// Event, atoms and count of every row.
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, &[Atom], &RowCount)> {
         let rows = self.atoms().zip(&self.counts);
         rows.map(|(atoms, (event, count))| (*event, atoms, count))
@@ -123,7 +119,6 @@ impl CountedRows {
         starts.map(|start| &self.atoms[start..start + self.keys])
     }
 
-    /// Event and sums of every row.
     pub(crate) fn sums(&self) -> impl Iterator<Item = (usize, &Sum)> {
         self.counts.iter().map(|(event, count)| (*event, &count.sum))
     }

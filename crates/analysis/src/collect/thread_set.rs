@@ -14,7 +14,6 @@ pub(crate) struct ThreadSet {
 }
 
 impl ThreadSet {
-    /// Adds some.
     pub(crate) fn extend(&mut self, threads: impl IntoIterator<Item = Tid>) {
         for thread in threads {
             if let Err(at) = self.known.binary_search_by_key(&thread.0, |known| known.0) {
@@ -26,12 +25,10 @@ impl ThreadSet {
         }
     }
 
-    /// Those that are kept.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Tid> + '_ {
         self.known.iter().copied()
     }
 
-    /// How many; of more than are kept, so many.
     pub(crate) fn len(&self) -> usize {
         self.known.len() + usize::from(self.is_cut)
     }

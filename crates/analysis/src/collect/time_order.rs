@@ -13,7 +13,6 @@ use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 /// stacks may wait with them.
 pub(crate) const MORE_ROOM: usize = 6;
 
-/// How far samples are in.
 #[derive(Debug, Default)]
 pub(crate) struct TimeOrder {
     /// The newest of the rounds before the one that ended last.

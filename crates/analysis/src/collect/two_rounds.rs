@@ -7,7 +7,6 @@
 
 /// What came in one round, in the order it came.
 pub(crate) trait RoundBatch: Default {
-    /// Whether nothing came.
     fn is_empty(&self) -> bool;
     /// What it takes of the room that there is.
     fn size(&self) -> usize;
@@ -15,7 +14,6 @@ pub(crate) trait RoundBatch: Default {
     fn samples(&self) -> u64;
 }
 
-/// The batches of this round and the one before.
 #[derive(Debug)]
 pub(crate) struct TwoRounds<B> {
     before: B,
@@ -30,7 +28,6 @@ impl<B: RoundBatch> TwoRounds<B> {
         TwoRounds { before: B::default(), now: B::default(), limit, early: 0 }
     }
 
-    /// Where the next one goes.
     pub(crate) fn now(&mut self) -> &mut B {
         &mut self.now
     }
@@ -40,12 +37,10 @@ impl<B: RoundBatch> TwoRounds<B> {
         &mut self.before
     }
 
-    /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.before.is_empty() && self.now.is_empty()
     }
 
-    /// Has so much room from now on.
     pub(crate) fn widen(&mut self, limit: usize) {
         self.limit = limit;
     }
@@ -56,7 +51,6 @@ impl<B: RoundBatch> TwoRounds<B> {
         self.before.size() + self.now.size() > self.limit
     }
 
-    /// Samples that went before their time.
     pub(crate) fn early(&self) -> u64 {
         self.early
     }

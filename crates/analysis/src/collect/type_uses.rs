@@ -29,7 +29,6 @@ const MOST_SHAPES: usize = 1 << 19;
 /// Code that is looked at for an access, bytes.
 const LOOKED_AT: u64 = 96;
 
-/// All types that samples are on.
 #[derive(Debug)]
 pub(crate) struct TypeUses {
     pub(crate) types: Vec<TypeUse>,
@@ -49,7 +48,6 @@ pub(crate) struct TypeUses {
     not_waited: u64,
 }
 
-/// What makes definitions one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Definition {
     name: Atom,
@@ -57,7 +55,6 @@ struct Definition {
     fingerprint: u64,
 }
 
-/// Accesses to one type.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeUse {
     /// As tables name it.
@@ -68,16 +65,13 @@ pub(crate) struct TypeUse {
     pub(crate) places: BTreeMap<PlaceInType, PlaceAccesses>,
     /// Those whose member is not known.
     pub(crate) unplaced: PlaceAccesses,
-    /// Variables, or memory, that objects lie in.
     pub(crate) variables: FxHashMap<Atom, u64>,
     /// Which places are accessed together, of a structure.
     pub(crate) visits: ObjectVisits,
 }
 
-/// What of a sample is counted, whatever its type.
 #[derive(Clone, Copy, Debug)]
 struct CountedAccess {
-    /// The number that rows of its event are counted under.
     event: usize,
     one: Sum,
     shape: Option<AccessShape>,
@@ -86,13 +80,11 @@ struct CountedAccess {
     tid: Tid,
     has_thread: bool,
     address: Option<u64>,
-    /// What it lies in.
     variable: Option<Atom>,
     /// Cycles.
     latency: Option<u64>,
 }
 
-/// Where in a type an access is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PlaceInType {
     /// Bytes from the start.
@@ -101,7 +93,6 @@ pub(crate) struct PlaceInType {
     pub(crate) bytes: u64,
 }
 
-/// What was sampled at a place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlaceAccesses {
     /// By the number that rows of an event are counted under.
@@ -134,7 +125,6 @@ impl Default for TypeUses {
 }
 
 impl TypeUses {
-    /// Counts a sample of the event that rows are counted under.
     pub(crate) fn count(
         &mut self,
         event: usize,
@@ -273,7 +263,6 @@ impl TypeUses {
         })
     }
 
-    /// What a reader must know of what there was no room for.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let left_out = (self.left_out > 0).then(|| {
             format!(
@@ -318,7 +307,6 @@ impl PlaceAccesses {
         }
     }
 
-    /// Adds what was sampled at another place.
     pub(crate) fn join(&mut self, other: &PlaceAccesses) {
         for (event, sum) in &other.by_event {
             self.by_event.entry(*event).or_default().join(*sum);

@@ -10,7 +10,6 @@ use symbolizer::{Place, SampledAddress};
 /// Instructions with their objects that are kept.
 pub(crate) const MOST_UNITS: usize = 1 << 14;
 
-/// An instruction that accesses an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnitKey {
     pub(crate) event: usize,
@@ -19,7 +18,6 @@ pub(crate) struct UnitKey {
 }
 
 impl UnitKey {
-    /// Of a sample of an event, which has a data address.
     pub(crate) fn of(
         event: usize,
         sample: &mut CountedSample<'_>,
@@ -31,7 +29,6 @@ impl UnitKey {
     }
 }
 
-/// What was sampled of a unit, whatever it is judged by.
 #[derive(Clone, Debug)]
 pub(crate) struct UnitCount {
     pub(crate) key: UnitKey,
@@ -43,12 +40,10 @@ pub(crate) struct UnitCount {
 }
 
 impl UnitCount {
-    /// Nothing yet, of a unit that is met at this sample.
     pub(crate) fn new(key: UnitKey, sample: &CountedSample<'_>) -> UnitCount {
         UnitCount { key, witness: sample.held.at(), sum: Sum::default(), cycles: 0 }
     }
 
-    /// Counts a sample of it.
     pub(crate) fn add(&mut self, sample: &CountedSample<'_>, one: Sum) {
         self.sum.join(one);
         let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);

@@ -7,15 +7,12 @@
 use perfdata::stream::{EventDescription, Features, note};
 use perfdata::{Attr, EventType, SampleType};
 
-/// What a weight counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighing {
     /// Cycles that an access took; the text says from when to when. 0 is
     /// none.
     Latency(&'static str),
-    /// Something that hardmeter does not know.
     Unknown,
-    /// Samples have no weight.
     Absent,
 }
 
@@ -118,7 +115,6 @@ fn by_attr(event: &EventDescription, features: &Features) -> Option<&'static str
     }
 }
 
-/// Who made the recorded CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
     Amd,

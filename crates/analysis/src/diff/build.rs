@@ -180,7 +180,6 @@ fn rename(a: &mut [RunCounts], b: &[RunCounts], query: &DiffQuery, notes: &mut V
     }
 }
 
-/// The rows of one event, judged.
 fn compared(name: &str, runs: RunsOfSides<'_>, keys: &[Key]) -> DiffEvent {
     let none = |runs: &[RunCounts]| vec![RowSum::default(); runs.len()];
     let empty = RowOfSides { a: none(runs.a), b: none(runs.b), ..RowOfSides::default() };

@@ -11,7 +11,6 @@ pub(super) const LEVEL: f64 = 0.95;
 /// Of discoveries, so many are false at most.
 pub(super) const FALSE_RATE: f64 = 0.05;
 
-/// A row, or all of an event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowOfSides {
     pub(super) keys: Vec<String>,
@@ -21,7 +20,6 @@ pub(super) struct RowOfSides {
     pub(super) b: Vec<RowSum>,
 }
 
-/// The runs of both sides, of one event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunsOfSides<'r> {
     pub(super) a: &'r [RunCounts],
@@ -29,7 +27,6 @@ pub(super) struct RunsOfSides<'r> {
 }
 
 impl RunsOfSides<'_> {
-    /// Whether a side tells what its runs vary by.
     pub(super) fn are_repeated(self) -> bool {
         self.a.len() + self.b.len() > 2
     }
@@ -52,7 +49,6 @@ fn exposure(runs: &[RunCounts]) -> f64 {
     runs.iter().map(|run| run.exposure).sum()
 }
 
-/// What a side counted, in words.
 fn count(sums: &[RowSum], runs: &[RunCounts]) -> DiffCount {
     let RowSum { samples, events, .. } = whole(sums);
     DiffCount { samples, events, rate: events / exposure(runs) }
@@ -68,7 +64,6 @@ impl RowOfSides {
         whole(&self.a).samples == 0 && is_certain(&self.b)
     }
 
-    /// Adds what another row counted.
     pub(super) fn join(&mut self, other: &RowOfSides) {
         for (own, others) in [(&mut self.a, &other.a), (&mut self.b, &other.b)] {
             own.iter_mut().zip(others).for_each(|(own, other)| own.join(*other));
@@ -104,7 +99,6 @@ impl RowOfSides {
         })
     }
 
-    /// What repeated runs vary by.
     pub(super) fn pearson(&self, of: RunsOfSides<'_>) -> PearsonSum {
         let mut sum = PearsonSum::default();
         self.rate_counts(of).iter().for_each(|side| sum.add(side));

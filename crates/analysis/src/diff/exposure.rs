@@ -30,7 +30,6 @@ pub enum DiffPer {
     },
 }
 
-/// A word is nothing that rates are by.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "--per {0:?} is none of instructions, seconds and run, and no NAME=N or NAME=N,M, such as \
@@ -91,7 +90,6 @@ impl Serialize for DiffUnit {
     }
 }
 
-/// What both sides are divided by.
 #[derive(Clone, Debug)]
 pub(super) struct Exposures {
     pub(super) unit: DiffUnit,

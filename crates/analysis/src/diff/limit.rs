@@ -21,7 +21,6 @@ pub struct DiffLimit {
     ratio: f64,
 }
 
-/// A text is no limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "--fail-on {0:?} is no EVENT > +N%, EVENT < -N% or EVENT@ROUTINE > +N%, such as \
@@ -160,7 +159,6 @@ impl DiffLimit {
         LimitAnswer { limit, verdict, ratio, low: row.low, high: row.high }
     }
 
-    /// Rows whose routine, or one of those inlined there, is called so.
     fn rows<'e>(
         &self,
         diff: &DiffReport,

@@ -4,7 +4,6 @@ use super::counts::RowOfSides;
 use crate::query::key::Key;
 use std::collections::BTreeMap;
 
-/// What a row that moved keeps.
 fn kept(keys: &[Key], names: &[String]) -> Option<Vec<String>> {
     // The routine, or its part, in another object.
     let [Key::Object, Key::Routine | Key::RoutineLine | Key::Operands] = keys else { return None };

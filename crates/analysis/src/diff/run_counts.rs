@@ -6,10 +6,8 @@ use crate::query::Weighting;
 use crate::report::{EventReport, Report};
 use std::collections::BTreeMap;
 
-/// What one run counted of an event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunCounts {
-    /// Units that it took.
     pub(super) exposure: f64,
     /// Events that a sample stands for, where samples weigh alike.
     pub(super) weight: f64,
@@ -23,11 +21,9 @@ pub(super) struct RunCounts {
     pub(super) all: RowSum,
 }
 
-/// Samples of one row of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct RowSum {
     pub(super) samples: u64,
-    /// Events that they stand for.
     pub(super) events: f64,
     /// Of each sample's events the square.
     pub(super) squares: f64,

@@ -13,11 +13,9 @@ use symbolizer::{NoSections, ObjectId, Place, SampledAddress};
 /// A type without members, where members are asked for.
 pub(crate) const WHOLE: &str = "-";
 
-/// Types that were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct AccessTypes {
     pub(crate) objects: ObjectTypes,
-    /// Whether members stand beside their types.
     pub(crate) shows_types: bool,
     /// Whether of how many samples types are known is told.
     pub(crate) is_told: bool,
@@ -29,7 +27,6 @@ pub(crate) struct AccessTypes {
     without: BTreeMap<&'static str, u64>,
 }
 
-/// What names are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NamedAccess {
     object: ObjectId,
@@ -37,7 +34,6 @@ struct NamedAccess {
     bytes: u64,
 }
 
-/// The two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TypedAtoms {
     pub(crate) of: Atom,
@@ -51,7 +47,6 @@ impl TypedAtoms {
     }
 }
 
-/// An atom that stands for both.
 impl From<Atom> for TypedAtoms {
     fn from(atom: Atom) -> TypedAtoms {
         TypedAtoms { of: atom, member: atom }
@@ -104,7 +99,6 @@ impl Lookup {
         lack
     }
 
-    /// A type and its member in words.
     pub(crate) fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
         let TypedAccess { object, found, bytes, .. } = *typed;
         let key = NamedAccess { object, place: found.place, bytes };

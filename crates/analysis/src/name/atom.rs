@@ -55,7 +55,6 @@ pub(crate) enum Lack {
     NoSampledBlock,
     /// The emulation was not told to classify misses, or did not this one.
     Class,
-    /// The row is that of rows which were not kept.
     NotKept,
     /// No routine; the number of the reason among the names.
     Name(u32),
@@ -67,7 +66,6 @@ impl Atom {
         Atom { tag: UNDECIDED, value: u64::from(number) }
     }
 
-    /// The number of one that is not decided yet.
     pub(crate) fn as_undecided(self) -> Option<u32> {
         (self.tag == UNDECIDED).then(|| u32::try_from(self.value).unwrap_or(u32::MAX))
     }
@@ -120,7 +118,6 @@ impl Atom {
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
 
-    /// The value of a number key, or why there is none.
     pub(crate) fn value(self) -> Result<u64, Lack> {
         if self.tag & LACK == 0 {
             return Ok(self.value);

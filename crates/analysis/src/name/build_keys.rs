@@ -8,10 +8,8 @@ use crate::code::operand_shape::{keeps_pointer, operand_shape};
 use rustc_hash::FxHashMap;
 use symbolizer::{Depth, Frames, Place, Reason, Resolution, SampledAddress};
 
-/// Names that were made, and those that are of a routine alone.
 #[derive(Debug, Default)]
 pub(crate) struct BuildKeys {
-    /// Whether lines are asked for.
     pub(crate) wants_lines: bool,
     operands: FxHashMap<Place, Atom>,
     /// The reason by the name, both by their numbers.

@@ -13,7 +13,6 @@ use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserSta
 /// Frames of user space at most.
 const MOST_FRAMES: usize = 512;
 
-/// Chains that samples had.
 #[derive(Debug, Default)]
 pub(crate) struct CallChains {
     pub(crate) tree: ChainTree,
@@ -41,7 +40,6 @@ pub(crate) struct CallChains {
     no_chain: Option<u32>,
 }
 
-/// Where a sample was taken, and what it has of its callers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callers<'w> {
     pub(crate) at: SampledAddress,
@@ -150,7 +148,6 @@ impl Lookup {
         Some(end)
     }
 
-    /// Adds a frame to those of the sample at hand.
     fn add_frame(&mut self, at: SampledAddress) {
         let place = self.place(at);
         let frame = match self.chains.frames.get(&place) {
@@ -236,7 +233,6 @@ impl Lookup {
 }
 
 impl CallChains {
-    /// The sample at hand has no chain.
     pub(crate) fn forget(&mut self) {
         self.own.clear();
         self.places.clear();
@@ -273,7 +269,6 @@ impl CallChains {
     }
 }
 
-/// Whether samples of such a type tell of their callers.
 pub(crate) fn tells_callers(of: SampleType) -> bool {
     let stack = SampleType::REGS_USER | SampleType::STACK_USER;
     of.contains(SampleType::CALLCHAIN) || of.contains(stack)

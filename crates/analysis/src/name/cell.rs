@@ -143,7 +143,6 @@ impl MissingValue {
 }
 
 impl Cell {
-    /// The address of the cell, when it has one.
     pub(crate) fn address(&self) -> Option<u64> {
         match self {
             Cell::Address(address) => Some(*address),
@@ -157,7 +156,6 @@ impl Cell {
         }
     }
 
-    /// The name in the cell, when it has one.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Cell::Text(text) => Some(text),

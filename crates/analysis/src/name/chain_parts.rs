@@ -15,11 +15,9 @@ pub(crate) struct ChainParts {
     pub(crate) cut: FrameCut,
     /// By the number of the whole chain.
     known: FxHashMap<u32, ChainPart>,
-    /// What patterns fit which frames.
     fits: FxHashMap<FrameQuestion, bool>,
 }
 
-/// Whether a frame fits a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct FrameQuestion {
     pattern: PatternPlace,
@@ -35,7 +33,6 @@ enum PatternPlace {
     Filter(usize),
 }
 
-/// What is left of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChainPart {
     /// A chain, which begins so many frames further out.
@@ -46,7 +43,6 @@ enum ChainPart {
     Absent,
 }
 
-/// The chain of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampledChain {
     /// All of it, by number.
@@ -55,12 +51,10 @@ pub(crate) struct SampledChain {
     pub(crate) part: Result<u32, Lack>,
     /// Where the innermost frame of that part lies.
     pub(crate) place: Result<Place, Lack>,
-    /// Whether the query means samples with such a chain.
     pub(crate) is_meant: bool,
 }
 
 impl Lookup {
-    /// A sample's chain, and the part of it that is looked at.
     pub(crate) fn chain(&mut self, of: Callers<'_>) -> SampledChain {
         let whole = self.whole_chain(of);
         let cut = &self.chains.parts.cut;

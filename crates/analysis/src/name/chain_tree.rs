@@ -19,7 +19,6 @@ pub(crate) struct ChainFrame {
     pub(crate) object: u32,
 }
 
-/// What is beyond the outermost frame of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChainTop {
     /// The recorded chain says no more.
@@ -30,12 +29,10 @@ pub(crate) enum ChainTop {
     Asked,
 }
 
-/// A frame of a chain, and its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ChainNode {
     /// Another node, or from the last number down what is at the top.
     parent: u32,
-    /// Index of the frame.
     frame: u32,
 }
 
@@ -51,7 +48,6 @@ pub(crate) struct ChainTree {
 }
 
 impl ChainTree {
-    /// The index of a frame.
     pub(crate) fn frame(&mut self, frame: ChainFrame) -> u32 {
         let frames = &mut self.frames;
         *self.by_frame.entry(frame).or_insert_with(|| {
@@ -60,7 +56,6 @@ impl ChainTree {
         })
     }
 
-    /// The frame of an index.
     pub(crate) fn frame_at(&self, index: u32) -> Option<ChainFrame> {
         self.frames.get(usize::try_from(index).ok()?).copied()
     }
@@ -109,19 +104,16 @@ impl ChainTree {
         self.walk(chain).filter_map(|step| Some(self.frame_at(step.frame)?.name))
     }
 
-    /// What is beyond the outermost frame of a chain.
     pub(crate) fn top(&self, chain: u32) -> ChainTop {
         let last = self.walk(chain).last();
         last.map_or(ChainTop::Recorded, |step| ChainTop::of(step.caller))
     }
 }
 
-/// One frame of a chain that is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChainStep {
     /// The chain from this frame on.
     pub(crate) chain: u32,
-    /// The frame's index.
     pub(crate) frame: u32,
     caller: u32,
 }

@@ -6,7 +6,6 @@ use perfdata::registers::RegsAbi;
 use perfdata::sample::StackUser;
 use perfdata::{ByteOrder, ChainContext, CpuMode, Registers, Sample};
 
-/// What a sample tells of its callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChainWords<'w> {
     /// The chain as recorded, markers and all.
@@ -110,12 +109,10 @@ impl<'w> ChainWords<'w> {
         ChainWords { recorded, ..ChainWords::default() }
     }
 
-    /// Whether nothing tells of callers.
     pub(crate) fn is_empty(&self) -> bool {
         self.recorded.is_empty() && !self.is_full && !self.has_stack()
     }
 
-    /// Whether there is a stack to unwind.
     pub(crate) fn has_stack(&self) -> bool {
         !self.registers.is_empty()
     }

@@ -264,9 +264,7 @@ const LONGEST_NAME: usize = 256;
 enum Origin {
     /// From the parent as it was at that time.
     Fork(Tid),
-    /// A name of its own.
     Name(u32),
-    /// A name that there was no room for.
     NotKept,
 }
 
@@ -279,7 +277,6 @@ pub enum Comm {
     Unnamed(Tid),
 }
 
-/// A thread gets a name.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     time: Time,

@@ -8,7 +8,6 @@ use perfdata::Tid;
 use std::collections::BTreeSet;
 use symbolizer::{ObjectId, Place};
 
-/// What an access is on, as far as the recording tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum DataHolder {
     /// Blocks of the heap that one place of the program asked for.

@@ -101,7 +101,6 @@ impl Lookup {
     }
 }
 
-/// Code whose frame is looked for.
 #[derive(Clone, Copy, Debug)]
 struct FramePlace {
     at: SampledAddress,

@@ -32,15 +32,12 @@ pub(crate) struct HeapBlocks {
     waiting: VecDeque<ProcessChange>,
     /// The block that the sample at hand gives back.
     leaving: Option<LeavingBlock>,
-    /// What they mapped themselves.
     pub(crate) mappings: Mappings,
-    /// Of blocks that were asked about.
     pub(crate) lives: BlockLives,
     /// When the first sample was taken.
     pub(crate) begin: Option<Time>,
 }
 
-/// A block that is given back.
 #[derive(Clone, Copy, Debug)]
 struct LeavingBlock {
     pid: Pid,
@@ -48,10 +45,8 @@ struct LeavingBlock {
     time: Time,
 }
 
-/// A block that lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeapBlock {
-    /// Its first byte.
     pub(crate) start: u64,
     /// Bytes that were asked for.
     pub(crate) size: u64,
@@ -59,22 +54,17 @@ pub(crate) struct HeapBlock {
     pub(crate) number: u64,
     /// It is a mapping of the program's own.
     pub(crate) is_mapping: bool,
-    /// Who asked for it.
     pub(crate) asker: BlockAsker,
-    /// When it was allocated.
     pub(crate) born: Time,
 }
 
-/// Who asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockAsker {
-    /// Where the program asked for it.
     pub(crate) site: Result<Place, Lack>,
     /// The calls that led there, by number.
     pub(crate) chain: Option<u32>,
 }
 
-/// What happens to the heap of a process as a whole.
 #[derive(Clone, Copy, Debug)]
 struct ProcessChange {
     time: Time,
@@ -90,7 +80,6 @@ enum ProcessStep {
     Emptied,
 }
 
-/// A change of the heap, and whose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToldChange {
     pub(crate) pid: Pid,
@@ -120,7 +109,6 @@ impl HeapBlocks {
         self.waiting.insert(self.waiting.len() - behind, change);
     }
 
-    /// Goes on to the time of a sample.
     pub(crate) fn go_on(&mut self, time: Time) {
         self.begin.get_or_insert(time);
         if let Some(leaving) = self.leaving.take() {
@@ -146,7 +134,6 @@ impl HeapBlocks {
         }
     }
 
-    /// A block is allocated.
     pub(crate) fn allocated(&mut self, told: ToldChange, asker: BlockAsker) {
         let ToldChange { pid, time, address, change } = told;
         let HeapChange { size, old, began, .. } = change;
@@ -198,13 +185,11 @@ impl HeapBlocks {
         }
     }
 
-    /// The block that holds an address now.
     pub(crate) fn find(&self, pid: Pid, address: u64) -> Option<&HeapBlock> {
         let (_, block) = self.processes.get(&pid)?.range(..=address).next_back()?;
         (address < block.end()).then_some(block)
     }
 
-    /// What users should know.
     pub(crate) fn note(&self) -> Option<String> {
         let of_blocks = (self.left_out > 0).then(|| {
             format!(

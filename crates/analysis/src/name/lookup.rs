@@ -25,7 +25,6 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, SampledAddress, Symbolizer};
 
-/// Answers about places, remembered.
 #[derive(Debug)]
 pub(crate) struct Lookup {
     pub(crate) symbolizer: Symbolizer,
@@ -59,7 +58,6 @@ pub(crate) struct Lookup {
     marks: FxHashMap<u32, Mark>,
 }
 
-/// A reason in short.
 #[derive(Clone, Debug)]
 struct Mark {
     tag: &'static str,
@@ -102,7 +100,6 @@ fn chain(frames: &Frames) -> Option<String> {
     (!chain.is_empty()).then_some(chain)
 }
 
-/// In place of a name where the machine tells none.
 pub(crate) const NOT_AVAILABLE: &str = "[not available]";
 
 /// Answers remembered about what may differ from sample to sample.
@@ -166,7 +163,6 @@ impl Lookup {
         Some(places)
     }
 
-    /// Where a data address lies.
     pub(crate) fn data_place(&mut self, at: SampledAddress) -> Place {
         let SampledAddress { mode, pid, address, time } = at;
         let place = self.symbolizer.data_place(mode, pid, address, time);
@@ -307,7 +303,6 @@ impl Lookup {
         atom
     }
 
-    /// The instruction before the sampled one, in the same routine.
     pub(crate) fn before(
         &mut self,
         at: SampledAddress,
@@ -333,7 +328,6 @@ impl Lookup {
         self.named(places, site)
     }
 
-    /// Routines of some places, as a site names them.
     pub(crate) fn named(
         &mut self,
         places: impl IntoIterator<Item = Place>,
@@ -374,7 +368,6 @@ impl Lookup {
         fits
     }
 
-    /// What a reader must know of what there was no room to remember.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {
         let of_chains = self.chains.notes();
         let of_threads = [self.comms.note(), self.symbolizer.left_out(), self.heap.note()];
@@ -389,7 +382,6 @@ impl Lookup {
         names.any(|name| glob.matches(&name)) || glob.matches(&self.regions.text(path))
     }
 
-    /// A place in words.
     pub(crate) fn site_cell(&mut self, of: PlaceKind, place: Place) -> SiteCell {
         let number = self.object(place.object);
         let object = self.names.name(number);
@@ -410,12 +402,10 @@ impl Lookup {
         SiteCell { address: place.address, object, routine }
     }
 
-    /// A reason as an atom.
     pub(super) fn lack_of(&mut self, reason: &Reason) -> Atom {
         self.lack(&reason.to_string(), reason.tag(), reason.subject())
     }
 
-    /// A reason as an atom: its sentence, its mark, and whose it is.
     fn lack(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> Atom {
         Atom::lack(Lack::Name(self.reason(why, tag, of)))
     }
@@ -428,7 +418,6 @@ impl Lookup {
         number
     }
 
-    /// A reason by its number.
     pub(crate) fn unresolved(&self, number: u32) -> UnresolvedName {
         let (tag, of) = match self.marks.get(&number) {
             Some(mark) => (mark.tag, mark.of.clone()),
@@ -437,7 +426,6 @@ impl Lookup {
         UnresolvedName { tag, of, reason: self.names.name(number) }
     }
 
-    /// A name that was given a number, or in brackets why there is none.
     pub(crate) fn name_or_lack(&self, atom: Atom) -> String {
         match atom.as_name() {
             Ok(name) => self.name(name).to_string(),
@@ -459,7 +447,6 @@ impl Lookup {
         }
     }
 
-    /// A name by its number.
     pub(crate) fn name(&self, number: u32) -> Arc<str> {
         self.names.name(number)
     }

@@ -15,12 +15,10 @@ pub(crate) struct MappedSpans {
 pub(crate) struct MappedSpan {
     /// Behind its last address.
     pub(crate) end: u64,
-    /// Of what.
     pub(crate) number: u64,
 }
 
 impl MappedSpans {
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }

@@ -1,6 +1,5 @@
 //! How many mappings a place of the program made, and of how many bytes.
 
-/// Mappings of one origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MappingSizes {
     count: u64,
@@ -10,14 +9,12 @@ pub(crate) struct MappingSizes {
 }
 
 impl MappingSizes {
-    /// One more.
     pub(crate) fn add(&mut self, bytes: u64) {
         self.least = if self.count == 0 { bytes } else { self.least.min(bytes) };
         self.count += 1;
         self.most = self.most.max(bytes);
     }
 
-    /// Those of another origin besides.
     pub(crate) fn join(&mut self, other: MappingSizes) {
         if other.count > 0 {
             self.least = if self.count == 0 { other.least } else { self.least.min(other.least) };
@@ -26,7 +23,6 @@ impl MappingSizes {
         }
     }
 
-    /// One of them has so many bytes now.
     pub(crate) fn resize(&mut self, bytes: u64) {
         self.least = self.least.min(bytes);
         self.most = self.most.max(bytes);

@@ -15,7 +15,6 @@ const MOST_PIECES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// What the kernel maps is a multiple of that.
 const PAGE: u64 = 4096;
 
-/// The mappings of each process while its samples are counted.
 #[derive(Debug, Default)]
 pub(crate) struct Mappings {
     processes: FxHashMap<Pid, MappedSpace>,
@@ -31,16 +30,12 @@ pub(crate) struct Mappings {
     sizes: FxHashMap<MappingOrigin, MappingSizes>,
 }
 
-/// Where the program maps something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct MappingOrigin {
-    /// Who asks for it.
     pub(crate) asked: Place,
-    /// It shows a file.
     pub(crate) is_file: bool,
 }
 
-/// The mappings of one process.
 #[derive(Clone, Debug, Default)]
 struct MappedSpace {
     spans: MappedSpans,
@@ -48,7 +43,6 @@ struct MappedSpace {
     made: FxHashMap<u64, LiveMapping>,
 }
 
-/// A mapping of which something is left.
 #[derive(Clone, Copy, Debug)]
 struct LiveMapping {
     mapping: OwnMapping,
@@ -56,13 +50,11 @@ struct LiveMapping {
     left: u64,
 }
 
-/// A mapping that lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnMapping {
     /// Its bytes, number and birth, and who asked for it.
     pub(crate) block: HeapBlock,
     pub(crate) maker: MappingMaker,
-    /// It shows a file.
     pub(crate) is_file: bool,
 }
 
@@ -78,7 +70,6 @@ impl OwnMapping {
     }
 }
 
-/// On whose behalf memory is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MappingMaker {
     /// Of the program itself, at a place where that is known.
@@ -89,7 +80,6 @@ pub(crate) enum MappingMaker {
     System,
 }
 
-/// A change of an address space, and whose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToldMapping {
     pub(crate) pid: Pid,
@@ -111,21 +101,18 @@ fn whole_pages(start: u64, length: u64) -> Range<u64> {
 }
 
 impl Mappings {
-    /// Goes on to the next sample.
     pub(crate) fn go_on(&mut self, lives: &mut BlockLives) {
         if let Some(told) = self.leaving.take() {
             self.cut(&told, told.range(), lives);
         }
     }
 
-    /// A process has nothing any more.
     pub(crate) fn emptied(&mut self, pid: Pid, time: Time, lives: &mut BlockLives) {
         let gone = self.processes.remove(&pid).unwrap_or_default();
         self.live -= gone.spans.len();
         gone.made.values().for_each(|it| lives.ended(pid, &it.mapping.block, time));
     }
 
-    /// A process begins with what its parent has.
     pub(crate) fn forked(&mut self, pid: Pid, parent: Pid) {
         let Some(space) = self.processes.get(&parent) else { return };
         if self.live + space.spans.len() > MOST_PIECES {
@@ -196,12 +183,10 @@ impl Mappings {
         }
     }
 
-    /// What an origin has made so far.
     pub(crate) fn sizes(&self, origin: MappingOrigin) -> MappingSizes {
         self.sizes.get(&origin).copied().unwrap_or_default()
     }
 
-    /// The mapping that holds an address now.
     pub(crate) fn find(&self, pid: Pid, address: u64) -> Option<OwnMapping> {
         self.mapping(pid, self.number(pid, address)?)
     }
@@ -234,7 +219,6 @@ impl Mappings {
         self.live = self.live - before + space.spans.len();
     }
 
-    /// A range of addresses is of nothing any more.
     fn cut(&mut self, told: &ToldMapping, range: Range<u64>, lives: &mut BlockLives) {
         let Some(space) = self.processes.get_mut(&told.pid) else { return };
         let before = space.spans.len();
@@ -256,7 +240,6 @@ impl Mappings {
         }
     }
 
-    /// What users should know.
     pub(crate) fn note(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(

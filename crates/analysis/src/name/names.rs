@@ -34,22 +34,18 @@ where
         number
     }
 
-    /// How many names there are.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether a name has a number.
     pub(crate) fn knows(&self, name: &N) -> bool {
         self.numbers.contains_key(name)
     }
 
-    /// The name of a number that was given out.
     pub(crate) fn name(&self, number: u32) -> Arc<N> {
         self.get(number).map_or_else(Arc::default, Arc::clone)
     }
 
-    /// The same, lent.
     pub(crate) fn get(&self, number: u32) -> Option<&Arc<N>> {
         self.names.get(usize::try_from(number).ok()?)
     }

@@ -21,7 +21,6 @@ const MANY: usize = 1 << 16;
 /// Forks that are followed to find what a process began in.
 const GENERATIONS: u32 = 64;
 
-/// What changes the regions that a thread is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegionStep {
     Begin(u32),
@@ -204,7 +203,6 @@ impl Regions {
         self.paths.names(path)
     }
 
-    /// What a reader must know of marks that tell less than they should.
     pub(crate) fn notes(&self) -> [Option<String>; 2] {
         let left_out = (self.left_out > 0).then(|| {
             format!(

@@ -63,7 +63,6 @@ struct StackNode {
     frame: FrameId,
 }
 
-/// All stacks and frames.
 #[derive(Debug, Default)]
 pub(crate) struct SampledStacks {
     nodes: Vec<StackNode>,
@@ -90,7 +89,6 @@ impl SampledStacks {
         stack
     }
 
-    /// In place of stacks that there is no room for.
     pub(crate) fn not_kept(&mut self, lookup: &mut Lookup) -> StackId {
         let mark = FrameOf::Mark(lookup.names.number(NOT_KEPT));
         let known = self.by_frame.get(&mark).copied();
@@ -134,12 +132,10 @@ impl SampledStacks {
         std::iter::successors(node(stack), move |last| node(last.caller?)).map(|node| node.frame)
     }
 
-    /// The stack of the caller of a stack's innermost frame.
     pub(crate) fn caller(&self, stack: StackId) -> Option<StackId> {
         self.nodes.get(place(stack.0))?.caller
     }
 
-    /// A frame in words.
     pub(crate) fn named(&self, frame: FrameId) -> Option<&NamedFrame> {
         self.frames.get(place(frame.0))
     }
@@ -214,7 +210,6 @@ impl Lookup {
         Some(NameNumber(self.names.number(&id)))
     }
 
-    /// A name by its number.
     pub(crate) fn lent_name(&self, name: NameNumber) -> &str {
         self.names.get(name.0).map_or("", |name: &Arc<str>| name)
     }

@@ -21,9 +21,7 @@ const MOST_STACK: u64 = 64 << 20;
 /// Stacks by where samples have their stack pointers.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
-    /// Whether somebody asks for stacks.
     pub(crate) is_wanted: bool,
-    /// Of the recorded machine.
     pub(crate) arch: Arch,
     /// By process and last address; the latest thread of each.
     known: FxHashMap<Pid, BTreeMap<u64, ThreadStack>>,
@@ -39,7 +37,6 @@ pub(crate) struct Stacks {
     pub(crate) mappings: FxHashMap<u32, Vec<MappingHolder>>,
 }
 
-/// What a frame is called while its routine is at one place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameNames {
     /// Where no variable is.
@@ -47,7 +44,6 @@ pub(crate) struct FrameNames {
     pub(crate) variables: Vec<NamedVariable>,
 }
 
-/// A variable of a frame that was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedVariable {
     /// Bytes from the canonical frame address.
@@ -70,9 +66,7 @@ struct ThreadStack {
 pub(crate) struct ThreadPoint {
     pub(crate) at: SampledAddress,
     pub(crate) tid: Tid,
-    /// Where the instruction lies.
     pub(crate) place: Place,
-    /// The stack pointer.
     pub(crate) stack: u64,
     /// The register that may be a frame pointer.
     pub(crate) base: Option<u64>,
@@ -101,7 +95,6 @@ impl Lookup {
         (stack.is_main || pointers.any(is_below)).then_some(stack.tid)
     }
 
-    /// Learns where a thread's stack is.
     pub(crate) fn learn_stack(&mut self, of: &ThreadPoint) {
         let ThreadPoint { at: SampledAddress { mode, pid, time, .. }, tid, stack, .. } = *of;
         let holds = |it: &ThreadStack| it.pid == pid && (it.first..=it.last).contains(&stack);

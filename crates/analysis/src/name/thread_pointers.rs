@@ -15,7 +15,6 @@ use symbolizer::{ObjectId, Place, Resolution, SampledAddress};
 /// Threads that are remembered.
 const MOST_THREADS: usize = 1 << 16;
 
-/// Thread pointers that accesses told of.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadPointers {
     known: FxHashMap<Pid, BTreeMap<u64, ThreadPointer>>,
@@ -33,7 +32,6 @@ struct ThreadPointer {
     during: RangeInclusive<Time>,
 }
 
-/// What an instruction tells of the thread that is at it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InstructionFacts {
     /// It changes the stack pointer, or may.
@@ -43,7 +41,6 @@ pub(crate) struct InstructionFacts {
 }
 
 impl ThreadPointers {
-    /// Those of a thread.
     pub(crate) fn of_thread(&self, pid: Pid, tid: Tid) -> impl Iterator<Item = u64> + '_ {
         let known = self.known.get(&pid).into_iter().flatten();
         known.filter(move |(_, it)| it.tid == tid).map(|(pointer, _)| *pointer)
@@ -51,7 +48,6 @@ impl ThreadPointers {
 }
 
 impl Lookup {
-    /// What the instruction at a place tells, as far as its code can be had.
     pub(crate) fn instruction_facts(
         &mut self,
         at: SampledAddress,

@@ -24,19 +24,16 @@ pub(crate) struct UndecidedTypes {
     left_out: u64,
 }
 
-/// Accesses that are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct UndecidedAccess {
     place: BlockPlace,
     /// Bytes that are accessed; 0: not known.
     bytes: u64,
-    /// The type that code tells, where it does not tell the place in it.
     known: Option<KnownType>,
     /// What is shown where nothing is decided.
     otherwise: TypedAtoms,
 }
 
-/// A type of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KnownType {
     object: ObjectId,
@@ -48,13 +45,10 @@ struct WaitingType {
     access: UndecidedAccess,
     samples: u64,
     decided: TypedAtoms,
-    /// What the code tells.
     by_code: Option<TypedAccess>,
-    /// What its block tells.
     by_block: Option<TypedAccess>,
 }
 
-/// What is known of an access to a heap block when it is counted.
 #[derive(Clone, Debug)]
 pub(crate) enum BlockAccess {
     /// Its code tells all.
@@ -147,7 +141,6 @@ impl Lookup {
         told
     }
 
-    /// What was decided of an access that waited, by its number.
     pub(crate) fn decided_type(&self, number: u32) -> Option<TypedAtoms> {
         let at = usize::try_from(number).ok()?;
         self.undecided.waiting.get(at).map(|waiting| waiting.decided)
@@ -163,7 +156,6 @@ impl Lookup {
 }
 
 impl UndecidedAccess {
-    /// What it is, where blocks like this one hold a type.
     fn typed(&self, block: &BlockType) -> Option<TypedAccess> {
         let at = self.place.offset;
         let place = match self.known {
@@ -208,7 +200,6 @@ impl UndecidedTypes {
         }
     }
 
-    /// What users should know.
     pub(crate) fn note(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(

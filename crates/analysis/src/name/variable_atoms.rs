@@ -5,7 +5,6 @@ use super::lookup::{Lookup, MOST_REMEMBERED};
 use rustc_hash::FxHashMap;
 use symbolizer::{ObjectId, Place, Reason, Resolution};
 
-/// Names of variables, as far as they were asked for.
 #[derive(Debug, Default)]
 pub(super) struct VariableAtoms {
     by_place: FxHashMap<Place, Atom>,

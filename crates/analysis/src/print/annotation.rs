@@ -77,7 +77,6 @@ fn head(annotation: &Annotation, index: usize, style: Style, out: &mut String) {
     }
 }
 
-/// How wide the numbers are.
 struct Widths {
     count: usize,
     period: Option<usize>,
@@ -136,7 +135,6 @@ fn listing(
 }
 
 impl Widths {
-    /// Where instructions begin.
     fn margin(&self) -> usize {
         self.count + self.period.map_or(0, |width| width + 2) + 9 + self.address + 4
     }
@@ -178,7 +176,6 @@ fn write_line(
     out.push('\n');
 }
 
-/// What is known of an instruction's samples, below it.
 fn write_details(details: &Details, count: u64, widths: &Widths, out: &mut String) {
     let margin = " ".repeat(widths.margin());
     let mut line = |text: &str| {
@@ -223,7 +220,6 @@ fn bar(part: f64) -> usize {
     (part * BAR).ceil() as usize
 }
 
-/// What was written last.
 #[derive(Debug)]
 struct SourceLines {
     style: Style,

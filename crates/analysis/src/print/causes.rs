@@ -44,7 +44,6 @@ pub fn told_of_hindrance(row: &HindranceRow) -> Vec<String> {
     hindrances::told(row)
 }
 
-/// What is left of an event, by the samples of each row.
 pub(crate) fn more_rows(left: impl Iterator<Item = u64>, style: Style, out: &mut String) {
     let (mut rows, mut samples) = (0_u64, 0_u64);
     for of in left {
@@ -57,7 +56,6 @@ pub(crate) fn more_rows(left: impl Iterator<Item = u64>, style: Style, out: &mut
     }
 }
 
-/// Above what is said of an instruction and an object.
 pub(crate) fn heading(
     number: usize,
     shares: &str,
@@ -139,7 +137,6 @@ fn shares(row: &CauseRow) -> String {
     }
 }
 
-/// What the verdict is told by, a line for what belongs together.
 fn evidence(of: &MissEvidence, event: &EventCauses) -> Vec<String> {
     let unit = event.level.unit();
     let mut lines = Vec::new();

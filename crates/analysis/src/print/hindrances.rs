@@ -18,7 +18,6 @@ pub(crate) fn render(event: &EventHindrances, top: usize, style: Style, out: &mu
     more_rows(left.map(|row| row.samples), style, out);
 }
 
-/// How its accesses are judged.
 pub(crate) fn method(event: &EventHindrances) -> String {
     let mut method = match event.hindrance {
         Hindrance::Split => {
@@ -35,7 +34,6 @@ pub(crate) fn method(event: &EventHindrances) -> String {
     method
 }
 
-/// What is told of a row but what to change.
 pub(crate) fn told(row: &HindranceRow) -> Vec<String> {
     let (verdict, samples) = (&row.verdict, number_of(row.samples, "sample"));
     let grade = verdict.grade.name();

@@ -39,7 +39,6 @@ pub fn render(plots: &[EventPlots], glyphs: PlotGlyphs, style: Style) -> String 
     text.text
 }
 
-/// Text as it grows.
 struct PlotText {
     text: String,
     glyphs: PlotGlyphs,
@@ -55,7 +54,6 @@ impl PlotText {
         self.text.push_str(&note(line, self.style));
     }
 
-    /// A line of bars.
     fn bars(&mut self, bars: &str) {
         let (colour, plain) = if self.style.color { ("\x1b[36m", "\x1b[0m") } else { ("", "") };
         let _ = writeln!(self.text, "{colour}{}{plain}", bars.trim_end());
@@ -89,7 +87,6 @@ impl PlotText {
         self.lacking(plot, count, "data address");
     }
 
-    /// The sets that have most, and what the others have.
     fn fullest(&mut self, plot: &EventPlots) {
         let bars = &plot.sets.bars;
         let mut order: Vec<&PlotBar> = bars.iter().filter(|bar| bar.count > 0).collect();
@@ -116,7 +113,6 @@ impl PlotText {
         self.lacking(plot, count, "latency");
     }
 
-    /// Samples that are in no bar.
     fn lacking(&mut self, plot: &EventPlots, shown: u64, what: &str) {
         let lacking = plot.counted.saturating_sub(shown);
         if lacking == 0 {
@@ -129,7 +125,6 @@ impl PlotText {
         self.note(&format!("in no bar: {} without a {what}{kernel}", number_of(lacking, "sample")));
     }
 
-    /// A row a bar: its numbers, itself, what served it.
     fn rows(&mut self, heading: &str, bars: &[&PlotBar], weighting: Weighting) {
         let by_period = weighting == Weighting::Period;
         let row = |bar: &PlotBar| {
@@ -177,7 +172,6 @@ fn sum(bars: &[PlotBar]) -> u64 {
     bars.iter().fold(0, |all, bar| bar.count.saturating_add(all))
 }
 
-/// What served a bar's samples.
 fn levels(bar: &PlotBar) -> String {
     let told = bar.levels.iter().take(LEVELS);
     let mut told: Vec<String> =
@@ -187,7 +181,6 @@ fn levels(bar: &PlotBar) -> String {
     told.join("; ")
 }
 
-/// How much of the largest a bar is.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     weight: u64,

@@ -91,7 +91,6 @@ pub fn note(line: &str, style: Style) -> String {
     out.text
 }
 
-/// Text as it grows.
 struct Text {
     text: String,
     style: Style,
@@ -109,7 +108,6 @@ impl Text {
     }
 }
 
-/// A number of things.
 pub(crate) fn number_of(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{plural}")
@@ -178,7 +176,6 @@ fn rows(rows: &[Row], event: &EventReport, chains: &ReportChains, out: &mut Text
     columns.render(&mut out.text);
 }
 
-/// The columns of a row's keys.
 fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
     for key in keys {
         match key {
@@ -220,7 +217,6 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
     }
 }
 
-/// In place of a number that there is not.
 const NOTHING: &str = "-";
 
 /// Part of all cycles, mean, median, and what 95 of 100 do not exceed.
@@ -233,7 +229,6 @@ fn latency(latency: Option<Latencies>) -> [String; 4] {
     )
 }
 
-/// What the rows leave out.
 fn rest(event: &EventReport, out: &mut Text) {
     let shown = event.rows.len();
     if shown < event.rows_total {

@@ -168,17 +168,14 @@ impl Key {
         self.is_of_lines() || self.is_of_types() || matches!(self, Key::Block | Key::Holder)
     }
 
-    /// Whether it needs the types of what is accessed.
     pub(crate) fn is_of_types(&self) -> bool {
         matches!(self, Key::Type | Key::Member)
     }
 
-    /// Whether it needs the blocks of the heap.
     pub(crate) fn is_of_heap(&self) -> bool {
         matches!(self, Key::Alloc | Key::AllocLine | Key::Block | Key::Holder)
     }
 
-    /// Whether it needs the callers of a sample.
     pub(crate) fn is_of_callers(&self) -> bool {
         matches!(self, Key::Caller | Key::Callee | Key::Stack)
     }
@@ -188,13 +185,11 @@ impl Key {
         WORDS.iter().map(|(word, _)| *word)
     }
 
-    /// The word of a question about the data source.
     pub(crate) fn aspect_word(aspect: Aspect) -> &'static str {
         let of = WORDS.iter().find(|(_, key)| *key == Key::Access(aspect));
         of.map_or("", |(word, _)| word)
     }
 
-    /// The question about the data source that a word stands for.
     pub(crate) fn aspect(word: &str) -> Option<Aspect> {
         let known = WORDS.iter().find(|(known, _)| *known == word);
         known.and_then(|(_, key)| if let Key::Access(aspect) = key { Some(*aspect) } else { None })

@@ -25,7 +25,6 @@ pub enum What {
     Address(u64),
 }
 
-/// How well a name fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
     /// In part, or as a pattern.
@@ -96,7 +95,6 @@ impl RoutineTarget {
         routine.contains(wanted.as_str()).then_some(Fit::Part)
     }
 
-    /// Whether an object is meant.
     pub(crate) fn is_of(&self, object: &str) -> bool {
         let file = symbolizer::file_name(object);
         let fits = |glob: &Glob| glob.matches(object) || glob.matches(file);

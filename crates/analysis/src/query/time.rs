@@ -149,7 +149,6 @@ pub(crate) fn seconds(nanoseconds: u64) -> String {
 }
 
 impl TimeRange {
-    /// Whether it is within.
     pub(crate) fn contains(&self, time: Time) -> bool {
         (self.first..=self.last).contains(&time)
     }

@@ -3,7 +3,6 @@
 use crate::collect::object_visits::{PHASES, PointMask, Visit};
 use std::collections::BTreeMap;
 
-/// A place that is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartPoint {
     pub(crate) part: usize,
@@ -13,12 +12,10 @@ pub(crate) struct PartPoint {
     pub(crate) bytes: u64,
 }
 
-/// Where parts lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartPlaces {
     /// By part: bytes from the structure's start.
     pub(crate) offsets: Vec<u64>,
-    /// Bytes of the structure.
     pub(crate) size: u64,
 }
 
@@ -32,7 +29,6 @@ pub(crate) struct PartConflict {
     pub(crate) samples: u64,
 }
 
-/// What was accessed, to be counted in lines.
 #[derive(Clone, Debug)]
 pub(crate) struct LineCosts {
     /// By bit of a visit's mask; None: in no part, as of padding.

@@ -10,7 +10,6 @@ const LEAST: f64 = 0.005;
 /// Parts that are put side by side, those with the most samples.
 const MOST_CLUSTERED: usize = 64;
 
-/// An order of parts, and what it comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartOrder {
     /// Parts, first to last.
@@ -28,7 +27,6 @@ impl PartOrder {
     }
 }
 
-/// What is known of a structure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrderedParts<'p> {
     pub(crate) parts: &'p [MovablePart],
@@ -40,7 +38,6 @@ pub(crate) struct OrderedParts<'p> {
 }
 
 impl OrderedParts<'_> {
-    /// The order that it has.
     pub(crate) fn as_it_is(&self) -> PartOrder {
         let offsets = self.parts.iter().map(|part| part.start).collect();
         let places = PartPlaces { offsets, size: self.costs.size };
@@ -130,7 +127,6 @@ impl OrderedParts<'_> {
         together
     }
 
-    /// The clusters that go best together.
     fn nearest(
         &self,
         clusters: &[Vec<usize>],
@@ -223,7 +219,6 @@ impl OrderedParts<'_> {
     }
 }
 
-/// Two clusters.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     a: usize,

@@ -17,14 +17,11 @@ pub(crate) struct MovablePart {
     pub(crate) pin: Pin,
 }
 
-/// Where a part may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pin {
     /// In front of the others, as bases and pointers to virtual functions do.
     First,
-    /// Anywhere.
     Free,
-    /// Behind the others.
     Last,
 }
 

@@ -80,7 +80,6 @@ pub struct MapCell {
     pub count: u64,
 }
 
-/// What was counted, in words.
 pub(crate) fn map_report(
     report: Report,
     leaders: &[usize],

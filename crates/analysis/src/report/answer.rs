@@ -36,11 +36,9 @@ use rows::{EventRows, Words};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// What is known of a stream besides what was counted.
 #[derive(Debug)]
 pub(crate) struct StreamAccount<'d> {
     pub(crate) decoder: &'d StreamDecoder,
-    /// Whether nothing follows.
     pub(crate) has_ended: bool,
     pub(crate) losses: Losses,
     /// What is wrong with the intervals that the kernel counted, and with
@@ -48,7 +46,6 @@ pub(crate) struct StreamAccount<'d> {
     pub(crate) left_out: Vec<String>,
 }
 
-/// What was counted becomes the answer.
 pub(crate) fn report(
     query: &Query,
     counters: Counters,
@@ -138,7 +135,6 @@ pub(crate) fn report(
     })
 }
 
-/// An event and what the stream says of it.
 #[derive(Clone, Copy, Debug)]
 struct DescribedEvent<'e> {
     index: usize,
@@ -152,7 +148,6 @@ pub(crate) fn leaders(events: &[Event], decoder: &StreamDecoder) -> Vec<usize> {
     requests(events, decoder).into_iter().map(|request| request.leader).collect()
 }
 
-/// The events that were opened for one request.
 #[derive(Debug)]
 struct Request<'e> {
     /// The index that its rows are counted under.
@@ -182,7 +177,6 @@ fn requests<'e>(events: &'e [Event], decoder: &'e StreamDecoder) -> Vec<Request<
     requests
 }
 
-/// What there was no room for among the rows of an event.
 fn not_kept<'r>(
     room: &Room,
     leader: usize,

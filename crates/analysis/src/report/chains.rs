@@ -50,7 +50,6 @@ impl ReportChains {
     }
 }
 
-/// Frames as they are numbered.
 #[derive(Debug, Default)]
 pub(crate) struct FrameNumbers {
     numbers: BTreeMap<FrameName, usize>,
@@ -58,7 +57,6 @@ pub(crate) struct FrameNumbers {
 }
 
 impl FrameNumbers {
-    /// The number of a frame, new or known.
     pub(crate) fn number(&mut self, frame: FrameName) -> usize {
         if let Some(known) = self.numbers.get(&frame) {
             return *known;
@@ -69,7 +67,6 @@ impl FrameNumbers {
         number
     }
 
-    /// All of them.
     pub(crate) fn into_frames(self) -> Vec<FrameName> {
         self.frames
     }

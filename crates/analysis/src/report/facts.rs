@@ -107,7 +107,6 @@ const DISTINCT: u64 = 3;
 const STRUCTURE_BITS: u32 = 6;
 
 impl CommonBits {
-    /// Of a register that `hits` had.
     pub(crate) fn of_register(
         name: String,
         bits: Bits,
@@ -117,7 +116,6 @@ impl CommonBits {
         CommonBits { name, bits, range: None, hits, taken: taken.collect() }
     }
 
-    /// Of the data addresses of so many hits.
     pub(crate) fn of_addresses(
         range: Range,
         hits: u64,
@@ -127,7 +125,6 @@ impl CommonBits {
         CommonBits { name: "addr".to_owned(), bits: range.bits, range: bounds, hits, taken }
     }
 
-    /// The same of a register as an instruction names it.
     pub(crate) fn named(&self, name: String) -> CommonBits {
         CommonBits { name, ..self.clone() }
     }

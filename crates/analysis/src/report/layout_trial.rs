@@ -83,7 +83,6 @@ impl TrialCount {
 }
 
 impl TrialRow {
-    /// By how much a change moved it, at most.
     fn change(&self) -> u64 {
         let moved = self.after.iter().map(|after| after.events.abs_diff(self.before.events));
         moved.max().unwrap_or(0)
@@ -135,7 +134,6 @@ impl<'r> TrialKey<'r> {
     }
 }
 
-/// A row of one run.
 struct KeyedRow<'r> {
     site: &'r SiteCell,
     count: TrialCount,

@@ -98,7 +98,6 @@ pub struct CauseRow {
     pub remedies: Vec<Remedy>,
 }
 
-/// As reports have a site.
 pub(super) fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S::Ok, S::Error> {
     Cell::Site(site.clone()).serialize(serializer)
 }
@@ -154,7 +153,6 @@ pub(crate) fn event_causes(
     })
 }
 
-/// An event and how its samples are judged.
 struct JudgedEvent<'e> {
     event: &'e EventReport,
     level: MissedLevel,
@@ -247,7 +245,6 @@ impl JudgedEvent<'_> {
     }
 }
 
-/// Where the object of a unit is.
 fn extent(unit: &MissUnit, width: Option<u64>, lookup: &mut Lookup) -> ObjectExtent {
     if let Some((offset, size)) = unit.place.and_then(|place| lookup.variable_extent(place)) {
         return ObjectExtent { start: unit.address.wrapping_sub(offset), size, is_variable: true };

@@ -144,7 +144,6 @@ pub(crate) fn curve_report(
     CurveReport { hardmeter_curves: CurveReport::VERSION, curve, without, report }
 }
 
-/// What an event's curve is of.
 fn subject(event: &EventReport) -> Result<CurveSubject, String> {
     let subject = CurveSubject::of_event(&event.name)?;
     let says = |key: &str| event.promises.get(key).map(String::as_str);

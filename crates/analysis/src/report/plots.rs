@@ -141,7 +141,6 @@ fn latencies(event: &EventReport, counts: &EventPlotCounts) -> Vec<PlotBar> {
     (*first..=*last).map(bar).collect()
 }
 
-/// The latencies of a bar.
 fn cycles(power: u32) -> String {
     let least = 1_u64.checked_shl(power).unwrap_or(u64::MAX);
     match least {

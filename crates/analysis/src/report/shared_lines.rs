@@ -121,7 +121,6 @@ fn as_hex<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(&hex(*address))
 }
 
-/// What was counted, in words.
 pub(crate) fn sharing(shared: SharedLines, report: Report, lookup: &mut Lookup) -> SharingReport {
     let mut notes = Vec::new();
     if shared.left_out > 0 {

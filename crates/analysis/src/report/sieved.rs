@@ -29,7 +29,6 @@ pub struct FilterReport {
     pub is_bound: bool,
 }
 
-/// One event's part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilterPart {
     /// Events that its samples stand for.
@@ -38,7 +37,6 @@ pub(crate) struct FilterPart {
     pub(crate) interval: u64,
     /// Whether it has no filter: all of it is meant.
     pub(crate) is_all: bool,
-    /// Samples that are meant.
     pub(crate) kept: u64,
     /// Samples that could be told, those included.
     pub(crate) told: u64,

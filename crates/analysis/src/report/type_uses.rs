@@ -90,17 +90,14 @@ pub struct SampledType {
     events: Arc<[EventShares]>,
 }
 
-/// What an event's samples are measured by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventShares {
     leader: usize,
     weighting: Weighting,
     whole: Sum,
-    /// Whether its samples are misses of lines.
     is_of_misses: bool,
 }
 
-/// What was counted, in words.
 pub(crate) fn type_report(
     report: Report,
     leaders: &[usize],
@@ -178,14 +175,12 @@ impl SampledType {
         }
     }
 
-    /// Samples of misses of lines.
     pub(crate) fn misses(&self) -> u64 {
         let counted = self.events.iter().zip(&self.whole.counts);
         let of_misses = counted.filter(|(event, _)| event.is_of_misses);
         of_misses.fold(0, |all, (_, count)| all.saturating_add(count.count))
     }
 
-    /// Places with what was sampled there.
     pub(crate) fn places(&self) -> impl Iterator<Item = (&PlaceInType, &PlaceAccesses)> {
         self.uses.places.iter()
     }

@@ -7,7 +7,6 @@ use crate::collect::miss_recurrence::RecurrenceCounts;
 use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::report::EventReport;
 
-/// What an event's samples tell of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WayToJudge {
     /// Each has its class from the model of the cache.
@@ -57,7 +56,6 @@ impl WayToJudge {
         }
     }
 
-    /// In a sentence, for the heading.
     pub(crate) fn sentence(self, event: &EventReport) -> String {
         let way = match self {
             WayToJudge::Classes => {
@@ -83,7 +81,6 @@ impl WayToJudge {
         way.to_owned()
     }
 
-    /// What becomes of a unit's samples.
     pub(crate) fn verdict(self, unit: &MissUnit, past: UnitPast<'_>, judge: Judge) -> MissVerdict {
         match self {
             WayToJudge::Classes => unit.classes.verdict(CauseGrade::Exact),
@@ -107,7 +104,6 @@ impl WayToJudge {
 }
 
 impl GapCause {
-    /// For a row.
     fn short(self) -> &'static str {
         match self {
             GapCause::LeftOut => "filters left out the misses in between: ask without them",
@@ -117,7 +113,6 @@ impl GapCause {
         }
     }
 
-    /// For the heading.
     fn sentence(self, event: &EventReport) -> String {
         let each = each_miss(event);
         match self {
@@ -142,7 +137,6 @@ impl GapCause {
     }
 }
 
-/// The command that samples each miss.
 fn each_miss(event: &EventReport) -> String {
     format!("`ebs causes -t {} -i 1 -- COMMAND`", event.type_name())
 }
@@ -155,7 +149,6 @@ pub(crate) struct UnitPast<'p> {
     pub(crate) recurrence: Option<&'p RecurrenceCounts>,
 }
 
-/// By which cache misses are judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge {
     pub(crate) level: MissedLevel,

@@ -17,7 +17,6 @@ pub(super) const NO_ADDRESS: &str = "instructions whose data address cannot be t
 pub(super) const NO_RAW: &str = "records without IBS registers";
 pub(super) const BAD_RAW: &str = "records whose raw data are no IBS registers";
 
-/// What it means that a condition has no answer.
 pub(super) fn untold(condition: Condition) -> &'static str {
     match condition {
         Condition::Class(_) => NO_INSTRUCTION,
@@ -27,7 +26,6 @@ pub(super) fn untold(condition: Condition) -> &'static str {
     }
 }
 
-/// Why a sample has no answer to a condition.
 pub(super) fn unanswered(condition: Condition, answers: &FieldAnswers<'_, '_>) -> &'static str {
     match (condition, answers.ibs_op()) {
         (Condition::Ibs(_), Err(NoIbsOp::Absent)) => NO_RAW,
@@ -36,7 +34,6 @@ pub(super) fn unanswered(condition: Condition, answers: &FieldAnswers<'_, '_>) -
     }
 }
 
-/// The reasons so far.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
     numbers: FxHashMap<String, Doubt>,

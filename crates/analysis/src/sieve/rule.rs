@@ -5,7 +5,6 @@ use perfdata::sample_filter::Condition;
 use perfdata::stream::{EventDescription, Features, note};
 use perfdata::{Arch, ByteOrder, EventType, InstructionClass, SampleFilter};
 
-/// The filter of one event, and what it takes to answer it.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) filter: SampleFilter,
@@ -26,7 +25,6 @@ pub(super) struct Rule {
     pub(super) data_address: bool,
 }
 
-/// When the registers of a sample were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegistersOf {
     /// Before the sampled instruction.

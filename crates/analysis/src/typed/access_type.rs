@@ -4,13 +4,11 @@ use super::typed_operand::within;
 use super::typed_operand::{CountedFrom, TypedOperand, TypedPlace, element};
 use types::{ProgramTypes, TypeTable};
 
-/// Why there is no type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum NoType {
     /// No way through the routine that was followed leads to the instruction,
     /// or its code is none that types are followed through.
     Unfollowed,
-    /// The instruction accesses no memory.
     Memory,
     /// What its operand's register holds is of no variable.
     Variable,
@@ -46,21 +44,15 @@ impl NoType {
     }
 }
 
-/// What both roads say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessType {
-    /// What is shown.
     pub(crate) place: TypedPlace,
-    /// Where that is from.
     pub(crate) by: TypedBy,
 }
 
-/// Which road led to a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TypedBy {
-    /// The code alone.
     Code,
-    /// The object alone.
     Object,
     /// Both, which say the same.
     Both,
@@ -103,7 +95,6 @@ pub(crate) fn by_object(program: &ProgramTypes, address: u64) -> Option<TypedPla
 }
 
 impl AccessType {
-    /// What code says, and what the object does, if that is known.
     pub(crate) fn of(
         types: &TypeTable,
         code: TypedPlace,

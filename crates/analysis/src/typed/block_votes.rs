@@ -31,7 +31,6 @@ pub(crate) struct BlockOrigin {
     pub(crate) size: u64,
 }
 
-/// A byte of blocks of one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BlockPlace {
     pub(crate) origin: BlockOrigin,
@@ -48,7 +47,6 @@ pub(crate) struct CodeVote {
     pub(crate) offset: u64,
 }
 
-/// Votes on blocks of all origins.
 #[derive(Debug, Default)]
 pub(crate) struct BlockVotes {
     ballots: FxHashMap<BlockOrigin, TypeBallot>,
@@ -82,7 +80,6 @@ struct BlockElements {
     last: u64,
 }
 
-/// A type that blocks may hold.
 #[derive(Debug)]
 struct TypeCandidate {
     block: BlockType,
@@ -155,7 +152,6 @@ impl BlockVotes {
         found.into_iter().take(MOST_CANDIDATES).map(|it| it.block).collect()
     }
 
-    /// Votes that a candidate is one with.
     fn in_favour(&self, ballot: &TypeBallot, candidate: &BlockType) -> u64 {
         let agrees = |at: u64, vote: &CodeVote| {
             let types = &candidate.program.types;
@@ -182,7 +178,6 @@ impl BlockType {
         room == size || room.is_multiple_of(size) && first < last
     }
 
-    /// What lies at a byte of such a block.
     pub(crate) fn place(&self, at: u64) -> Option<TypedPlace> {
         let BlockElements { of, size, first, last } = self.holds;
         let within = at.checked_sub(first)?;

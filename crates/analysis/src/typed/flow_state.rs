@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 /// Slots of a frame that are followed.
 const MOST_SLOTS: usize = 512;
 
-/// Registers, and what was put into the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlowState {
     registers: [FlowValue; 16],
@@ -24,12 +23,10 @@ impl FlowState {
         state
     }
 
-    /// Nothing is known.
     pub(crate) fn anywhere() -> FlowState {
         FlowState { registers: [FlowValue::UNKNOWN; 16], slots: BTreeMap::new() }
     }
 
-    /// All registers that are followed.
     pub(crate) fn registers() -> impl Iterator<Item = Register> {
         ORDER.into_iter()
     }
@@ -39,14 +36,12 @@ impl FlowState {
         index(register).map_or(FlowValue::UNKNOWN, |index| self.registers[index])
     }
 
-    /// Gives one another value.
     pub(crate) fn set(&mut self, register: Register, value: FlowValue) {
         if let Some(index) = index(register) {
             self.registers[index] = value;
         }
     }
 
-    /// What was put into the frame there.
     pub(crate) fn slot(&self, offset: i64) -> FlowValue {
         self.slots.get(&offset).copied().unwrap_or(FlowValue::UNKNOWN)
     }
@@ -107,7 +102,6 @@ const ORDER: [Register; 16] = [
     Register::R15,
 ];
 
-/// The register that DWARF gives a number.
 pub(crate) fn of_dwarf(number: u16) -> Register {
     ORDER.get(usize::from(number)).copied().unwrap_or(Register::None)
 }

@@ -5,10 +5,8 @@ use types::TypeId;
 /// Things that one value can point into.
 const MOST_POINTED: usize = 3;
 
-/// A pointer into something of a known type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TypedPointer {
-    /// What it points into.
     pub(crate) to: TypeId,
     /// Bytes from the start of that to where it points.
     pub(crate) offset: i64,
@@ -55,7 +53,6 @@ impl TypedPointer {
 /// Tells a pointer into a type as one into a part of that.
 pub(crate) type PartOf<'p> = dyn Fn(TypedPointer, TypeId) -> Option<TypedPointer> + 'p;
 
-/// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowValue {
     /// It is the canonical frame address and so many bytes.
@@ -66,23 +63,19 @@ pub(crate) struct FlowValue {
 }
 
 impl FlowValue {
-    /// Anything.
     pub(crate) const UNKNOWN: FlowValue =
         FlowValue { frame: None, pointers: [None; MOST_POINTED], multiple: 1 };
     /// 0, or a pointer to nothing.
     pub(crate) const ZERO: FlowValue = FlowValue { multiple: 0, ..FlowValue::UNKNOWN };
 
-    /// A multiple of a number.
     pub(crate) fn multiple_of(multiple: u64) -> FlowValue {
         FlowValue { multiple, ..FlowValue::UNKNOWN }
     }
 
-    /// An address in the routine's frame.
     pub(crate) fn in_frame(offset: i64) -> FlowValue {
         FlowValue { frame: Some(offset), ..FlowValue::UNKNOWN }
     }
 
-    /// A pointer.
     pub(crate) fn pointing(pointer: TypedPointer) -> FlowValue {
         let mut value = FlowValue::UNKNOWN;
         value.add(pointer);
@@ -99,17 +92,14 @@ impl FlowValue {
         }
     }
 
-    /// What it points into.
     pub(crate) fn pointers(&self) -> impl Iterator<Item = TypedPointer> + '_ {
         self.pointers.iter().flatten().copied()
     }
 
-    /// Whether it points into something known.
     pub(crate) fn is_pointer(&self) -> bool {
         self.pointers[0].is_some()
     }
 
-    /// The value and some bytes.
     pub(crate) fn plus(&self, bytes: i64) -> FlowValue {
         if bytes == 0 {
             return *self;
@@ -134,7 +124,6 @@ impl FlowValue {
         sum
     }
 
-    /// The value times a constant.
     pub(crate) fn times(&self, factor: u64) -> FlowValue {
         FlowValue::multiple_of(self.multiple.checked_mul(factor).unwrap_or(1))
     }

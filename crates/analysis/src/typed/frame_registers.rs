@@ -8,13 +8,10 @@ use types::{LocalVariable, PlaceBase, PlaceUse, ProgramTypes, VariablePlace};
 /// Registers that a frame is reached by, as bytes from the canonical frame address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameRegisters {
-    /// The stack pointer.
     pub(crate) stack: i64,
-    /// The frame pointer, where it is one.
     pub(crate) base: Option<i64>,
 }
 
-/// A byte of a routine's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameByte {
     /// The instruction that the routine is at, or the last byte of the call that it waits in.
@@ -23,7 +20,6 @@ pub(crate) struct FrameByte {
     pub(crate) at: SampledAddress,
     /// Bytes from the canonical frame address.
     pub(crate) slot: i64,
-    /// Registers then.
     pub(crate) registers: FrameRegisters,
 }
 

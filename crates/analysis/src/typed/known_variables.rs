@@ -19,7 +19,6 @@ impl Transfer<'_> {
         TypedPointer { to, offset, step: 0, or: None, is_alone: false }
     }
 
-    /// Into a variable that lies in memory.
     fn of_variable(&self, of: TypeId, offset: i64) -> TypedPointer {
         TypedPointer { is_alone: true, ..self.pointer(of, offset) }
     }
@@ -155,7 +154,6 @@ impl Transfer<'_> {
         })
     }
 
-    /// A static variable that has an address.
     pub(super) fn statically(&self, address: u64) -> FlowValue {
         let Some(variable) = self.program.variables.static_before(address) else {
             return FlowValue::UNKNOWN;

@@ -9,7 +9,6 @@ use types::{
 /// Members that one byte can be of are shown, so many at most.
 const MOST_SHOWN: usize = 3;
 
-/// A type as its language writes it.
 pub(crate) fn type_name(program: &ProgramTypes, of: TypeId) -> String {
     let types = &program.types;
     // A structure without a name is called as its first typedef.

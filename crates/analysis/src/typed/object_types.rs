@@ -17,7 +17,6 @@ const MOST_ROUTINES: usize = 1 << 14;
 /// Places of instructions whose routine is remembered.
 const MOST_PLACES: usize = 1 << 19;
 
-/// The types of objects, and of their routines' operands.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectTypes {
     programs: FxHashMap<ObjectId, Result<Arc<ProgramTypes>, Arc<NoSections>>>,
@@ -25,16 +24,11 @@ pub(crate) struct ObjectTypes {
     routines: FxHashMap<Place, Result<RoutineFlow, CodeError>>,
 }
 
-/// An access as a sample tells of it.
 #[derive(Clone, Copy)]
 pub(crate) struct SampledAccess<'s> {
-    /// The instruction.
     pub(crate) at: SampledAddress,
-    /// Where it lies.
     pub(crate) place: Place,
-    /// The data address.
     pub(crate) address: Option<u64>,
-    /// Where that lies.
     pub(crate) data: Option<Place>,
     /// Registers, by the kernel's number.
     pub(crate) register: &'s dyn Fn(u32) -> Option<u64>,
@@ -42,20 +36,14 @@ pub(crate) struct SampledAccess<'s> {
     pub(crate) is_before: bool,
 }
 
-/// Why an access has no type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Untyped {
-    /// Of its instruction's file there is no debug info.
     Debug(Arc<NoSections>),
-    /// Its code cannot be read.
     Code(CodeError),
-    /// The instruction is of no routine.
     NoRoutine,
-    /// The code tells nothing.
     Operand(NoType),
 }
 
-/// A type and what it is of.
 #[derive(Clone, Debug)]
 pub(crate) struct TypedAccess {
     pub(crate) program: Arc<ProgramTypes>,
@@ -67,7 +55,6 @@ pub(crate) struct TypedAccess {
 }
 
 impl ObjectTypes {
-    /// On whose data a sampled instruction works.
     pub(crate) fn of(
         &mut self,
         access: SampledAccess<'_>,
@@ -112,7 +99,6 @@ impl ObjectTypes {
         read
     }
 
-    /// The routine that holds a place.
     fn extent(&mut self, place: Place, symbolizer: &mut Symbolizer) -> Option<Range<u64>> {
         if self.extents.len() >= MOST_PLACES {
             self.extents.clear();
@@ -135,7 +121,6 @@ impl ObjectTypes {
         Some((program, place))
     }
 
-    /// What is known of the routine that holds a place.
     pub(super) fn flow(
         &mut self,
         at: SampledAddress,

@@ -23,14 +23,12 @@ const MOST_INSTRUCTIONS: usize = 1 << 18;
 /// Instructions that are looked at, all times together.
 const MOST_STEPS: usize = 1 << 23;
 
-/// The operands in memory of a routine's instructions.
 #[derive(Debug, Default)]
 pub(crate) struct RoutineFlow {
     operands: FxHashMap<u64, Vec<TypedOperand>>,
     frames: FxHashMap<u64, FrameRegisters>,
 }
 
-/// Instructions that run one after the other.
 #[derive(Debug)]
 struct Block {
     first: usize,
@@ -218,7 +216,6 @@ impl Walk<'_> {
         jumps.or(calls).unwrap_or_else(FlowState::anywhere)
     }
 
-    /// What is known before each instruction.
     fn flow(&mut self) -> RoutineFlow {
         let mut flow = RoutineFlow::default();
         let types = self.transfer.program;

@@ -34,7 +34,6 @@ const ALIGNED_APART: i64 = 1 << 40;
 /// Places in a structure that are tried where one of them is meant.
 const MOST_TRIED: usize = 64;
 
-/// What a routine's instructions are looked at with.
 #[derive(Debug)]
 pub(crate) struct Transfer<'p> {
     pub(crate) program: &'p ProgramTypes,
@@ -43,13 +42,10 @@ pub(crate) struct Transfer<'p> {
     pub(super) pointees: RefCell<FxHashMap<(TypeId, u64), Option<TypeId>>>,
 }
 
-/// Where an operand in memory lies.
 #[derive(Clone, Copy, Debug)]
 struct OperandAddress {
-    /// The instruction.
     at: u64,
     address: FlowValue,
-    /// The register that it is counted from.
     base: Register,
     bytes: u64,
 }
@@ -342,7 +338,6 @@ impl<'p> Transfer<'p> {
         }
     }
 
-    /// What an instruction puts into the frame.
     fn stored(
         &self,
         instruction: &Instruction,

@@ -17,7 +17,6 @@ pub(crate) struct TypedOperand {
     pub(crate) from: Option<CountedFrom>,
     /// Other registers that point, exactly, to what it points into somewhere.
     pub(crate) beside: Vec<CountedFrom>,
-    /// Whether it lies in the routine's frame.
     pub(crate) is_in_frame: bool,
 }
 
@@ -26,13 +25,11 @@ pub(crate) struct TypedOperand {
 pub(crate) struct CountedFrom {
     /// In full width.
     pub(crate) register: Register,
-    /// What its value points into.
     pub(crate) pointers: Vec<TypedPointer>,
     /// The instruction gives it another value: a sample from behind it has that.
     pub(crate) is_written: bool,
 }
 
-/// A type, and a place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TypedPlace {
     /// No array, typedef or qualifier.

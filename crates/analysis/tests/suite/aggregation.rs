@@ -7,7 +7,6 @@ use analysis::{Key, Query};
 use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeMap;
 
-/// What happens at one moment.
 #[derive(Clone, Debug)]
 enum Happening {
     Sample {
@@ -30,7 +29,6 @@ enum Happening {
         thread: usize,
         name: usize,
     },
-    /// A thread number comes to new life as child of another.
     Fork {
         child: usize,
         parent: usize,
@@ -62,7 +60,6 @@ fn pid(thread: usize) -> i32 {
     thread as i32 + 10
 }
 
-/// A process as it is now: what each page shows, and its name.
 #[derive(Clone, Debug, Default)]
 struct Process {
     pages: BTreeMap<u64, usize>,

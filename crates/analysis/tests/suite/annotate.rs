@@ -59,7 +59,6 @@ fn text(annotation: &Annotation) -> String {
     render(annotation, &mut |_, _| None, table::Style::default())
 }
 
-/// Of a process that runs the program.
 fn of_program(machine: u64, recording: &Recording, target: &str) -> Annotation {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("program"), program(machine)).unwrap();

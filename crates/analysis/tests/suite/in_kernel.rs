@@ -16,7 +16,6 @@ fn number(process: Task) -> u64 {
     u64::from(process.pid.0.cast_unsigned())
 }
 
-/// A hit as a sample and as a site.
 fn hit(process: Task, mode: CpuMode, ip: u64, time: u64, value: u64) -> (Hit, Site) {
     let misc = if mode == CpuMode::User { USER } else { KERNEL };
     let mut sample = Hit::new(misc, ip, process, time);
@@ -57,7 +56,6 @@ fn hit(process: Task, mode: CpuMode, ip: u64, time: u64, value: u64) -> (Hit, Si
     (sample, site)
 }
 
-/// Sites merged into one aggregate.
 fn aggregate(times: std::ops::Range<u64>, sites: impl IntoIterator<Item = Site>) -> Aggregate {
     let mut all =
         Aggregate { from: Time(times.start), to: Time(times.end), ..Aggregate::default() };

@@ -37,7 +37,6 @@ fn symbolizer() -> Symbolizer {
     Symbolizer::new(SymbolizerOptions { root: data, kernel, ..SymbolizerOptions::default() })
 }
 
-/// Feeds a whole stream, in one piece.
 fn report(query: Query, stream: &[u8]) -> Result<Report, analysis::Error> {
     report_with(symbolizer(), query, stream)
 }

@@ -26,7 +26,6 @@ pub(crate) const KERNEL: Misc = Misc(1);
 pub(crate) const USER: Misc = Misc(2);
 const ORDER: ByteOrder = ByteOrder::Little;
 
-/// The fields of hardmeter's samples.
 pub(crate) fn usual_fields() -> SampleType {
     SampleType::IDENTIFIER
         | SampleType::IP
@@ -51,7 +50,6 @@ pub(crate) fn page_faults(fields: SampleType) -> Attr {
     }
 }
 
-/// One sample, as much of it as the event's fields hold.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) event: usize,
@@ -100,7 +98,6 @@ pub(crate) fn task(pid: i32, tid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(tid) }
 }
 
-/// A stream as it grows.
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub(crate) bytes: Vec<u8>,

@@ -128,7 +128,6 @@ fn shares_of_unlike_intervals_are_of_periods() {
     assert!((event.rows[0].share - 3200.0 / 4300.0).abs() < 1e-9, "{:?}", event.rows[0]);
 }
 
-/// Register histograms are of both as well.
 #[test]
 fn registers_are_counted_together() {
     let ibs = "source=ibs;regs=interrupt-time";

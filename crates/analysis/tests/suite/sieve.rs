@@ -9,7 +9,6 @@ use perfdata::stream::Feature;
 use perfdata::{Attr, AttrFlags, InstructionClass, Misc, SampleType};
 use symbolizer::{KernelSource, Symbolizer, SymbolizerOptions};
 
-/// Where the code below is mapped.
 const TEXT: u64 = 0x40_0000;
 /// Bytes between two instructions.
 const STEP: usize = 16;

@@ -17,7 +17,6 @@ pub(super) fn class(instruction: &Instruction) -> Option<InstructionClass> {
     }
 }
 
-/// What the table says.
 static BY_MNEMONIC: LazyLock<FxHashMap<Mnemonic, Option<InstructionClass>>> = LazyLock::new(|| {
     let spelled = |mnemonic| (format!("{mnemonic:?}").to_ascii_lowercase(), mnemonic);
     let known: FxHashMap<String, Mnemonic> = Mnemonic::values().map(spelled).collect();
@@ -26,7 +25,6 @@ static BY_MNEMONIC: LazyLock<FxHashMap<Mnemonic, Option<InstructionClass>>> = La
     rows().filter_map(named).collect()
 });
 
-/// A class and a mnemonic of it.
 pub(super) fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!("mnemonics.txt").lines().filter(|line| !line.starts_with('#'));
     let rows = lines.filter_map(|line| line.split_once(' '));
@@ -64,7 +62,6 @@ enum Width {
     Vector,
 }
 
-/// The widest of its MMX and vector registers.
 fn width(instruction: &Instruction) -> Option<Width> {
     let mut width = None;
     for register in (0..instruction.op_count()).map(|index| instruction.op_register(index)) {

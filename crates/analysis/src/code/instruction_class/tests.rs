@@ -6,7 +6,6 @@ use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// What objdump says of an instruction.
 struct Listed {
     bits: u32,
     bytes: Vec<u8>,

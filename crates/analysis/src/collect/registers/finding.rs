@@ -57,7 +57,6 @@ impl Register {
     }
 }
 
-/// What speaks for a pattern of low bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     /// Distinct values, at least.

@@ -24,12 +24,10 @@ pub(crate) struct BetaPart {
 }
 
 impl BetaPart {
-    /// So much of 1.
     pub(crate) fn new(part: f64) -> BetaPart {
         BetaPart { part, rest: 1.0 - part }
     }
 
-    /// One weight of two.
     pub(crate) fn of(weight: f64, other: f64) -> BetaPart {
         let whole = weight + other;
         BetaPart { part: weight / whole, rest: other / whole }

@@ -58,7 +58,6 @@ impl PearsonSum {
         self.freedom -= 1.0;
     }
 
-    /// Adds another row's.
     pub(crate) fn join(&mut self, other: PearsonSum) {
         self.sum += other.sum;
         self.freedom += other.freedom;

@@ -18,13 +18,11 @@ impl RateCount {
         self.count / self.exposure
     }
 
-    /// Both together.
     pub(crate) fn join(self, other: RateCount) -> RateCount {
         RateCount { count: self.count + other.count, exposure: self.exposure + other.exposure }
     }
 }
 
-/// One rate as a multiple of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RateRatio {
     /// The estimate; infinite where the other rate is 0, not a number where both are.

@@ -190,7 +190,6 @@ mod simulation {
     /// A table of rows, of which some differ between its sides.
     struct Experiment {
         rows: u32,
-        /// Runs of each side.
         runs: u32,
         /// Rows with another rate in B, of ten.
         changed: u32,
@@ -217,7 +216,6 @@ mod simulation {
         }
     }
 
-    /// What was said of the rows.
     #[derive(Default)]
     struct TableOutcome {
         discoveries: f64,

@@ -28,7 +28,6 @@ struct PathNode {
     name: u32,
 }
 
-/// All nestings, as a tree.
 #[derive(Debug, Default)]
 pub(super) struct RegionPaths {
     names: NumberedNames<[u8]>,
@@ -38,7 +37,6 @@ pub(super) struct RegionPaths {
 }
 
 impl RegionPaths {
-    /// The number of a name.
     pub(super) fn name(&mut self, name: &[u8]) -> u32 {
         self.names.number(name)
     }
@@ -48,7 +46,6 @@ impl RegionPaths {
         self.nodes.get(index).copied()
     }
 
-    /// One more inside.
     pub(super) fn inside(&mut self, around: RegionPath, name: u32) -> RegionPath {
         if around == RegionPath::NOT_KEPT {
             return around;

@@ -18,7 +18,6 @@ struct TreeLine {
     text: String,
 }
 
-/// Prints the tree of an event.
 pub(super) fn render(tree: &CallTree, event: &EventReport, chains: &ReportChains, out: &mut Text) {
     let by_period = event.weighting == Weighting::Period;
     let is_down = tree.order == TreeOrder::Callees;

@@ -3,18 +3,13 @@
 use super::{Style, printable};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Where a cell stands in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
-    /// Names; these may be cut.
     Left,
-    /// Addresses.
     Whole,
-    /// Numbers.
     Right,
 }
 
-/// Between columns.
 const GAP: &str = "  ";
 /// Columns are not cut below this.
 const NARROWEST: usize = 12;

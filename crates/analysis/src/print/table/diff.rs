@@ -29,7 +29,6 @@ pub fn render(diff: &DiffReport, top: Option<usize>, style: Style) -> String {
     out.text
 }
 
-/// What a side is, and over how much of the unit.
 fn told_runs(runs: &[DiffRunFacts]) -> String {
     let exposure = told(runs.iter().map(|run| run.exposure).sum());
     match runs {
@@ -107,7 +106,6 @@ fn rows(event: &DiffEvent, diff: &DiffReport, top: Option<usize>, out: &mut Text
     }
 }
 
-/// Numbers of a row, and what is told of it.
 fn line(row: &DiffRow) -> Vec<String> {
     let of = |value: Option<f64>, none: &str| value.map_or_else(|| none.to_owned(), told);
     let has_any = row.a.events + row.b.events > 0.0;

@@ -5,7 +5,6 @@ use super::{NOTHING, Text, percent};
 use crate::causes::share_interval::ratio;
 use crate::report::{Row, RowFacts, Stride, hex};
 
-/// Which columns some row has a value for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
     addresses: bool,
@@ -76,7 +75,6 @@ pub(super) fn structures(facts: &RowFacts) -> String {
     shown.join("; ")
 }
 
-/// A line a register, and what else is known of a site.
 pub(super) fn registers(facts: &RowFacts, out: &mut Text) {
     for common in facts.registers.iter().chain(&facts.address) {
         out.text.push_str(&common.finding());

@@ -11,7 +11,6 @@ use crate::report::{
 };
 use std::fmt::Write;
 
-/// What holds for all events.
 pub(super) fn report(report: &Report, out: &mut Text) {
     let query = &report.query;
     if !query.filters.is_empty() {
@@ -56,7 +55,6 @@ fn events_of(event: &EventReport) -> u64 {
     told.and_then(|ledger| ledger.events).unwrap_or(totals.period)
 }
 
-/// What holds for one event.
 pub(super) fn event(event: &EventReport, out: &mut Text) {
     let totals = &event.totals;
     let samples = counted(event);
@@ -156,7 +154,6 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     }
 }
 
-/// How many samples, or what there is instead.
 fn counted(event: &EventReport) -> String {
     let in_kernel = event.in_kernel.as_ref().map_or(0, |it| it.hits);
     let samples = number_of(event.totals.samples.saturating_sub(in_kernel), "sample");
@@ -211,7 +208,6 @@ fn in_kernel(in_kernel: &KernelCountReport, by_callers: bool, out: &mut Text) {
     }
 }
 
-/// What each event of a request contributed.
 fn members(event: &EventReport, out: &mut Text) {
     let is_uniform = is_uniform(event);
     for member in &event.members {
@@ -230,7 +226,6 @@ fn is_uniform(event: &EventReport) -> bool {
     event.members.iter().all(|member| member.sampling == event.sampling)
 }
 
-/// What the event's type means of what was sampled.
 fn filter(sieved: &FilterReport, unit: PeriodUnit, out: &mut Text) {
     let FilterReport { filter, sampled, kept, undecided, share, events, estimate, is_bound } =
         sieved;
@@ -289,7 +284,6 @@ fn throttled(ledger: &RecorderLedger, in_kernel: bool) -> Option<String> {
     }
 }
 
-/// What the count that was asked for left out.
 fn count_reached(ledger: &RecorderLedger) -> Option<String> {
     let CountEnd { count, ran_on } = ledger.count_reached?;
     Some(if ran_on {

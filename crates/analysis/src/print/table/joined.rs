@@ -48,7 +48,6 @@ fn per(joined: &JoinedReport) -> &str {
     joined.events.get(joined.per).map_or("", |event| request(&event.name))
 }
 
-/// Events that the samples stand for, and their share.
 fn counted(count: JoinedCount) -> [String; 2] {
     match count.count {
         0 => [NOTHING, NOTHING].map(str::to_owned),
@@ -56,7 +55,6 @@ fn counted(count: JoinedCount) -> [String; 2] {
     }
 }
 
-/// A ratio with three digits that tell something.
 pub(super) fn told(ratio: f64) -> String {
     match ratio {
         0.0 => "0".to_owned(),

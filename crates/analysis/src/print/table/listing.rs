@@ -33,7 +33,6 @@ pub fn render_listing(
     page.text
 }
 
-/// What is written, a column of numbers for each event.
 struct Page {
     widths: Vec<usize>,
     style: Style,
@@ -101,7 +100,6 @@ impl Page {
         }
     }
 
-    /// Where lines were left out.
     fn gap(&mut self, next: u32) {
         let (dim, plain) = if self.style.color { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
         let _ = writeln!(self.text, "{dim}-- line {next} --{plain}");

@@ -35,7 +35,6 @@ const MODES: [(&str, CpuMode); 5] = [
     ("guest-user", CpuMode::GuestUser),
 ];
 
-/// The word of a privilege level.
 pub(super) fn mode_word(mode: CpuMode) -> &'static str {
     MODES.iter().find(|(_, known)| *known == mode).map_or("unknown", |(word, _)| word)
 }
@@ -81,7 +80,6 @@ impl Filter {
     }
 }
 
-/// One term.
 impl FromStr for Filter {
     type Err = QueryFilterError;
 
@@ -158,7 +156,6 @@ fn mode(value: Token<'_>, whole: &str) -> Result<CpuMode, QueryFilterError> {
     }
 }
 
-/// How one end of a range is read.
 type End = fn(Token<'_>, &str) -> Result<u64, QueryFilterError>;
 
 fn range(value: Token<'_>, whole: &str, read: End) -> Result<AddressRange, QueryFilterError> {

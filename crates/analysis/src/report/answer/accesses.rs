@@ -14,7 +14,6 @@ use crate::report::{AccessReport, EventReport, Latencies, Row};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the accesses of one event are measured by.
 #[derive(Debug)]
 pub(super) struct EventAccesses<'r> {
     kinds: &'r AccessKinds,
@@ -49,7 +48,6 @@ impl<'r> EventAccesses<'r> {
         ratio(cycles, total)
     }
 
-    /// Latency and levels of a row.
     pub(super) fn row(&self, row: &RowCount, words: &mut Words<'_>) -> AccessReport {
         let mut by_level: BTreeMap<String, Sum> = BTreeMap::new();
         let mut all = Sum::default();
@@ -67,7 +65,6 @@ impl<'r> EventAccesses<'r> {
         }
     }
 
-    /// Fills in what an event's report says of all its accesses.
     pub(super) fn describe<'a>(
         &self,
         rows: impl Iterator<Item = &'a RowCount> + Clone,

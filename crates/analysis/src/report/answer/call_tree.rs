@@ -17,14 +17,12 @@ struct GrowingNode {
     own: Sum,
 }
 
-/// A step down the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct TreeStep {
     node: usize,
     frame: usize,
 }
 
-/// What shares are of, and which are too small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TreeShares {
     pub(super) whole: Sum,
@@ -33,7 +31,6 @@ pub(super) struct TreeShares {
     pub(super) least: f64,
 }
 
-/// The tree of an event's rows of chains.
 pub(super) fn call_tree<'r>(
     order: TreeOrder,
     rows: impl Iterator<Item = (&'r [Atom], &'r RowCount)>,

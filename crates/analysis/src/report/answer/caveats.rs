@@ -13,7 +13,6 @@ use crate::report::{Losses, SamplingMode};
 use perfdata::stream::{EventDescription, StreamDecoder, note};
 use perfdata::{Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
-/// Caveats about the stream as a whole.
 pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &StreamDecoder) -> Vec<String> {
     let mut notes = Vec::new();
     let from_stream = decoder.features().cache_line_size().is_some_and(u32::is_power_of_two);
@@ -94,7 +93,6 @@ pub(super) fn of_end<'d>(
     })
 }
 
-/// Caveats about one event.
 pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
     if event.own_samples() == 0 {
         return;
@@ -163,7 +161,6 @@ pub(super) fn of_attr(event: &Event, attr: &Attr, notes: &mut Vec<String>) {
     }
 }
 
-/// What a table of accesses cannot tell of an event.
 pub(super) fn of_accesses(query: &Query, event: &Event, attr: &Attr, notes: &mut Vec<String>) {
     if !query.accesses || event.samples == 0 {
         return;
@@ -190,7 +187,6 @@ pub(super) fn of_accesses(query: &Query, event: &Event, attr: &Attr, notes: &mut
     }
 }
 
-/// Caveats that follow from what the recorder promised of an event.
 pub(super) fn of_promises(
     query: &Query,
     of: &DescribedEvent<'_>,

@@ -73,14 +73,12 @@ pub(super) fn without_rows(
     report
 }
 
-/// Their counted samples.
 pub(super) fn sum(together: &[DescribedEvent<'_>]) -> Sum {
     let mut sum = Sum::default();
     together.iter().for_each(|of| sum.join(of.event.sum));
     sum
 }
 
-/// What the instruction pointers of all of them are.
 fn ip(together: &[DescribedEvent<'_>]) -> IpMeaning {
     let mut all = together.iter().map(|of| {
         let promised = of.described.notes.iter().find_map(|text| note::value(text, "ip"));

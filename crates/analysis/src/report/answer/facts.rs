@@ -9,7 +9,6 @@ use perfdata::aggregate::Site;
 /// What causes begin with that are no losses: somebody asked for it.
 const FILTERED: &str = "filtered_";
 
-/// What the kernel counted of several events of one request.
 pub(super) fn in_kernel<'e>(
     events: impl Iterator<Item = &'e KernelCount>,
     arch: Arch,
@@ -41,7 +40,6 @@ pub(super) fn in_kernel<'e>(
     })
 }
 
-/// What a site's hits have in common.
 pub(crate) fn facts(site: &Site, arch: Arch) -> RowFacts {
     let register = |(index, register): (usize, &perfdata::aggregate::RegisterBits)| {
         let taken = site.taken.iter().filter_map(|hit| hit.registers.get(index).copied());

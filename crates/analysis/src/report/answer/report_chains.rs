@@ -7,7 +7,6 @@ use crate::report::{Cell, EventReport, FrameName, ReportChain, ReportChains};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Words for frames.
 #[derive(Debug, Default)]
 pub(super) struct FrameWords {
     numbers: FrameNumbers,
@@ -30,7 +29,6 @@ impl FrameWords {
         number
     }
 
-    /// In place of a frame.
     fn mark(&mut self, text: &str) -> usize {
         self.numbers.number(FrameName { routine: text.to_owned(), object: None })
     }

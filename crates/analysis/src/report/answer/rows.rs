@@ -21,12 +21,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use symbolizer::Place;
 
-/// What the rows of an event are told by.
 #[derive(Debug)]
 pub(super) struct EventRows<'r> {
-    /// The keys of their atoms.
     pub(super) columns: &'r [KeyColumn],
-    /// When accesses are asked for.
     pub(super) accesses: Option<&'r EventAccesses<'r>>,
     /// All its counted samples.
     pub(super) whole: Sum,
@@ -36,7 +33,6 @@ pub(super) struct EventRows<'r> {
 }
 
 impl EventRows<'_> {
-    /// Fills in the rows, and how many samples have no name.
     pub(super) fn fill<'r>(
         &self,
         report: &mut EventReport,
@@ -95,7 +91,6 @@ impl EventRows<'_> {
     }
 }
 
-/// Sorts rows by what shares are of.
 pub(super) fn sort(rows: &mut [Row], weighting: Weighting) {
     sort_rows(rows, &Sort::Share, weighting);
 }
@@ -208,13 +203,11 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
     }
 }
 
-/// The word of a class of misses, by its number.
 fn class(number: u64) -> Cell {
     let class = u8::try_from(number).ok().and_then(MissClass::of_number);
     Cell::Text(Arc::from(class.map_or("", MissClass::word)))
 }
 
-/// Atoms to cells.
 #[derive(Debug)]
 pub(super) struct Words<'l> {
     lookup: &'l mut Lookup,

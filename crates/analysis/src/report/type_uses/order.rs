@@ -53,7 +53,6 @@ pub struct OrderedMember {
     pub was: u64,
 }
 
-/// A stretch of an object in another order, or what is filled up there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {
     From { start: u64, end: u64 },
@@ -110,7 +109,6 @@ impl SampledType {
     }
 }
 
-/// What was sampled of each part.
 struct PartUses {
     samples: Vec<u64>,
     writers: Vec<ThreadSet>,
@@ -152,7 +150,6 @@ impl PartUses {
     }
 }
 
-/// The part that a place is in.
 fn point(parts: &[MovablePart], offset: u64, bytes: u64) -> Option<PartPoint> {
     let part = parts.partition_point(|part| part.start <= offset).checked_sub(1)?;
     let own = parts.get(part)?;
@@ -161,7 +158,6 @@ fn point(parts: &[MovablePart], offset: u64, bytes: u64) -> Option<PartPoint> {
     is_within.then(|| PartPoint { part, within, bytes: bytes.max(1) })
 }
 
-/// What objects are aligned to.
 fn aligned(types: &TypeTable, of: &SampledType, parts: &[MovablePart]) -> u64 {
     let of_parts = parts.iter().map(|part| part.align).max().unwrap_or(1);
     types.align_of(of.of).unwrap_or(1).max(of_parts)

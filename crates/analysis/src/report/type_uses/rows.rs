@@ -33,7 +33,6 @@ pub struct PartUse {
     pub sampled: MemberUse,
 }
 
-/// A row while its places are added up.
 #[derive(Debug, Default)]
 struct RowSum {
     whole: PlaceAccesses,
@@ -90,7 +89,6 @@ impl SampledType {
     }
 }
 
-/// The row that a place is in.
 #[derive(Debug)]
 struct FoundRow {
     row: usize,
