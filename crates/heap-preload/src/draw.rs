@@ -36,7 +36,6 @@ impl ByteCountdown {
         }
     }
 
-    /// So many bytes are left.
     pub(crate) fn begin(&self, distance: u64, rate: u64) {
         self.left.set(distance.min(rate));
         self.beyond.set(distance.saturating_sub(rate));
@@ -47,7 +46,6 @@ impl ByteCountdown {
         self.left.set(u64::MAX);
     }
 
-    /// The next block is looked at.
     pub(crate) fn look(&self) {
         self.left.set(0);
     }

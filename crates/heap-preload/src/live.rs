@@ -73,7 +73,6 @@ impl LiveBlocks {
         }
     }
 
-    /// The same of all blocks.
     pub(crate) fn mark_all(&self) {
         self.filter.iter().for_each(|part| part.store(u8::MAX, Ordering::Relaxed));
     }

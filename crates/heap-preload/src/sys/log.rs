@@ -22,7 +22,6 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 
 const PAGE: u64 = 4096;
 
-/// What a call did.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) call: LoggedCall,

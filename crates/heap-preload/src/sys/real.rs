@@ -144,7 +144,6 @@ pub(super) fn mmap(of: [u64; 6]) -> *mut c_void {
     unsafe { call(at, bytes, access, flags, file, from) }
 }
 
-/// munmap, or the call itself.
 pub(super) fn munmap(at: u64, bytes: u64) -> c_int {
     let real = MUNMAP.get();
     if real.is_null() {
@@ -157,7 +156,6 @@ pub(super) fn munmap(at: u64, bytes: u64) -> c_int {
     unsafe { call(at, bytes) }
 }
 
-/// mremap, or the call itself.
 pub(super) fn mremap(of: [u64; 5]) -> *mut c_void {
     let [at, before, bytes, flags, to] = of;
     let real = MREMAP.get();

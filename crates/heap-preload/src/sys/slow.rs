@@ -85,7 +85,6 @@ fn was_told(block: u64) -> bool {
     }
 }
 
-/// Tells of a block, and remembers that where need be.
 fn tell(entry: &Entry, told: &Told) {
     let remembered = match log::rate() {
         Some(..=1) => true,
@@ -96,7 +95,6 @@ fn tell(entry: &Entry, told: &Told) {
     let _or_lost = log::write(entry, told, remembered);
 }
 
-/// A call that gives a block of `bytes`.
 fn allocate(
     entry: &Entry,
     call: AllocatorCall,

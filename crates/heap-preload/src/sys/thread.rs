@@ -32,7 +32,6 @@ pub(super) struct HeapThread {
 
 const _: () = assert!(size_of::<HeapThread>() == 32);
 
-/// That of the calling thread.
 #[inline]
 pub(super) fn thread() -> *const HeapThread {
     let at: *const HeapThread;
