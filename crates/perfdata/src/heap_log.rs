@@ -209,7 +209,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of all calls.
     const NUMBERS: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19];
 
     proptest! {

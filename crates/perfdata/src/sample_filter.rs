@@ -182,7 +182,6 @@ impl SampleFilter {
         undecided.map_or(Verdict::Keep, Verdict::Undecided)
     }
 
-    /// The clauses, each as its conditions.
     fn clauses(&self) -> impl Iterator<Item = impl Iterator<Item = Condition> + use<>> + use<> {
         self.clauses.into_iter().take_while(|&clause| clause != 0).map(|clause| {
             let mut left = clause;
@@ -220,7 +219,6 @@ impl SampleFilter {
     }
 }
 
-/// The order of clauses.
 const fn comes_after(clause: u64, other: u64) -> bool {
     let (is_class, is_other) = (clause & condition::CLASSES != 0, other & condition::CLASSES != 0);
     clause == 0 || is_class && !is_other || is_class == is_other && clause > other

@@ -11,7 +11,6 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// What reading may take besides as much as the recording has.
 const BEYOND: usize = 64 << 20;
-/// Of one recording.
 const LENGTH: usize = 32 << 20;
 const HEADER: u64 = 104;
 

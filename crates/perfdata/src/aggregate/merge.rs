@@ -143,13 +143,11 @@ mod tests {
     use crate::{Cpu, CpuMode, Pid, Tid, Time};
     use proptest::prelude::*;
 
-    /// Numbers that a test knows.
     fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
         let mut chance = Chance::new(seed);
         move |below| chance.below(below)
     }
 
-    /// One hit as a site of its own.
     fn hit(process: i32, ip: u64, value: u64) -> Site {
         let taken = Taken {
             time: Time(value),

@@ -159,7 +159,6 @@ pub fn samples_of(record: &[u8], order: ByteOrder) -> Option<u64> {
     front(&mut c).ok().map(|front| front.samples)
 }
 
-/// What a part may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     First,
@@ -182,7 +181,6 @@ impl Version {
     }
 }
 
-/// What the text says.
 #[derive(Clone, Copy, Debug)]
 struct Front {
     samples: u64,
@@ -458,7 +456,6 @@ mod tests {
 
     const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
-    /// A site that nothing is left out of.
     fn full(ip: u64) -> Site {
         let registers =
             (0..64).map(|number| RegisterBits { number, bits: Bits { all: ip, any: ip | 0xff } });
@@ -492,7 +489,6 @@ mod tests {
         }
     }
 
-    /// A site that all is left out of.
     fn bare(ip: u64) -> Site {
         Site {
             process: None,
@@ -612,7 +608,6 @@ mod tests {
         assert!(error.contains("version"), "{error}");
     }
 
-    /// A stream of one event, with what `fill` appends.
     fn stream(fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut bytes = Vec::new();
         write::file_header(ByteOrder::Little, &mut bytes);

@@ -208,7 +208,6 @@ fn flags_from_word(word: u64, order: ByteOrder) -> u64 {
     }
 }
 
-/// The inverse of [`flags_from_word`].
 fn word_from_flags(flags: u64, order: ByteOrder) -> u64 {
     match order {
         ByteOrder::Little => flags,

@@ -40,7 +40,6 @@ impl Display for Distance {
     }
 }
 
-/// Names of the bits that are set, joined by `between`.
 fn bits(set: u8, names: &[(u8, &str)], between: &str) -> Option<String> {
     let set: Vec<&str> =
         names.iter().filter(|(bit, _)| set & bit != 0).map(|(_, name)| *name).collect();

@@ -92,7 +92,6 @@ impl Display for PerfText {
     }
 }
 
-/// Where the data was found.
 fn level(word: DataSrc, f: &mut Formatter<'_>) -> fmt::Result {
     let (remote, hops) = (word.field(37, 1) == 1, word.field(43, 3));
     let number = usize::from(word.field(33, 4));

@@ -3,7 +3,6 @@
 use super::{IbsCaps, IbsOp, IbsSource, Quirks};
 use crate::DataSrc;
 
-/// Fields of the word, by their place in it.
 const NO_SNOOP: u64 = 1 << 19;
 const MODIFIED: u64 = 1 << 23;
 const NO_LOCK: u64 = 1 << 24;

@@ -8,7 +8,6 @@ const ZEN3: &str = "AuthenticAMD,25,1,1";
 const ZEN2_CAPS: u32 = 0x3ff;
 const ZEN4_CAPS: u32 = 0xbff;
 
-/// A payload as the kernel writes it.
 fn payload(caps: u32, registers: &[u64]) -> Vec<u8> {
     let words = registers.iter().flat_map(|register| register.to_le_bytes());
     caps.to_le_bytes().into_iter().chain(words).collect()

@@ -97,7 +97,6 @@ impl<'a> KernelListPart<'a> {
         Ok(KernelListPart { offset, total, bytes })
     }
 
-    /// Appends the bytes that [`KernelListPart::decode`] reads.
     pub(crate) fn encode(&self, w: &mut ByteWriter<'_>) {
         w.raw(VERSION);
         w.u32(self.offset);

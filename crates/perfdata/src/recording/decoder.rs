@@ -47,19 +47,13 @@ pub enum RecordingStep<'a> {
 
 #[derive(Debug)]
 enum Place {
-    /// The first bytes.
     Start,
-    /// A stream.
     Pipe,
-    /// What stands around the data of a file.
     Front(Box<Front>),
-    /// The data of a file.
     Data,
-    /// After them.
     End,
 }
 
-/// The data of a file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Data {
     start: u64,
@@ -253,7 +247,6 @@ impl RecordingDecoder {
         RecordingStep::Record { consumed, bytes: &[], stream: &self.stream, record }
     }
 
-    /// The next record of the data, of which `left` bytes are left.
     #[inline]
     fn data<'a>(
         &'a mut self,
@@ -311,7 +304,6 @@ impl RecordingDecoder {
         }
     }
 
-    /// The last record is not whole.
     #[cold]
     fn cut<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<RecordingStep<'a>, StreamError> {
         let there = usize::try_from(left).unwrap_or(usize::MAX);

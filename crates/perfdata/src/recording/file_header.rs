@@ -3,17 +3,14 @@
 use crate::bytes::{ByteOrder, Cursor, Short};
 use crate::stream::{FeatureId, Magic, StreamError};
 
-/// A range of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
-    /// First byte.
     pub(super) offset: u64,
     /// Bytes.
     pub(super) size: u64,
 }
 
 impl Section {
-    /// Reads offset and size.
     pub(super) fn decode(cursor: &mut Cursor<'_>) -> Result<Section, Short> {
         Ok(Section { offset: cursor.u64()?, size: cursor.u64()? })
     }
@@ -23,20 +20,16 @@ impl Section {
         self.offset.checked_add(self.size)
     }
 
-    /// Whether all of it is in a file of so many bytes.
     pub(super) fn is_within(self, length: u64) -> bool {
         self.end().is_some_and(|end| end <= length)
     }
 }
 
-/// A file's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileHeader {
     /// Bytes of an attr and the section of its ids.
     pub(super) entry: u64,
-    /// Those.
     pub(super) attrs: Section,
-    /// Records.
     pub(super) data: Section,
     /// Names of events, before Linux 3.10.
     pub(super) event_types: Section,

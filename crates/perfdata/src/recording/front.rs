@@ -11,16 +11,13 @@ const IDS: u64 = 1 << 16;
 /// A name of an event before Linux 3.10: config and 64 bytes of text.
 const EVENT_TYPE: u64 = 72;
 
-/// What [`Front::step`] wants or has.
 #[derive(Debug)]
 pub(super) enum FrontStep {
     /// So many bytes from the same place.
     NeedMore(usize),
     /// Bytes from this place on.
     Seek(u64),
-    /// A record.
     Record(StreamRecord<'static>),
-    /// Nothing more.
     Done,
 }
 
@@ -67,7 +64,6 @@ pub(super) struct Front {
     budget: u64,
 }
 
-/// Bytes that are not in the input.
 enum Absent {
     NeedMore(usize),
     Seek(u64),
@@ -99,7 +95,6 @@ impl Front {
         }
     }
 
-    /// Does the next piece of work and tells `stream` what it found.
     pub(super) fn step(&mut self, stream: &mut StreamDecoder, input: &[u8]) -> FrontStep {
         loop {
             let step = match self.place {
@@ -117,7 +112,6 @@ impl Front {
         }
     }
 
-    /// The bytes of a section that is in the file.
     fn bytes<'a>(&mut self, section: Section, input: &'a [u8]) -> Result<&'a [u8], Absent> {
         let Section { offset, size } = section;
         let size = usize::try_from(size).unwrap_or(usize::MAX);

@@ -63,13 +63,11 @@ pub(super) struct Room {
 impl Room {
     const EMPTY: Room = Room { start: 0, end: 0, wanted: RecordHeader::SIZE };
 
-    /// So many bytes were used.
     pub(super) fn take(&mut self, bytes: usize) {
         self.start += bytes;
         self.wanted = RecordHeader::SIZE;
     }
 
-    /// So many bytes are wanted before any is used.
     pub(super) fn want(&mut self, bytes: usize) {
         self.wanted = bytes;
     }
@@ -164,7 +162,6 @@ impl Unpacker {
         (&self.output[self.room.start..self.room.end], &mut self.room)
     }
 
-    /// Where the last packed record is.
     pub(super) fn origin(&self) -> (RecordType, u64) {
         self.origin
     }

@@ -101,7 +101,6 @@ const PREFIX: [(SampleType, &str); 9] = [
     (SampleType::PERIOD, "PERIOD"),
 ];
 
-/// Fields with a length of their own.
 const VARYING_FIELDS: SampleType = SampleType::CALLCHAIN
     .union(SampleType::RAW)
     .union(SampleType::BRANCH_STACK)
@@ -289,7 +288,6 @@ impl SampleLayout {
         self.prefix_word(payload, 0).or_else(|| self.prefix_word(payload, 5))
     }
 
-    /// Word of field number `field` of [`PREFIX`].
     #[inline]
     fn prefix_word(&self, payload: &[u8], field: usize) -> Option<u64> {
         let at = self.at[field];

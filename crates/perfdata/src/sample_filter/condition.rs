@@ -105,7 +105,6 @@ pub(super) const ALL: [Condition; 29] = [
 pub(super) const CLASSES: u64 = (1 << InstructionClass::ALL.len()) - 1;
 
 impl Condition {
-    /// Its bit in a clause.
     pub(super) const fn bit(self) -> u64 {
         let place = match self {
             Condition::Class(class) => class as u32,

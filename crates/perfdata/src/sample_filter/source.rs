@@ -17,7 +17,6 @@ impl SourceCondition {
     }
 }
 
-/// Whether the data came from farther than `cache`.
 fn beyond(source: DataSrc, cache: Level) -> Option<bool> {
     match source.level() {
         Level::NotAvailable | Level::Unknown(_) => None,

@@ -5,7 +5,6 @@ use super::{FilterError, SampleFilter};
 use std::fmt;
 use std::str::FromStr;
 
-/// What stands for the filter that keeps everything.
 const EVERYTHING: &str = "all";
 
 impl fmt::Display for SampleFilter {

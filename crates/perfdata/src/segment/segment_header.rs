@@ -3,7 +3,6 @@
 /// Bytes of a header.
 pub const HEADER: usize = 72;
 pub(super) const MAGIC: [u8; 8] = *b"HMSEGMT\0";
-/// The version that is written.
 const VERSION: u32 = 1;
 
 /// Which segment it is, and what its times mean.

@@ -18,7 +18,6 @@ const BEFORE_TEXT: usize = 24;
 
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// Packed or not.
 enum Unpacked<R> {
     Plain(Whole<R>),
     Packed(PackedSegment<Whole<R>>),
@@ -42,7 +41,6 @@ pub struct SegmentStream<R> {
     order: ByteOrder,
     /// An id of each event whose ledger is still to come.
     ids: Vec<u64>,
-    /// Samples that went by.
     samples: u64,
     /// When the last frame was written; 0: none was.
     last: u64,
@@ -93,7 +91,6 @@ impl<R: Read> SegmentStream<R> {
         self.reader.header()
     }
 
-    /// Has more to hand out, or nothing to come.
     fn fill(&mut self) -> io::Result<()> {
         (self.out, self.at) = (Vec::new(), 0);
         while self.out.is_empty() && !self.has_ended {

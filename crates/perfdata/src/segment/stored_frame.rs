@@ -43,7 +43,6 @@ fn checksum(length: u32, frame: &StoredFrame<'_>) -> u32 {
     hasher.finalize()
 }
 
-/// What stands before a frame's payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     short: u32,

@@ -52,7 +52,6 @@ impl<'a> Fields<'a> {
         self.cursor.take(count).map_err(|short| self.short(field, short))
     }
 
-    /// So many words.
     pub(super) fn words(
         &mut self,
         field: &'static str,
@@ -66,7 +65,6 @@ impl<'a> Fields<'a> {
         Ok(Task { pid: Pid(self.i32("pid")?), tid: Tid(self.i32("tid")?) })
     }
 
-    /// Everything left.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         self.cursor.rest()
     }

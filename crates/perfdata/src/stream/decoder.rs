@@ -142,7 +142,6 @@ pub struct StreamSample<'a> {
     pub payload: &'a [u8],
 }
 
-/// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     /// The stream's header.
@@ -160,7 +159,6 @@ enum Position {
 pub struct StreamDecoder {
     order: ByteOrder,
     position: Position,
-    /// What [`Position::Lost`] is about.
     lost: Option<Box<Lost>>,
     offset: u64,
     /// Where the records end, when that is known.

@@ -127,7 +127,6 @@ impl Detail {
         })
     }
 
-    /// Which feature this is.
     pub(super) fn id(&self) -> FeatureId {
         match self {
             Detail::BuildIds(_) => FeatureId::BUILD_ID,

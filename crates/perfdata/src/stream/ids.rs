@@ -32,7 +32,6 @@ impl Ids {
         }
     }
 
-    /// The event with this id.
     #[inline]
     pub(super) fn event(&mut self, id: u64) -> Option<usize> {
         if self.late.is_empty() {

@@ -8,10 +8,8 @@ use crate::bytes::{ByteOrder, Cursor};
 /// byte order of the rest. The rest is laid out as in the second.
 const FIRST_VERSION: &[u8; 8] = b"PERFFILE";
 
-/// What the first bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Magic {
-    /// Byte order of the whole recording.
     pub(crate) order: ByteOrder,
     /// Bytes of its header: 16 is the pipe form.
     pub(crate) header_size: u64,

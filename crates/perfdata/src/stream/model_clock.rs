@@ -37,7 +37,6 @@ impl ModelClock {
 }
 
 impl fmt::Display for ModelClock {
-    /// The note.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ModelClock { began, now } = self;
         write!(f, "{KIND}={MODEL};{BEGAN}={};{NOW}={}", began.0, now.0)

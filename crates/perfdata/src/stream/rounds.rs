@@ -24,7 +24,6 @@ pub struct Rounds<T> {
     blocks: Blocks,
     /// Newest time of all rounds but the current one.
     previous: Time,
-    /// Newest time seen.
     newest: Time,
     /// Everything older has gone.
     limit: Time,

@@ -27,14 +27,10 @@ enum Place {
     Unknown,
 }
 
-/// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Routed {
-    /// It belongs to event number so.
     Event(usize),
-    /// Its id belongs to none.
     UnknownId,
-    /// Where its id stands cannot be told.
     NoPlace,
 }
 
@@ -110,7 +106,6 @@ impl Route {
         }
     }
 
-    /// Takes note of more ids of an event.
     pub(super) fn claim(&mut self, event: usize, ids: &[u64]) {
         for &id in ids {
             self.ids.claim(id, event);
@@ -154,7 +149,6 @@ impl Route {
         }
     }
 
-    /// The event with this id.
     #[inline]
     pub(super) fn by_id(&mut self, id: u64) -> Option<usize> {
         let slot = usize::try_from(id % RECENT as u64).unwrap_or(0);
@@ -223,7 +217,6 @@ fn same_samples(a: &Attr, b: &Attr) -> bool {
         && a.sample_regs_intr == b.sample_regs_intr
 }
 
-/// The same of other records.
 fn same_trailers(a: &Attr, b: &Attr) -> bool {
     let fields = SampleType::TID
         | SampleType::TIME

@@ -76,7 +76,6 @@ fn software(generic: u64) -> Option<&'static str> {
     SoftwareEvent(generic).perf_name()
 }
 
-/// Why perf has no name for a cache's event.
 fn cache_problem(config: u64) -> Option<&'static str> {
     let [cache, operation, result, ..] = config.to_le_bytes();
     let Some(possible) = CACHE_OPERATIONS.get(usize::from(cache)) else {

@@ -8,7 +8,6 @@
 
 use crate::bytes::{ByteOrder, Cursor};
 
-/// What all of them start with.
 const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 /// Bytes of a format that are looked at: its first two lines are much
 /// shorter.
@@ -26,7 +25,6 @@ pub(super) struct TracepointName {
     pub(super) name: String,
 }
 
-/// What comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum FormatsPart {
     #[default]
@@ -71,7 +69,6 @@ pub(super) struct TracepointNames {
 }
 
 impl TracepointNames {
-    /// Takes the next bytes, and hands out the tracepoints described in them.
     pub(super) fn take(&mut self, mut bytes: &[u8], mut each: impl FnMut(TracepointName)) {
         while !bytes.is_empty() && self.part != FormatsPart::Done {
             if self.skipped > 0 {
@@ -209,14 +206,12 @@ mod tests {
     use crate::bytes::{ByteOrder, ByteWriter};
     use proptest::prelude::*;
 
-    /// A format as the kernel prints it.
     fn format(name: &str, id: u64) -> String {
         let fields =
             "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n".repeat(9);
         format!("name: {name}\nID: {id}\nformat:\n{fields}\nprint fmt: \"%s\", REC->comm\n")
     }
 
-    /// Tracing data of these systems, as perf writes them.
     fn data(order: ByteOrder, systems: &[(&str, &[(&str, u64)])]) -> Vec<u8> {
         let mut out = b"\x17\x08\x44tracing0.6\0".to_vec();
         let w = &mut ByteWriter::new(&mut out, order);

@@ -6,7 +6,6 @@ use crate::bytes::{Cursor, Short};
 use crate::header::UpdateKind;
 use crate::units::Cpu;
 
-/// What is told.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Update {
     Note(String),
@@ -17,7 +16,6 @@ pub(super) enum Update {
     Scale(f64),
     Name(String),
     Cpus(Vec<Cpu>),
-    /// Not known here.
     Other,
 }
 
@@ -50,7 +48,6 @@ impl Update {
         }
     }
 
-    /// Tells it to the event.
     pub(super) fn apply(self, event: &mut EventDescription) {
         match self {
             Update::Note(text) => {

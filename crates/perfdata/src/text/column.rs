@@ -150,7 +150,6 @@ fn is_first_two(arch: Arch, bit: u32) -> bool {
     flags_bit(arch) == Some(bit) || registers::instruction_pointer(arch) == Some(bit)
 }
 
-/// Bit of the flags register, where there is one.
 pub(super) fn flags_bit(arch: Arch) -> Option<u32> {
     [Arch::X86_64, Arch::X86].contains(&arch).then_some(X86_FLAGS)
 }

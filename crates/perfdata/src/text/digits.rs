@@ -60,7 +60,6 @@ pub(super) fn parse_hexadecimal(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |value, &byte| Some(value << 4 | u64::from(nibble(byte)?)))
 }
 
-/// A number of decimal digits.
 pub(super) fn parse_decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

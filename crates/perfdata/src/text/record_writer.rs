@@ -20,7 +20,6 @@ const EMULATED: &[u8] = b"# emulated";
 const NAME: &str = "text_record";
 const EMULATED_NAME: &str = "text_record (emulated)";
 
-/// What was written of the stream so far.
 #[derive(Debug, Default)]
 pub(super) struct RecordWriter {
     /// None before the first header line.
@@ -47,7 +46,6 @@ impl RecordWriter {
         self.is_emulated |= line.starts_with(EMULATED);
     }
 
-    /// A header line.
     pub(super) fn header(
         &mut self,
         arch: Arch,
@@ -124,7 +122,6 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// No records come any more, after so many lines.
     pub(super) fn end(&mut self, lines: u64, out: &mut Vec<u8>) -> Result<(), TextError> {
         if self.arch.is_some() && self.layouts.is_empty() {
             let fields = SampleType::IDENTIFIER | SampleType::IP;
@@ -230,7 +227,6 @@ impl Named<'_, '_> {
     }
 }
 
-/// The register that a column has.
 fn register_of(column: Column, arch: Arch) -> Option<usize> {
     let bit = match column {
         Column::Register(bit) => Some(bit),

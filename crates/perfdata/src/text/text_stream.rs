@@ -71,7 +71,6 @@ impl<R: Read> TextStream<R> {
         Ok(())
     }
 
-    /// What is wrong with an end here.
     fn end(&self) -> Option<TextError> {
         let line = self.parser.lines() + 1;
         (!self.parser.has_header()).then_some(TextError::NoHeader { line })
@@ -149,7 +148,6 @@ mod tests {
         (bytes, end.err().map(|error| error.to_string()))
     }
 
-    /// Hands out every sample of a stream, its event's name and columns.
     fn samples(bytes: &[u8], mut each: impl FnMut(&str, &Columns, &Sample<'_>)) {
         let mut decoder = RecordingDecoder::new(RecordingSource::Pipe);
         let mut at = 0;

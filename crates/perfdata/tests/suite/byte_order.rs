@@ -40,7 +40,6 @@ struct Turner {
 }
 
 impl Turner {
-    /// Turns fields of these widths, one after the other.
     fn turn(&mut self, mut at: usize, widths: &[usize]) -> usize {
         for &width in widths {
             self.bytes[at..at + width].reverse();
@@ -159,7 +158,6 @@ fn turned(bytes: Vec<u8>) -> Vec<u8> {
     it.bytes
 }
 
-/// What is read: each record with all that it says.
 fn read(bytes: &[u8]) -> (ByteOrder, RecordingForm, Vec<String>) {
     let mut decoder = RecordingDecoder::new(RecordingSource::File { length: bytes.len() as u64 });
     let (mut at, mut seen) = (0, Vec::new());

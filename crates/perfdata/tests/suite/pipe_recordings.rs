@@ -15,7 +15,6 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads to the end, `see` sees every record.
 fn read(
     bytes: &[u8],
     mut see: impl FnMut(&StreamDecoder, &StreamRecord<'_>),

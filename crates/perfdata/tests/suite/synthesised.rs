@@ -72,7 +72,6 @@ fn a_flood_has_as_many_samples_as_asked_for() {
     assert!(nameless < text.lines().count() / 100, "{nameless} without a name");
 }
 
-/// Every sample of a recording, decoded.
 fn samples(bytes: &[u8], mut see: impl FnMut(Sample<'_>)) {
     read(bytes, |stream, record| {
         if let StreamRecord::Sample { event, misc, payload } = record {

@@ -53,7 +53,6 @@ pub(crate) const EXCLUDE_GUEST: u64 = 1 << 20;
 pub(crate) const MMAP2_RECORDS: u64 = 1 << 23;
 pub(crate) const COMM_EXEC_RECORDS: u64 = 1 << 24;
 
-/// Kinds of events.
 pub(crate) const SOFTWARE: u32 = 1;
 pub(crate) const HARDWARE_RAW: u32 = 4;
 /// `PERF_COUNT_SW_DUMMY`.

@@ -67,7 +67,6 @@ impl Bytes {
         self.0.resize(start + padded, 0);
     }
 
-    /// A record: its header, then what `body` pushes.
     pub(crate) fn record(&mut self, kind: u32, misc: u16, body: impl FnOnce(&mut Bytes)) {
         let start = self.0.len();
         self.u32(kind);

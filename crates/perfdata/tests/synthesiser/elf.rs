@@ -17,7 +17,6 @@ pub(crate) struct Segment {
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) path: String,
-    /// Of its file.
     pub(crate) inode: u64,
     pub(crate) segments: Vec<Segment>,
     /// Address and size of each routine.
@@ -31,7 +30,6 @@ const DYNSYM: u32 = 11;
 const LOAD: u32 = 1;
 
 impl Program {
-    /// Reads segments and symbols.
     pub(crate) fn read(path: &Path) -> io::Result<Program> {
         let path = path.canonicalize()?;
         let bytes = std::fs::read(&path)?;

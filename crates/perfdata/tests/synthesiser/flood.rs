@@ -92,7 +92,6 @@ struct Site {
 }
 
 enum Data {
-    /// A variable of the program.
     Variable(u64, u64),
     Heap,
     Arena,
@@ -148,13 +147,11 @@ struct Thread {
 }
 
 impl Thread {
-    /// The first of its process.
     fn main(pid: u32) -> Thread {
         Thread { pid, tid: pid }
     }
 }
 
-/// Trailer of a side record.
 fn trailer(out: &mut Bytes, task: Thread, time: u64, cpu: u32) {
     out.u32(task.pid);
     out.u32(task.tid);
@@ -235,7 +232,6 @@ fn put_process(program: &Program, base: u64, task: Thread, time: u64, out: &mut 
     }
 }
 
-/// What was there before the first sample.
 fn prelude(program: &Program, out: &mut Bytes) {
     out.record(bytes::MMAP, bytes::KERNEL, |out| {
         out.u32(u32::MAX);
@@ -324,7 +320,6 @@ impl OneCpu {
     }
 }
 
-/// Writes a recording of `samples` samples of `program`.
 pub(crate) fn write<W: Write + Seek>(samples: u64, program: &Program, out: W) -> io::Result<W> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let sites = sites(program, &mut numbers);

@@ -143,7 +143,6 @@ pub(crate) fn registers() -> Vec<u8> {
     })
 }
 
-/// Data addresses with all that is told of them.
 pub(crate) fn places() -> Vec<u8> {
     let event = load_event(
         attr::ADDR

@@ -90,7 +90,6 @@ impl SampleLayout {
         Ok(())
     }
 
-    /// Whether any field comes after RAW.
     pub(super) fn after_raw(&self) -> bool {
         self.fields.intersects(AFTER_RAW)
     }

@@ -16,7 +16,6 @@ const ID: usize = 40;
 /// More events than a recorder has file descriptors for.
 pub(crate) const EVENTS: u32 = 1 << 14;
 
-/// What is left to be spent.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
@@ -47,12 +46,10 @@ impl Budget {
         self.left < 1 << 20
     }
 
-    /// Whether one more event may be kept beside so many.
     pub(super) fn has_room_for_event(&self, events: usize) -> bool {
         u32::try_from(events).is_ok_and(|events| events < EVENTS)
     }
 
-    /// [`Budget::take`] for so many ids.
     pub(super) fn take_ids(&mut self, count: usize) -> bool {
         self.take(count.saturating_mul(ID), 0)
     }
@@ -70,7 +67,6 @@ pub(crate) fn most_of(id: FeatureId) -> u64 {
     }
 }
 
-/// Why something is left out.
 pub(super) fn too_much(what: &'static str, offset: u64) -> StreamError {
     StreamError::TooMuch { what, offset }
 }

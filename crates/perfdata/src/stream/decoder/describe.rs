@@ -206,7 +206,6 @@ impl StreamDecoder {
         Ok(())
     }
 
-    /// Names tracepoints out of the next bytes of their formats.
     pub(super) fn name_tracepoints(&mut self, bytes: &[u8]) {
         let StreamDecoder { tracepoints, events, unnamed, .. } = self;
         tracepoints.take(bytes, |TracepointName { id, name }| {
@@ -244,7 +243,6 @@ impl StreamDecoder {
         Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE))
     }
 
-    /// Takes out the first event with this config that had no name.
     fn next_unnamed(&mut self, config: u64) -> Option<usize> {
         let kinds = [false, true].map(|is_tracepoint| Unnamed { is_tracepoint, config });
         let first = |called: &Unnamed| self.unnamed.get(called)?.front().copied();

@@ -52,7 +52,6 @@ impl EarlyNames {
     }
 }
 
-/// Whether a name's attr asks for the same event.
 pub(super) fn is_of(name: &EventName, attr: &Attr, order: ByteOrder) -> bool {
     Attr::decode(&name.attr, order)
         .is_ok_and(|named| (named.kind, named.config) == (attr.kind, attr.config))

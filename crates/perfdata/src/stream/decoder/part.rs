@@ -23,7 +23,6 @@ impl StreamDecoder {
         self.order = order;
     }
 
-    /// No record ends beyond this offset.
     pub(crate) fn ends_at(&mut self, offset: u64) {
         self.end = offset;
     }
@@ -46,7 +45,6 @@ impl StreamDecoder {
         std::mem::swap(&mut self.lost, &mut self.inside.1);
     }
 
-    /// Takes note of bytes that were read.
     #[inline]
     pub(super) fn go_on(&mut self, bytes: u64) {
         if self.packed != Packed::Inside {
@@ -62,7 +60,6 @@ impl StreamDecoder {
         }
     }
 
-    /// Passes over so many of them.
     pub(crate) fn pass(&mut self, bytes: u64) {
         if let Position::Payload { kind, left } = self.position {
             self.offset += bytes;
@@ -124,7 +121,6 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes note of a feature that is not read.
     pub(crate) fn pass_feature<'a>(
         &mut self,
         offset: u64,
@@ -136,7 +132,6 @@ impl StreamDecoder {
         StreamRecord::Feature
     }
 
-    /// Takes note of something that cannot be read.
     pub(crate) fn unreadable<'a>(
         &mut self,
         kind: RecordType,

@@ -42,7 +42,6 @@ impl Lost {
     }
 }
 
-/// Where a record starts.
 enum Next {
     At(usize),
     /// Not before this place; to look there needs so many bytes of input.
@@ -132,13 +131,11 @@ impl StreamDecoder {
         lost.map_or(otherwise, |lost| lost.error(0))
     }
 
-    /// [`StreamDecoder::lost_error`] of the unpacked records.
     pub(crate) fn lost_inside(&self, leftover: usize) -> Option<StreamError> {
         let lost = self.inside.1.as_ref()?;
         Some(lost.error(leftover))
     }
 
-    /// What a search that has not ended is about.
     pub(super) fn lost_error(&self, leftover: usize) -> Option<StreamError> {
         self.lost.as_ref().map(|lost| lost.error(leftover))
     }
@@ -309,7 +306,6 @@ fn could_be(header: RecordHeader) -> bool {
     }
 }
 
-/// Whether this may be the header of the record after.
 fn could_follow(header: RecordHeader) -> bool {
     let RecordHeader { kind, size, .. } = header;
     kind.name().is_some() && (8..=longest(kind)).contains(&size)

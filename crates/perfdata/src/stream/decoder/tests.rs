@@ -60,7 +60,6 @@ fn put(kind: RecordType, body: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-/// A bit of everything, with bytes outside records.
 fn mixed(order: ByteOrder) -> Vec<u8> {
     let mut out = start(order);
     write::event_name(2, "page_fault", order, &mut out).unwrap();

@@ -13,7 +13,6 @@ const TRACES: [&str; 7] = [
     "POWER dispatch trace log",
 ];
 
-/// What was passed over of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trace {
     /// Of AUXTRACE_INFO.

@@ -3,7 +3,6 @@
 /// Bytes of one block: any record fits in it.
 const BLOCK: usize = 1 << 18;
 
-/// Where the bytes of a record are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     block: u32,
@@ -16,9 +15,7 @@ pub(super) struct Span {
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     blocks: Vec<Block>,
-    /// The one that fills.
     current: usize,
-    /// Those that are empty.
     free: Vec<usize>,
 }
 

@@ -99,7 +99,6 @@ pub(crate) fn values() -> impl Strategy<Value = Values> {
     })
 }
 
-/// An attr that asks for `fields`.
 pub(crate) fn attr(fields: SampleType, read_format: u64, branch: u64) -> Attr {
     Attr {
         sample_type: fields,
@@ -255,7 +254,6 @@ impl Values {
         out.bytes
     }
 
-    /// The same as a sample.
     pub(crate) fn sample<'a>(
         &'a self,
         attr: &Attr,

@@ -3,7 +3,6 @@
 use super::*;
 use crate::recording::{RecordingDecoder, RecordingSource, RecordingStep};
 
-/// Where records start and end.
 fn bounds(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut decoder = StreamDecoder::new();
     let (mut at, mut bounds) = (0, Vec::new());
