@@ -42,7 +42,6 @@ impl From<object::Error> for ElfError {
     }
 }
 
-/// Whether the file is a 64-bit one.
 pub(crate) fn is_64<'data, R: ReadRef<'data>>(data: R) -> Result<bool, ElfError> {
     let ident = data.read_bytes_at(0, 5).map_err(|()| ElfError::Magic)?;
     match ident {
@@ -55,7 +54,6 @@ pub(crate) fn is_64<'data, R: ReadRef<'data>>(data: R) -> Result<bool, ElfError>
     }
 }
 
-/// Segments, build id and debug link.
 pub(crate) fn head<'data, R: ReadRef<'data>>(data: R) -> Result<ElfHead, ElfError> {
     match is_64(data)? {
         false => head::read::<FileHeader32<Endianness>, R>(data),
@@ -147,7 +145,6 @@ impl ElfSymbols {
     }
 }
 
-/// What a hit looks like to the outside.
 pub(crate) fn routine(hit: SymbolHit<'_>, address: u64) -> Routine<'_> {
     let SymbolHit { name, stub, start, end } = hit;
     let name = demangle(name);

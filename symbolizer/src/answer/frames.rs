@@ -18,7 +18,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A routine that a symbol table knows.
     pub(crate) fn of_symbol(name: Arc<str>) -> Frame {
         Frame { name: Some(name), source: None, first_line: None, inlined: false }
     }
@@ -90,7 +89,6 @@ pub enum NoDebug {
 }
 
 impl Frames {
-    /// What a symbol table says: one routine, or none.
     pub(crate) fn of_symbol(name: Option<&str>, why: NoDebug) -> Frames {
         let frame = name.map(|name| Frame::of_symbol(name.into()));
         Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }

@@ -20,7 +20,6 @@ const MOST_MAPS: u64 = 64 << 20;
 /// `e_machine` is the half word at this offset in every ELF file.
 const MACHINE_AT: u64 = 18;
 
-/// Processes by pid.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessMemories {
     open: FxHashMap<Pid, Result<Process, CodeError>>,
@@ -45,7 +44,6 @@ struct Stretch {
     path: Box<[u8]>,
 }
 
-/// Code of a process as it was sampled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessCode<'a> {
     pub(crate) pid: Pid,

@@ -19,7 +19,6 @@ mod values;
 use parser::Parser;
 use printer::Printer;
 
-/// The demangled name.
 pub(super) fn demangled(mangled: &str) -> Option<String> {
     let mut parser = Parser::new(mangled);
     let name = parser.whole()?;

@@ -12,7 +12,6 @@ use super::unit::{CallStep, Units};
 use crate::answer::{Frame, SourcePlace};
 use gimli::{Dwarf, DwarfSections, EndianSlice, RunTimeEndian};
 
-/// Debug info, and what was read of it.
 #[derive(Debug)]
 pub(crate) struct Debug {
     main: Sections,
@@ -23,7 +22,6 @@ pub(crate) struct Debug {
     splits: Splits,
 }
 
-/// What debug info says of an address.
 #[derive(Debug)]
 pub(crate) struct DebugAnswer {
     /// The innermost first. The last one has no name when no function holds
@@ -36,7 +34,6 @@ pub(crate) struct DebugAnswer {
     pub(crate) apart: Option<String>,
 }
 
-/// The sections of one file.
 #[derive(Debug)]
 pub(crate) struct Sections {
     sections: DwarfSections<SectionBytes>,

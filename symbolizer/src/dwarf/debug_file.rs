@@ -33,7 +33,6 @@ pub struct DebugFile {
     sections: Vec<(Box<[u8]>, u64)>,
     /// None: its symbols are known.
     program: Option<File>,
-    /// Its separate debug file.
     separate: Option<File>,
     symbols: OnceCell<Option<Ranges>>,
     debug: Result<RefCell<Debug>, NoDebug>,
@@ -123,7 +122,6 @@ impl DebugFile {
         })
     }
 
-    /// What was found of a file that `path` names.
     pub(crate) fn of(found: FoundDebugFile, path: &[u8], options: &SymbolizerOptions) -> DebugFile {
         let file: Arc<str> = String::from_utf8_lossy(path).into();
         let FoundDebugFile { located: LocatedFile { file: program, head, root }, layout, separate } =
@@ -194,7 +192,6 @@ impl DebugFile {
         Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
     }
 
-    /// What the symbol table calls the routine.
     fn symbol(&self, address: u64) -> Option<Arc<str>> {
         let hit = self.symbols()?.find(address)?;
         Some(elf::routine(hit, address).name.into())
@@ -241,7 +238,6 @@ pub(crate) struct DebugHolder<'a> {
     /// Below which it was found.
     pub(crate) root: &'a Path,
     pub(crate) path: &'a [u8],
-    /// What it says of itself.
     pub(crate) head: &'a ElfHead,
     pub(crate) options: &'a SymbolizerOptions,
 }

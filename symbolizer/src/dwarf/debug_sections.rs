@@ -56,7 +56,6 @@ pub struct SectionUnit<'d, 'a> {
     pub first: FirstAddresses,
 }
 
-/// Tells of a unit, or of what keeps one from being read.
 type Told<'t> = dyn for<'d, 'a> FnMut(Result<SectionUnit<'d, 'a>, String>) + 't;
 
 const MAIN: u32 = 0;
@@ -252,7 +251,6 @@ impl DebugSections {
     }
 }
 
-/// Goes over the units of one file.
 struct UnitWalk {
     forms: RootForms,
     info: u32,

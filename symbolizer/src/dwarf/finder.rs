@@ -5,14 +5,12 @@ use super::layout::Layout;
 use crate::SymbolizerOptions;
 use std::path::PathBuf;
 
-/// Where to look for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     /// What stands for `/`.
     pub(crate) root: PathBuf,
     /// The program's path below it.
     pub(crate) program: Box<[u8]>,
-    /// Where else they may be.
     pub(crate) options: SymbolizerOptions,
 }
 

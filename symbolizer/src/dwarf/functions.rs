@@ -9,7 +9,6 @@ use gimli::{AttributeValue, Dwarf, Unit, UnitOffset};
 /// Calls inlined into each other; compilers make some tens.
 const MOST_NESTED: usize = 256;
 
-/// An entry of debug info.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DebugEntry {
     /// Which sections it is in.
@@ -29,7 +28,6 @@ pub(crate) enum DebugPart {
     Split(u32),
 }
 
-/// Functions of one unit.
 #[derive(Debug)]
 pub(crate) struct Functions {
     pieces: Pieces,
@@ -48,9 +46,7 @@ pub(crate) struct Calls {
 /// An inlined call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// What was called.
     pub(crate) callee: DebugEntry,
-    /// Where.
     pub(crate) from: LineSpot,
     /// The call that it was inlined into; none: the function itself.
     within: Option<u32>,
@@ -128,7 +124,6 @@ impl Functions {
         size
     }
 
-    /// Where they lie.
     pub(crate) fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
         self.pieces.extents()
     }

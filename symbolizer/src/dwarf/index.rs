@@ -13,7 +13,6 @@ use rustc_hash::FxHashSet;
 #[derive(Debug)]
 pub(crate) struct Index {
     listed: UnitPieces,
-    /// Units that the list speaks of.
     spoken_of: FxHashSet<usize>,
     /// Looked for when an address is in none of the list.
     others: Option<OtherUnits>,
@@ -25,11 +24,9 @@ pub(crate) struct Index {
 #[derive(Debug)]
 struct OtherUnits {
     pieces: UnitPieces,
-    /// What kept some from being found.
     damage: Option<String>,
 }
 
-/// Addresses that a unit says are its own.
 #[derive(Clone, Copy, Debug)]
 struct UnitClaim {
     start: u64,
@@ -38,7 +35,6 @@ struct UnitClaim {
     unit: usize,
 }
 
-/// Who of some units owns which address.
 #[derive(Debug)]
 struct UnitPieces {
     pieces: Pieces,

@@ -32,7 +32,6 @@ impl Section {
         self.flags & elf::SHF_ALLOC.0 != 0
     }
 
-    /// Whether the file holds bytes of it.
     pub(crate) fn has_bytes(&self) -> bool {
         self.kind != elf::SHT_NOBITS.0
     }
@@ -81,7 +80,6 @@ impl Layout {
         self.sections.iter().find(|section| &*section.name == name && section.has_bytes())
     }
 
-    /// Where the file's code and data begin.
     pub(crate) fn first_addresses(&self) -> FirstAddresses {
         let first = |flags: u64| {
             let loaded = self.sections.iter().filter(|section| {
@@ -100,7 +98,6 @@ impl Layout {
         }
     }
 
-    /// Whether there is any debug info here.
     pub(crate) fn has_debug_info(&self) -> bool {
         [b".debug_info".as_slice(), b".zdebug_info"]
             .iter()

@@ -38,7 +38,6 @@ impl LazyDebugFile {
         Ok(LazyDebugFile::of(located, path.as_os_str().as_bytes(), options))
     }
 
-    /// A file that was found where `path` leads.
     pub(crate) fn of(
         located: LocatedFile,
         path: &[u8],

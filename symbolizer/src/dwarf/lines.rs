@@ -5,7 +5,6 @@ use super::root::Root;
 use super::sections::SectionReader;
 use gimli::Dwarf;
 
-/// Where an instruction stands in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineSpot {
     /// Number in the unit's list of files.
@@ -31,7 +30,6 @@ struct Row {
     spot: LineSpot,
 }
 
-/// Rows by address, and the files that they name.
 #[derive(Debug)]
 pub(crate) struct LineTable {
     /// By end.
@@ -120,11 +118,9 @@ impl LineTable {
     }
 }
 
-/// The sequence that is being read.
 #[derive(Debug, Default)]
 struct Building {
     start: Option<u64>,
-    /// Its first row.
     first: usize,
 }
 

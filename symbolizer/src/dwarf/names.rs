@@ -14,7 +14,6 @@ const MOST_STEPS: usize = 16;
 /// Units kept open to read entries of.
 const MOST_OPEN: usize = 1024;
 
-/// What debug info calls a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Name {
     pub(crate) text: Option<Arc<str>>,
@@ -23,7 +22,6 @@ pub(crate) struct Name {
     pub(crate) start: Option<FunctionStart>,
 }
 
-/// Where a function's text begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionStart {
     pub(crate) line: u32,
@@ -48,7 +46,6 @@ struct RawName<'a> {
     file: Option<NumberedFile>,
 }
 
-/// Names that were asked for, and how to find more.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
     known: FxHashMap<AskedEntry, Name>,
@@ -67,7 +64,6 @@ struct AskedEntry {
     part: DebugPart,
 }
 
-/// A unit, and the debug info that it is in.
 #[derive(Clone, Copy)]
 pub(crate) struct UnitHome<'d, 'a> {
     pub(crate) part: DebugPart,
@@ -178,7 +174,6 @@ struct Heads {
 }
 
 impl Heads {
-    /// The unit that holds an offset.
     fn find<'a>(
         &mut self,
         dwarf: &Dwarf<SectionReader<'a>>,

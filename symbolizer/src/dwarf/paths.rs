@@ -9,7 +9,6 @@ use std::sync::Arc;
 /// a megabyte.
 const LONGEST: usize = 16 * 1024;
 
-/// A text in a section.
 #[derive(Clone, Copy, Debug)]
 enum Text {
     Line(usize, usize),
@@ -24,7 +23,6 @@ struct File {
     directory: u64,
 }
 
-/// The files of one unit.
 #[derive(Debug)]
 pub(crate) struct Paths {
     version: u16,

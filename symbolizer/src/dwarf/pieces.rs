@@ -11,7 +11,6 @@ pub(crate) struct OwnedSpan {
     pub(crate) owner: u32,
 }
 
-/// Belongs to nobody.
 const NOBODY: u32 = u32::MAX;
 
 /// Who owns which address; binary search.
@@ -65,7 +64,6 @@ impl Pieces {
         }
     }
 
-    /// Whose an address is.
     pub(crate) fn find(&self, address: u64) -> Option<u32> {
         let index = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
         Some(self.owners[index]).filter(|&owner| owner != NOBODY)

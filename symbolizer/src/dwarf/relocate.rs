@@ -24,7 +24,6 @@ pub(crate) fn addresses(layout: &Layout) -> Vec<u64> {
     addresses
 }
 
-/// Applies the relocations of one file.
 pub(crate) struct Relocator {
     /// Value of each symbol.
     symbols: Vec<u64>,
@@ -43,7 +42,6 @@ struct Relocation {
     addend: Option<i64>,
 }
 
-/// What is done with a kind of relocation.
 enum Action {
     /// Symbol + addend in that many bytes.
     Store(usize),
@@ -82,7 +80,6 @@ impl Relocator {
         Ok(Relocator { symbols, tables, endian, wide, machine })
     }
 
-    /// The section of that index with its relocations applied.
     pub(crate) fn link(&self, index: usize, bytes: SectionBytes) -> Result<SectionBytes, String> {
         let mut tables = self.tables.iter().filter(|(target, ..)| *target == index).peekable();
         if tables.peek().is_none() {

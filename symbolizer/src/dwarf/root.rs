@@ -212,7 +212,6 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Identity of the split unit.
     pub(crate) fn dwo_id(&self) -> Option<DwoId> {
         self.unit.dwo_id
     }

@@ -19,7 +19,6 @@ const MOST_BYTES: u64 = 2 << 30;
 const MOST_TIMES_OF_FILE: u64 = 16;
 const BEYOND_FILE: u64 = 64 << 20;
 
-/// What is parsed of a program's debug info.
 const OF_PROGRAM: [SectionId; 13] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
@@ -54,7 +53,6 @@ const OF_SPLIT: [SectionId; 10] = [
 /// takes time.
 const OF_VARIABLES: [SectionId; 2] = [SectionId::DebugLoc, SectionId::DebugLocLists];
 
-/// What debug info is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DebugUse {
     /// Routines, lines and inlined calls.
@@ -69,7 +67,6 @@ impl DebugUse {
     }
 }
 
-/// Reads sections of one file.
 pub(crate) struct SectionSource<'a> {
     pub(crate) image: &'a FileBytes,
     pub(crate) layout: &'a Layout,
@@ -209,7 +206,6 @@ impl<'a> SectionSource<'a> {
     }
 }
 
-/// How a section is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SectionPacking {
     Zlib,

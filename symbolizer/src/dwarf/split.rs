@@ -40,7 +40,6 @@ impl Splits {
         Splits { finder, package: None, opened: 0 }
     }
 
-    /// Acts on each unit of types that a package holds.
     pub(crate) fn each_package_type(
         &mut self,
         dwarf: &Dwarf<SectionReader<'_>>,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 /// Bytes of a name that are shown. Longer ones are cut, and stay mangled.
 const LONGEST: usize = 16 * 1024;
 
-/// Names and paths of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     /// By what debug info has.

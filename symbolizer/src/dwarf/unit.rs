@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 /// are dropped.
 const MOST_BYTES: usize = 48 << 20;
 
-/// A unit, read.
 #[derive(Debug)]
 pub(crate) struct DebugUnit {
     head: UnitHead,
@@ -113,7 +112,6 @@ impl DebugUnit {
         Ok(())
     }
 
-    /// Where its entries are.
     fn home(&self) -> (DebugPart, &UnitHead) {
         match &self.split {
             Some(split) => (split.part, &split.head),
@@ -121,7 +119,6 @@ impl DebugUnit {
         }
     }
 
-    /// Does something with the debug info that has its entries.
     pub(crate) fn with_home<T>(
         &self,
         dwarf: &Dwarf<SectionReader<'_>>,

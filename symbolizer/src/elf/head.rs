@@ -31,7 +31,6 @@ impl AltLink {
     }
 }
 
-/// Segments, build id and links of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ElfHead {
     pub(crate) segments: Segments,
@@ -172,7 +171,6 @@ fn alt_link(bytes: &[u8]) -> Option<AltLink> {
     (length > 0).then(|| AltLink { path: path.into(), build_id: build_id.into() })
 }
 
-/// A build id as it is written everywhere.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

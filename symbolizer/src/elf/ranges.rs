@@ -17,7 +17,6 @@ pub(crate) struct Symbol {
     pub(crate) limit: u64,
     /// Offset in the string table.
     pub(crate) name: u32,
-    /// Which string table.
     pub(crate) table: u8,
     pub(crate) binding: Binding,
     /// Declared as a function, not just as a label.
@@ -26,7 +25,6 @@ pub(crate) struct Symbol {
     pub(crate) stub: bool,
 }
 
-/// ELF symbol binding as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Binding {
     Weak,
@@ -49,7 +47,6 @@ struct Rest {
     symbol: u32,
 }
 
-/// A routine of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SymbolHit<'a> {
     pub(crate) name: &'a [u8],

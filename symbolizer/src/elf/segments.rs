@@ -18,7 +18,6 @@ pub(crate) struct Segment {
 pub(crate) struct OffsetTranslation {
     /// Added to an offset, modulo 2^64.
     pub(crate) delta: u64,
-    /// First offset.
     pub(crate) first: u64,
     /// Last offset, inclusive.
     pub(crate) last: u64,

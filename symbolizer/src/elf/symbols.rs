@@ -13,7 +13,6 @@ pub(super) struct Tables {
     pub(super) strings: Vec<Box<[u8]>>,
 }
 
-/// What symbols are to name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Naming {
     /// Routines and PLT stubs.

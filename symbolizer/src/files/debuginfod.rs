@@ -26,12 +26,9 @@ pub use settings::{Settings as DebuginfodSettings, SettingsError as DebuginfodEr
 /// and what is shorter names too many files.
 const SHORTEST_ID: usize = 4;
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Artifact {
-    /// The separate debug file.
     DebugInfo,
-    /// The program itself.
     Executable,
 }
 
@@ -134,7 +131,6 @@ impl Debuginfod {
         }
     }
 
-    /// The same, where it lies.
     pub(crate) fn find_path(&self, build_id: &[u8], artifact: Artifact) -> Option<PathBuf> {
         self.find(build_id, artifact).map(|_| self.place(&hex(build_id), artifact).path())
     }
@@ -214,10 +210,8 @@ fn checked(mut file: File, build_id: &[u8]) -> Result<File, String> {
     }
 }
 
-/// Why a file did not come.
 #[derive(Debug)]
 enum Failure {
-    /// The server does not have it.
     #[cfg_attr(not(feature = "debuginfod"), allow(dead_code, reason = "nobody is asked"))]
     Absent,
     /// The server does not answer, or too slowly.

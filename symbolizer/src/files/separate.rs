@@ -14,16 +14,12 @@ use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a separate debug file is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DebugNeed {
-    /// Its symbol table.
     Symbols,
-    /// Its lines and inlined calls.
     Lines,
 }
 
-/// A separate debug file, and where it was found.
 #[derive(Debug)]
 pub(crate) struct Separate {
     pub(crate) file: ReadCache<File>,

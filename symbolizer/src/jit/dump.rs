@@ -221,7 +221,6 @@ fn up_to<R: Read>(source: &mut R, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Numbers at offsets.
 struct Fields<'a> {
     bytes: &'a [u8],
     little: bool,
@@ -251,7 +250,6 @@ pub(crate) mod tests {
         pub(crate) bytes: Vec<u8>,
     }
 
-    /// A routine that is told of.
     pub(crate) struct WrittenRoutine {
         pub(crate) start: u64,
         pub(crate) size: u64,

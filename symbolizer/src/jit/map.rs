@@ -28,7 +28,6 @@ impl MapRoom {
     /// become.
     const FILE: MapRoom = MapRoom { lines: MOST_LINES, names: usize::MAX };
 
-    /// What is left of it beside a map.
     pub(crate) fn beside(self, map: &PerfMap) -> MapRoom {
         MapRoom {
             lines: self.lines.saturating_sub(map.lines()),

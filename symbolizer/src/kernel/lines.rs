@@ -176,7 +176,6 @@ impl Sought<'_> {
         })
     }
 
-    /// What debuginfod has of the build.
     fn fetched(&self) -> Option<(PathBuf, SymbolizerOptions)> {
         let servers = self.options.debuginfod.as_ref()?;
         let path = servers.find_path(self.build_id.as_deref()?, Artifact::DebugInfo)?;

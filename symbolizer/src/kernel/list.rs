@@ -6,7 +6,6 @@ use perfdata::KernelList;
 use perfdata::kernel_list::{KernelSymbol, UnpackError};
 use rustc_hash::FxHashMap;
 
-/// One line of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListedSymbol {
     pub(crate) address: u64,
@@ -147,7 +146,6 @@ impl SymbolList {
         }
     }
 
-    /// What a recording keeps of a list.
     pub(crate) fn recorded(list: KernelList) -> Result<SymbolList, ListError> {
         let KernelList { modules, symbols, names, .. } = list;
         match (symbols.first(), symbols.last()) {

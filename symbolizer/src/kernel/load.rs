@@ -216,7 +216,6 @@ pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loade
     Ok(loaded)
 }
 
-/// What the running kernel tells of itself.
 pub(super) fn running(root: &Path) -> Known<'static> {
     let list = read_list(&root.join("proc/kallsyms")).ok();
     let anchor = list.as_ref().and_then(|list| anchors(list, 0).into_iter().next());

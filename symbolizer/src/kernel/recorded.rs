@@ -15,11 +15,9 @@ pub(crate) struct Recording {
     pub(crate) anchor: Option<Anchor>,
     /// `uname -r`.
     pub(crate) release: Option<String>,
-    /// Its symbols.
     pub(crate) list: Option<Arc<PackedKernelList>>,
 }
 
-/// The symbols that the recording has of its kernel.
 pub(super) fn kept(
     packed: &Arc<PackedKernelList>,
     anchor: Option<&Anchor>,
@@ -294,7 +292,6 @@ mod tests {
         ));
     }
 
-    /// A list as a recorder keeps it.
     fn packed(kallsyms: &str) -> (KernelList, Arc<PackedKernelList>) {
         let listed = SymbolList::parse(kallsyms.as_bytes().to_vec()).unwrap();
         let mut list = KernelList::default();

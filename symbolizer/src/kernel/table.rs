@@ -48,9 +48,7 @@ pub struct KernelSymbols {
 
 /// Where variables are to be had, once they are asked for.
 enum Origin {
-    /// In the text of the list.
     Text,
-    /// In what a recording keeps.
     Recorded(Arc<PackedKernelList>),
     /// They are kept: entries of an image.
     KernelImage(Vec<ListedSymbol>),

@@ -125,7 +125,6 @@ impl KernelView {
         }
     }
 
-    /// The same of an address of data.
     pub(crate) fn data_object(
         &mut self,
         address: u64,
@@ -202,7 +201,6 @@ impl KernelView {
         self.debug.insert(object, debug);
     }
 
-    /// What tells which files have it.
     fn sought<'a>(
         &'a mut self,
         module: Option<&str>,
@@ -370,7 +368,6 @@ fn load(
     }
 }
 
-/// From other than the recording.
 fn load_elsewhere(
     options: &SymbolizerOptions,
     recording: Option<&Recording>,

@@ -19,7 +19,6 @@ const LONGEST: usize = 4096;
 /// What stands where a symbol of known size ends: no name.
 const END: u8 = b'-';
 
-/// What one vmlinux says.
 #[derive(Debug)]
 pub(super) struct KernelImage {
     /// As linked, sorted, ends of sized symbols among them.
@@ -105,7 +104,6 @@ fn symbols(data: &ReadCache<File>) -> Result<SymbolList, ElfError> {
     Ok(listed(found))
 }
 
-/// The address that an image has a symbol at.
 pub(super) fn address_of(path: &Path, symbol: &str) -> Result<u64, String> {
     let KernelImage { list, .. } = KernelImage::read(path).map_err(|error| error.to_string())?;
     list.address_of(symbol).ok_or_else(|| format!("{symbol} is not in it"))
@@ -195,7 +193,6 @@ fn is_from_linker(name: &[u8]) -> bool {
 
 /// What is known of the kernel whose addresses are to be named.
 pub(super) struct Known<'a> {
-    /// Where it lies.
     pub(super) anchor: Option<Anchor>,
     pub(super) build_id: Option<Box<[u8]>>,
     /// Modules and BPF programs come from there.
@@ -247,7 +244,6 @@ pub(super) fn load(path: &Path, known: Known<'_>) -> Result<Loaded, KernelError>
     table(path, list, &extents).map(|loaded| Loaded { build_id: image.build_id, notes, ..loaded })
 }
 
-/// An image where it runs as a table.
 pub(super) fn table(
     path: &Path,
     list: SymbolList,

@@ -70,7 +70,6 @@ struct Generated {
     map: Option<Result<OwnedFile, Refused>>,
 }
 
-/// A jitdump file, and its process's user.
 #[derive(Debug)]
 pub(crate) struct Dump {
     pub(crate) file: File,
@@ -257,7 +256,6 @@ impl KeptFiles {
         }
     }
 
-    /// The file that was mapped from that path, when it is kept.
     pub(crate) fn file(&self, path: &[u8], told: &FileVersion) -> Option<File> {
         reopened(self.files.get(&(path.into(), told.clone()))?)
     }
@@ -267,7 +265,6 @@ impl KeptFiles {
         self.maps.get_mut(&pid)?.map.take()
     }
 
-    /// The jitdump file of a process.
     pub(crate) fn dump(&mut self, pid: Pid, path: &[u8]) -> Option<Dump> {
         self.dumps.remove(&(pid, path.into()))
     }

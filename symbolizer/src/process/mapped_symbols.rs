@@ -8,7 +8,6 @@ use crate::files::located_file::LocatedFile;
 use crate::files::separate::symbols_of;
 use crate::{Reason, SymbolizerOptions};
 
-/// What is known of a file so far.
 #[derive(Debug, Default)]
 pub(crate) enum MappedSymbols {
     /// Nobody asked yet.
@@ -51,7 +50,6 @@ impl MappedSymbols {
         }
     }
 
-    /// Whether it turned out that the file cannot be used.
     pub(crate) fn is_failed(&self) -> bool {
         matches!(self, MappedSymbols::Failed(_))
     }

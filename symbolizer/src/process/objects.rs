@@ -18,26 +18,21 @@ pub(crate) enum ObjectKind {
     Module,
     /// A routine that the kernel made at run time and told of.
     KernelRoutine {
-        /// First address.
         start: u64,
         /// Bytes.
         length: u64,
         /// `perf_record_ksymbol_type`.
         kind: u16,
     },
-    /// The vdso.
     Vdso(Vdso),
-    /// A mapped file.
     File(usize),
     /// Memory of one process without a file.
     Anonymous(Pid),
     /// A routine that a process's compiler told of.
     Generated {
-        /// First address.
         start: u64,
         /// Bytes.
         length: u64,
-        /// The file in which it was told.
         dump: Arc<str>,
     },
     /// No object; the reason is always the same.
@@ -67,7 +62,6 @@ pub(crate) struct Inode {
     pub(crate) inode: u64,
 }
 
-/// A mapped file as recorded.
 #[derive(Debug)]
 pub(crate) struct MappedFile {
     /// Path as the target saw it, ` (deleted)` cut off.
@@ -241,7 +235,6 @@ impl Objects {
         self.add(name, ObjectKind::Generated { start, length, dump })
     }
 
-    /// What a user mapping of that path shows.
     pub(crate) fn mapped(
         &mut self,
         path: &[u8],
@@ -379,7 +372,6 @@ impl Versions {
 }
 
 impl Identity {
-    /// The same for the index of carried files.
     pub(crate) fn carried(&self) -> CarriedVersion {
         let inode =
             self.inode.map(|Inode { major, minor, inode }| CarriedInode { major, minor, inode });
@@ -396,7 +388,6 @@ impl Identity {
 }
 
 impl FileVersion {
-    /// The same for the index of carried files.
     pub(crate) fn carried(&self) -> CarriedVersion {
         let mut identity = Identity::default();
         identity.learn(self);
@@ -430,7 +421,6 @@ pub(crate) fn module_name(path: &[u8]) -> Option<Vec<u8>> {
     Some(file[..end].iter().map(|&byte| if byte == b'-' { b'_' } else { byte }).collect())
 }
 
-/// A module's name as an object's.
 pub(crate) fn module_object(name: &[u8]) -> String {
     format!("[{}]", String::from_utf8_lossy(name))
 }
@@ -446,7 +436,6 @@ pub(crate) fn is_anonymous(path: &[u8]) -> bool {
             .any(|prefix| path.starts_with(prefix))
 }
 
-/// The reason of an object that has no names.
 pub(crate) fn fixed_reason(id: ObjectId) -> Reason {
     match id {
         ObjectId::UNKNOWN_PROCESS => Reason::UnknownProcess,

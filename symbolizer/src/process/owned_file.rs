@@ -70,7 +70,6 @@ pub(crate) fn open(root: &Path, path: String, owner: Owner) -> Option<Result<Own
     }
 }
 
-/// Why a file is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) file: String,
@@ -103,7 +102,6 @@ pub(crate) fn judge(file: &File, owner: Owner) -> Result<(), String> {
 }
 
 impl OwnedFile {
-    /// When it was last written.
     pub(crate) fn written(&self) -> Option<SystemTime> {
         let seconds = self.file.metadata().ok()?.mtime();
         SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))

@@ -32,7 +32,6 @@ struct Moment {
     arrival: u64,
 }
 
-/// A stretch of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AddressExtent {
     pub(crate) start: u64,
@@ -40,16 +39,13 @@ pub(crate) struct AddressExtent {
     pub(crate) length: u64,
 }
 
-/// What lies over a stretch of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectMapping {
-    /// What was mapped.
     pub(crate) object: ObjectId,
     /// Address of the file's byte `offset`.
     pub(crate) start: u64,
     /// Offset in the file, bytes.
     pub(crate) offset: u64,
-    /// Whether it may be executed.
     pub(crate) executable: bool,
 }
 
@@ -61,13 +57,11 @@ pub(crate) struct FoundMapping {
     pub(crate) first: u64,
     /// Last address, inclusive.
     pub(crate) last: u64,
-    /// First time.
     pub(crate) from: Time,
     /// Last time, inclusive.
     pub(crate) until: Time,
 }
 
-/// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoMapping {
     /// Nothing was told of the process.
@@ -78,7 +72,6 @@ pub(crate) enum NoMapping {
     Overfull,
 }
 
-/// Every process's timeline.
 #[derive(Debug)]
 pub(crate) struct Timelines {
     processes: FxHashMap<Pid, Timeline>,
@@ -146,12 +139,10 @@ struct History<T> {
     is_unsorted: bool,
 }
 
-/// What one address space says about an address.
 struct SpaceAnswer {
     what: Result<Option<ObjectMapping>, Beginning>,
     /// Addresses for which it says the same.
     stretch: (u64, u64),
-    /// From when on.
     since: Moment,
     /// Until before what.
     change: Option<Moment>,
@@ -223,7 +214,6 @@ impl Timelines {
         self.is_full = self.entries >= self.most;
     }
 
-    /// What the process had at `address` at `time`.
     pub(crate) fn find(&mut self, pid: Pid, address: u64, time: Time) -> FoundMapping {
         if let Some((told, found)) = self.inherited.get(&pid)
             && *told == self.arrivals

@@ -58,12 +58,10 @@ impl OwnVdso {
         Some((self.bytes.get(start..end)?.to_vec(), self.symbols.head.machine))
     }
 
-    /// All of them.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its symbols by address.
     pub(crate) fn ranges(&self) -> &Ranges {
         &self.symbols.ranges
     }

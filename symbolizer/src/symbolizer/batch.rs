@@ -46,7 +46,6 @@ impl Symbolizer {
     }
 }
 
-/// What is asked of one object.
 struct Job {
     /// None: closed, as it had no room.
     debug: Option<Result<ObjectDebug, NoDebug>>,
@@ -127,7 +126,6 @@ struct Share<'r> {
 }
 
 impl Share<'_> {
-    /// Whether what was read may stay open.
     fn stays(&self) -> bool {
         let mut used = lock(&self.room.used);
         let stays = used.kept == 0 || used.kept.saturating_add(self.size) <= ROOM;

@@ -141,12 +141,10 @@ mod tests {
 
     const ALWAYS: Time = Time(u64::MAX);
 
-    /// An address of a process, at any time.
     fn user(pid: Pid, address: u64) -> SampledAddress {
         SampledAddress { mode: CpuMode::User, pid, address, time: ALWAYS }
     }
 
-    /// A symbolizer that knows the mappings of a living process.
     fn knowing(pid: Pid, kernel: KernelSource) -> Symbolizer {
         let mut symbolizer =
             Symbolizer::new(SymbolizerOptions { kernel, ..SymbolizerOptions::default() });

@@ -33,18 +33,15 @@ const LARGE: u64 = 1 << 21;
 /// What makes its number out of what would be that of a page of 4 KiB.
 const LARGE_SHIFT: u32 = 9;
 
-/// What is known of variables.
 #[derive(Debug, Default)]
 pub(crate) struct DataView {
     memos: Vec<Memo>,
     /// Beside the files of the objects.
     variables: Vec<Option<Result<Ranges, Reason>>>,
     pub(super) of_threads: FxHashMap<ObjectId, ThreadData>,
-    /// Mappings of data were told.
     pub(super) has_mappings: bool,
 }
 
-/// A file in the memory of a process.
 struct LoadedFile {
     object: ObjectId,
     /// Added to a link-time address, modulo 2^64.
@@ -162,7 +159,6 @@ impl Symbolizer {
         self.in_image(own, address, time)
     }
 
-    /// An address in a mapping of its file.
     fn in_data_file(
         &mut self,
         file: usize,
@@ -305,7 +301,6 @@ impl Symbolizer {
     }
 }
 
-/// The variables that a file names.
 fn variables(mapped: &MappedFile, options: &SymbolizerOptions) -> Result<Ranges, Reason> {
     let name = || String::from_utf8_lossy(&mapped.path).into_owned();
     let located = locate(mapped, options).map_err(|reason| match reason {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// Files whose debug info is kept open.
 pub(crate) const MOST_OPEN: usize = 64;
 
-/// The debug info of mapped files.
 #[derive(Debug, Default)]
 pub(crate) struct DebugFiles {
     files: FxHashMap<ObjectId, Result<ObjectDebug, NoDebug>>,

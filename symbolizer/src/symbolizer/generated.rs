@@ -43,18 +43,15 @@ pub(crate) struct Jit {
     pub(crate) kept: KeptFiles,
     /// When main threads ended.
     ends: FxHashMap<Pid, Time>,
-    /// There was no room for some of them.
     ends_left_out: u64,
     dumps_left_out: u64,
     /// The first time of all records that have one.
     first: Option<Time>,
     /// Whether times are CLOCK_MONOTONIC.
     monotonic: bool,
-    /// What they have to do with it when they are of another clock.
     clock: Option<ModelClock>,
 }
 
-/// A process's map.
 #[derive(Debug)]
 enum Map {
     /// None was found.
@@ -113,7 +110,6 @@ impl Jit {
         self.clock.map_or(time, |clock| clock.began)
     }
 
-    /// The same at the latest.
     fn latest(&self, time: Time) -> Time {
         self.clock.map_or(time, |clock| clock.now)
     }
@@ -142,7 +138,6 @@ impl Symbolizer {
         self.jit.kept = kept;
     }
 
-    /// A process mapped a file, which is this object.
     pub(crate) fn told_of_file(
         &mut self,
         pid: Pid,

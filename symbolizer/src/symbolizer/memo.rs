@@ -41,7 +41,6 @@ impl Memo {
         Memo { from: self.from.max(beside.from), until: self.until.min(beside.until), ..self }
     }
 
-    /// The answer for an address, if this holds there.
     #[inline]
     pub(crate) fn place(
         &self,

@@ -303,7 +303,6 @@ fn machine() -> tempfile::TempDir {
     root
 }
 
-/// As the recorder tells where that kernel lies.
 fn anchor() -> SideRecord<'static> {
     let address = 0xffff_ffff_9100_0000;
     mapping(-1, address, 0x100, address, b"[kernel.kallsyms]_text")

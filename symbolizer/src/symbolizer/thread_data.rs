@@ -16,7 +16,6 @@ use std::ops::RangeInclusive;
 /// Stretches of memory that are looked at for a program, from the lowest address on.
 const MOST_STRETCHES: usize = 64;
 
-/// What of a program each thread has for itself.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadData {
     /// Bytes below the thread pointer.

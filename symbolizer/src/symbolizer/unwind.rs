@@ -41,7 +41,6 @@ pub struct UserStack<'a> {
     pub most: usize,
 }
 
-/// Unwind tables of objects, and rules that were read of them.
 #[derive(Debug)]
 pub(crate) struct Unwinder {
     tables: FxHashMap<ObjectId, Result<UnwindTables, ChainEnd>>,

@@ -10,7 +10,6 @@ const MOST_STEPS: u32 = 256;
 /// Generic values have the size of an address.
 const MASK: u64 = u64::MAX;
 
-/// What an expression is worked out with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpressionInput<'a> {
     pub(super) registers: &'a RegisterFile,
@@ -19,7 +18,6 @@ pub(super) struct ExpressionInput<'a> {
     pub(super) first: Option<u64>,
 }
 
-/// The address, or value, that an expression says.
 pub(super) fn evaluate(bytes: &[u8], input: ExpressionInput<'_>) -> Result<u64, ChainEnd> {
     let damaged = |_| ChainEnd::DamagedTable;
     let encoding = gimli::Encoding { address_size: 8, format: gimli::Format::Dwarf32, version: 4 };

@@ -24,7 +24,6 @@ pub(super) enum FdeIndex {
     List(Box<[FdeStart]>),
 }
 
-/// Where code starts, and its entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FdeStart {
     code: u64,

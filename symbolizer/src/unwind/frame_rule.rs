@@ -19,14 +19,12 @@ pub(crate) struct FrameRule {
     pub(crate) is_signal: bool,
 }
 
-/// Where the canonical frame address comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CfaSource {
     Register { register: u8, offset: i64 },
     Expression(Box<[u8]>),
 }
 
-/// Where a caller's register is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SavedRegister {
     pub(super) register: u8,
@@ -35,7 +33,6 @@ pub(super) struct SavedRegister {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RegisterSource {
-    /// Nowhere.
     Lost,
     /// In memory, so far from the frame address.
     At(i64),

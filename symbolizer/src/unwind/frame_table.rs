@@ -16,7 +16,6 @@ const MOST_ENTRY: usize = 1 << 20;
 /// Bytes of one expression.
 const MOST_EXPRESSION: usize = 1 << 10;
 
-/// Unwind entries, and where each is.
 #[derive(Debug)]
 pub(super) struct FrameTable {
     bytes: SectionBytes,
@@ -110,7 +109,6 @@ fn debug(bytes: &SectionBytes) -> DebugFrame<SectionReader<'_>> {
     section
 }
 
-/// What a row needs to be read besides itself.
 struct RowReader<'s, S> {
     section: &'s S,
     return_register: u8,

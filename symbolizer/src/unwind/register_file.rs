@@ -6,7 +6,6 @@ use perfdata::{Arch, Registers};
 /// instruction pointer of both machines.
 const MOST: usize = 33;
 
-/// A machine whose stacks are unwound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnwindMachine {
     X86_64,
@@ -90,7 +89,6 @@ impl UnwindMachine {
         }
     }
 
-    /// The registers of a sample, as far as it has them.
     pub(crate) fn sampled(self, sampled: &Registers<'_>) -> RegisterFile {
         let mut file = RegisterFile::default();
         let mut take = |perf, dwarf| file.set(dwarf, sampled.get(perf));

@@ -10,7 +10,6 @@ const SLOTS: usize = 1 << 15;
 /// Distinct rules kept, some 300 bytes each: large programs have thousands.
 const MOST_RULES: usize = 1 << 15;
 
-/// What is known of how callers are found, of all objects.
 #[derive(Debug)]
 pub(crate) struct RuleMemo {
     slots: Box<[Option<Slot>]>,
@@ -20,7 +19,6 @@ pub(crate) struct RuleMemo {
 #[derive(Clone, Debug)]
 struct Slot {
     place: Place,
-    /// Or why there is none.
     rule: Result<Arc<FrameRule>, ChainEnd>,
 }
 
@@ -31,14 +29,12 @@ impl Default for RuleMemo {
 }
 
 impl RuleMemo {
-    /// The rule of a place, if it is remembered.
     #[inline]
     pub(crate) fn get(&self, place: Place) -> Option<Result<&FrameRule, ChainEnd>> {
         let slot = self.slots[slot_of(place)].as_ref()?;
         (slot.place == place).then(|| slot.rule.as_deref().map_err(|end| *end))
     }
 
-    /// Remembers it.
     pub(crate) fn put(&mut self, place: Place, rule: Result<FrameRule, ChainEnd>) {
         if self.distinct.len() >= MOST_RULES {
             self.distinct.clear();

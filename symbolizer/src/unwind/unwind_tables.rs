@@ -11,7 +11,6 @@ use crate::files::separate::{DebugNeed, locate_debug};
 use crate::{Reason, SymbolizerOptions};
 use gimli::{RunTimeEndian, UnwindContext};
 
-/// The unwind tables of an object, which are read where they lie.
 #[derive(Debug)]
 pub(crate) struct UnwindTables {
     eh: Option<FrameTable>,
@@ -58,7 +57,6 @@ impl UnwindTables {
         Ok(UnwindTables { eh, debug: DebugTable::Unopened(unopened.into()) })
     }
 
-    /// Those of an object of which all bytes are at hand.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Result<UnwindTables, String> {
         let image = FileBytes::Memory(bytes.into());
         let (eh, debug) = (eh_table(&image)?, debug_table(&image)?);

@@ -15,12 +15,10 @@ use symbolizer::{DebugFile, Depth, ElfSymbols, Frame, SymbolizerOptions, demangl
 
 /// Addresses asked for in each file, at most.
 const ADDRESSES: usize = 20_000;
-/// Differences shown.
 const SHOWN: usize = 8;
 
 type Oracle<'a> = Context<EndianSlice<'a, LittleEndian>>;
 
-/// How an answer differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
     /// No debug info holds the address: addr2line has nothing, we ask the

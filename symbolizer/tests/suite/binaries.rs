@@ -26,7 +26,6 @@ int main(void) {
 }
 "#;
 
-/// A program that has run: its file, what it printed.
 struct Run {
     path: PathBuf,
     routines: Vec<(u64, String)>,

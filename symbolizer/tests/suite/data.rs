@@ -47,7 +47,6 @@ struct Variable {
     name: String,
 }
 
-/// A program that has run.
 struct Run {
     path: PathBuf,
     variables: Vec<Variable>,
@@ -174,7 +173,6 @@ fn variables_have_the_names_that_their_programs_say() {
     assert!(built >= 4);
 }
 
-/// Exported variables of a library without its own symbols.
 #[test]
 fn stripped_files_name_what_they_export() {
     if !has_gcc() {

@@ -13,10 +13,8 @@ use symbolizer::{DebugFile, Depth, Frame, SymbolizerOptions, demangle};
 
 /// Addresses asked for in each file.
 const ADDRESSES: usize = 200_000;
-/// Differences shown.
 const SHOWN: usize = 8;
 
-/// How an answer differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
     /// No function of debug info holds the address; llvm-symbolizer shows

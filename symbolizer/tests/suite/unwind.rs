@@ -18,7 +18,6 @@ use symbolizer::{ChainEnd, StackFrame, Symbolizer, SymbolizerOptions, UserStack,
 
 const SCRIPT: &str = include_str!("unwind/stops.py");
 const PID: Pid = Pid(77);
-/// Stops of each program.
 const STOPS: usize = 36;
 /// The registers that gdb tells, in perf's order.
 const SAMPLED: u64 = 0x00ff_01ff;
@@ -36,7 +35,6 @@ struct Stop {
     maps: Option<String>,
 }
 
-/// The stops in what the script wrote.
 fn stops(text: &str) -> Vec<Stop> {
     let (mut stops, mut stop, mut calls) = (Vec::new(), Stop::default(), Vec::new());
     let mut lines = text.lines();
@@ -193,7 +191,6 @@ fn frames_are_those_of_gdb_or_end_with_a_reason() {
     );
 }
 
-/// Where two lists of frames part.
 fn apart(ours: &[u64], gdb: &[u64]) -> String {
     let same = ours.iter().zip(gdb).take_while(|(a, b)| a == b).count();
     let from = |list: &[u64]| {

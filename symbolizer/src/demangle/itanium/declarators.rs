@@ -17,7 +17,6 @@ impl Printer<'_, '_> {
         self.all_modifiers[modifier].is_written
     }
 
-    /// A type, and what modifies it.
     pub(super) fn modified(&mut self, node: NodeId, of: NodeId) -> Option<()> {
         let modifiers = self.modifiers;
         let own = self.wait(node);
@@ -252,7 +251,6 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// One that waited.
     fn modifier(&mut self, what: NodeId) -> Option<()> {
         let Node::Tree(kind, left, right) = self.nodes.get(what) else { return self.print(what) };
         match kind {

@@ -81,7 +81,6 @@ impl<'m> Parser<'m> {
         self.nodes.add(Node::FunctionParameter(number))
     }
 
-    /// Those up to a byte.
     fn operands(&mut self, end: u8) -> Option<NodeId> {
         let mut operands = Vec::new();
         while !self.take(end) {
@@ -90,7 +89,6 @@ impl<'m> Parser<'m> {
         self.list(Kind::List, &operands)
     }
 
-    /// An operator and what it is applied to.
     fn operation(&mut self) -> Option<NodeId> {
         let operator = self.operator_name()?;
         let (code, operands) = match self.nodes.get(operator) {

@@ -156,7 +156,6 @@ impl<'m> Parser<'m> {
         }
     }
 
-    /// One name, within a scope.
     pub(super) fn unqualified_name(&mut self, scope: Option<NodeId>) -> Option<NodeId> {
         self.name_of_module(scope, None)
     }

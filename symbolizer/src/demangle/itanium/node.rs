@@ -2,7 +2,6 @@
 
 use super::operators::OPERATORS;
 
-/// A place in the list of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeId(u32);
 
@@ -13,11 +12,9 @@ pub(super) enum Node<'m> {
     Text(&'m str),
     /// A name that the ABI abbreviates.
     Standard(&'static str),
-    /// A type of the language.
     Builtin(&'static Builtin),
     /// `_Float32x`: bits, and what stands behind.
     Float(u32, &'static str),
-    /// An operator of the language.
     Operator(&'static Operator),
     /// An operator of a vendor: its operands and its name.
     VendorOperator(u8, NodeId),
@@ -29,7 +26,6 @@ pub(super) enum Node<'m> {
     Number(usize),
     /// A lambda: its parameters, its number.
     Lambda(NodeId, usize),
-    /// A type without a name.
     Unnamed(usize),
     /// What belongs to a parameter's default argument.
     DefaultArgument(NodeId, usize),
@@ -39,7 +35,6 @@ pub(super) enum Node<'m> {
     Tree(Kind, Option<NodeId>, Option<NodeId>),
 }
 
-/// What a node of parts is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `left::right`.
@@ -138,7 +133,6 @@ impl Kind {
     }
 }
 
-/// All nodes of one name.
 #[derive(Debug, Default)]
 pub(super) struct Nodes<'m> {
     nodes: Vec<Node<'m>>,
@@ -172,7 +166,6 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// What a node of parts is.
     pub(super) fn kind(&self, id: NodeId) -> Option<Kind> {
         match self.get(id) {
             Node::Tree(kind, ..) => Some(kind),
@@ -180,7 +173,6 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// The parts of a node of that kind.
     pub(super) fn parts(
         &self,
         id: NodeId,
@@ -206,20 +198,17 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// Whether it is the operator with that code.
     pub(super) fn is_operator(&self, id: NodeId, code: &str) -> bool {
         matches!(self.get(id), Node::Operator(operator) if operator.code == code)
     }
 }
 
-/// A type of the language.
 #[derive(Debug)]
 pub(super) struct Builtin {
     pub(super) name: &'static str,
     pub(super) literal: LiteralForm,
 }
 
-/// How a literal of a type is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LiteralForm {
     /// `(type)1`.
@@ -282,7 +271,6 @@ static OTHERS: [(u8, Builtin); 10] = [
 ];
 
 impl Builtin {
-    /// By its letter.
     pub(super) fn of(letter: u8) -> Option<&'static Builtin> {
         NUMBERS.get(usize::from(letter.checked_sub(b'a')?))?.as_ref()
     }
@@ -293,7 +281,6 @@ impl Builtin {
     }
 }
 
-/// An operator of the language.
 #[derive(Debug)]
 pub(super) struct Operator {
     pub(super) code: &'static str,

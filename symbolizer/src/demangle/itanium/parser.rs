@@ -3,10 +3,8 @@
 
 use super::node::{Kind, Node, NodeId, Nodes};
 
-/// Parts within each other.
 const MOST_NESTED: usize = 320;
 
-/// Reads one name.
 #[derive(Debug)]
 pub(super) struct Parser<'m> {
     text: &'m str,
@@ -22,7 +20,6 @@ pub(super) struct Parser<'m> {
     depth: usize,
 }
 
-/// Where reading may begin again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checkpoint {
     at: usize,
@@ -223,7 +220,6 @@ impl<'m> Parser<'m> {
         self.text.as_bytes().get(self.at.saturating_add(bytes)).copied().unwrap_or(0)
     }
 
-    /// Whether what follows begins so.
     pub(super) fn is_next(&self, text: &str) -> bool {
         self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
     }
@@ -249,7 +245,6 @@ impl<'m> Parser<'m> {
         self.take(byte).then_some(())
     }
 
-    /// The text of so many bytes.
     pub(super) fn text(&mut self, bytes: usize) -> Option<&'m str> {
         let end = self.at.checked_add(bytes)?;
         let text = self.text.get(self.at..end)?;
@@ -257,7 +252,6 @@ impl<'m> Parser<'m> {
         Some(text)
     }
 
-    /// The text before a byte.
     pub(super) fn text_before(&mut self, byte: u8) -> Option<&'m str> {
         let rest = self.text.as_bytes().get(self.at..)?;
         self.text(memchr::memchr(byte, rest)?)

@@ -9,7 +9,6 @@ use super::node::{Kind, Node, NodeId, Nodes};
 use crate::demangle::LONGEST;
 use rustc_hash::FxHashMap;
 
-/// Parts within each other.
 const MOST_NESTED: usize = 320;
 /// Parts that are written: packs without elements take none of the length.
 const MOST_STEPS: usize = 1 << 15;
@@ -30,7 +29,6 @@ pub(super) struct Modifier {
     pub(super) next: Option<usize>,
 }
 
-/// Writes one name.
 #[derive(Debug)]
 pub(super) struct Printer<'n, 'm> {
     pub(super) nodes: &'n Nodes<'m>,

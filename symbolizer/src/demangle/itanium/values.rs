@@ -38,7 +38,6 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    /// An operator within an expression.
     pub(super) fn operator(&mut self, operator: NodeId) -> Option<()> {
         match self.nodes.get(operator) {
             Node::Operator(operator) => self.push(operator.name),

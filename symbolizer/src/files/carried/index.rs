@@ -3,7 +3,6 @@
 use crate::elf::head::{hex, unpadded};
 use serde::{Deserialize, Serialize};
 
-/// The member with the index.
 pub(super) const INDEX: &str = "hardmeter-files.json";
 /// The form of the index that is written, and the only one read.
 pub(super) const VERSION: u32 = 1;
@@ -59,7 +58,6 @@ pub(crate) struct CarriedVersion {
     pub(crate) inode: Option<CarriedInode>,
 }
 
-/// A file's number, as the recording has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct CarriedInode {
     pub(crate) major: u32,

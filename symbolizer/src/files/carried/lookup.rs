@@ -43,7 +43,6 @@ impl SymbolizerOptions {
         }
     }
 
-    /// The other way round.
     pub(crate) fn root_shown(&self, shown: &str) -> PathBuf {
         match shown.is_empty() {
             true => self.files().to_owned(),

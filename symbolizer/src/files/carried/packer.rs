@@ -89,7 +89,6 @@ struct Packing {
     given_up: GivenUp,
     zip: ZipWriter<ArchiveFile>,
     index: Vec<CarriedFile>,
-    /// Parts that were given.
     parts: FxHashSet<CarriedPart>,
     /// Members by which file they are.
     packed: FxHashMap<FileNumber, String>,
@@ -145,7 +144,6 @@ impl FilePacker {
         }
     }
 
-    /// Packs what is in memory only.
     pub(crate) fn pack_bytes(&self, part: CarriedPart, bytes: &[u8]) {
         let mut packing = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if packing.failed.is_none()

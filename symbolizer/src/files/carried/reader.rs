@@ -147,7 +147,6 @@ impl CarriedFiles {
         })
     }
 
-    /// A jitdump file that a process mapped.
     pub(crate) fn dump(&self, pid: i32, path: &[u8]) -> Option<io::Result<File>> {
         let file = self.index.files.iter().find(|file| match &file.part {
             CarriedPart::Dump { pid: of, path: at } => *of == pid && at.as_bytes() == path,
@@ -156,7 +155,6 @@ impl CarriedFiles {
         Some(self.unpack(&file.member))
     }
 
-    /// The vdso of that build id, or length.
     pub(crate) fn vdso(&self, build_id: Option<&str>, length: u64) -> Option<io::Result<File>> {
         let file = self.index.files.iter().find(|file| match &file.part {
             CarriedPart::Vdso { build_id: carried, length: carried_length } => {

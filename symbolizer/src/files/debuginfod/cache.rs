@@ -18,7 +18,6 @@ const UNFINISHED: &str = ".hardmeter-";
 /// any more: a program that is interrupted leaves one.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// What the cache has.
 #[derive(Debug)]
 pub(super) enum Cached {
     File(File),
@@ -27,7 +26,6 @@ pub(super) enum Cached {
     Nothing,
 }
 
-/// One file's place.
 #[derive(Debug)]
 pub(super) struct Place {
     cache: PathBuf,
@@ -48,7 +46,6 @@ impl Place {
         self.cache.join(&self.build_id)
     }
 
-    /// Where a server has it.
     pub(super) fn url(&self, server: &str) -> String {
         let server = server.trim_end_matches('/');
         let server = server.strip_suffix("/buildid").unwrap_or(server);

@@ -5,7 +5,6 @@ use super::settings::Settings;
 use super::{Downloads, Failure};
 use std::fs::File;
 
-/// What makes no requests.
 #[derive(Clone, Debug)]
 pub(super) struct Agent;
 

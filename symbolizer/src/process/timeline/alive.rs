@@ -8,7 +8,6 @@ use std::ops::RangeInclusive;
 /// time: a hostile recording could have each record change them.
 const MOST_CHANGES: usize = 1 << 10;
 
-/// What records tell of a process's life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Life {
     /// The first time it was told of; 0 if without a time.

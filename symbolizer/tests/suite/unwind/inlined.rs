@@ -58,7 +58,6 @@ fn last_part(name: &str) -> String {
 }
 
 impl CallTally {
-    /// Compares what is inlined at a frame that both have.
     pub(super) fn compare(
         &mut self,
         symbolizer: &mut Symbolizer,
