@@ -25,11 +25,12 @@ pub(crate) use tally::{ClientSamples, TallyMark, WorkerTally};
 pub(crate) enum WorkerOrder {
     /// Serve the client whose connection comes along; `elsewhere`: and behind
     /// it the client's pid namespace, which is not the daemon's.
-    Client { elsewhere: bool },
+    Client {
+        elsewhere: bool,
+    },
     /// Write what a reader of the standing session is to be sent into the pipe
     /// that comes along.
     Follow(Follow),
-    /// Say how it goes.
     Report,
     /// End: the user's permissions have changed.
     Revoked,

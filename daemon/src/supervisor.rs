@@ -78,11 +78,7 @@ pub enum SupervisorError {
     )]
     Spoilt,
     #[error("{call}: {error}")]
-    System {
-        call: &'static str,
-        /// What it said.
-        error: io::Error,
-    },
+    System { call: &'static str, error: io::Error },
 }
 
 fn system(call: &'static str) -> impl FnOnce(io::Error) -> SupervisorError {

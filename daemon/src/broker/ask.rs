@@ -57,36 +57,64 @@ pub(crate) struct JobNumbers {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ask {
-    /// May this user have this job?
     Grant(JobNumbers),
-    /// Open an event under a grant.
-    Open { grant: u64, place: TaskOnCpu, attr: [u64; ATTR_WORDS], rank: Rank },
+    Open {
+        grant: u64,
+        place: TaskOnCpu,
+        attr: [u64; ATTR_WORDS],
+        rank: Rank,
+    },
     /// /proc/PID/maps of a process under a grant.
-    Maps { grant: u64, pid: i32 },
+    Maps {
+        grant: u64,
+        pid: i32,
+    },
     /// A list of the kernel's, with its addresses, under a grant for kernel
     /// mode.
-    Kernel { grant: u64, file: KernelFile },
+    Kernel {
+        grant: u64,
+        file: KernelFile,
+    },
     /// May this worker end, having been given so many connections?
-    Leave { given: u64 },
-    /// The grant is not needed any more.
-    Release { grant: u64 },
+    Leave {
+        given: u64,
+    },
+    Release {
+        grant: u64,
+    },
     /// So many bytes, for a session's rings or a client's queue; where a
     /// standing session's worker asks, for that user's.
-    Reserve { bytes: u64, session: bool, reader: Option<u32> },
+    Reserve {
+        bytes: u64,
+        session: bool,
+        reader: Option<u32>,
+    },
     /// What was reserved is free again. Not answered.
-    Free { reservation: u64 },
+    Free {
+        reservation: u64,
+    },
     /// A connection has ended. Not answered.
     Closed,
     /// Have a standing session read to this user: the answer comes with the
     /// end of a pipe.
-    Follow { name: ArrayString<NAME_BYTES>, since: Option<Duration>, live: bool },
+    Follow {
+        name: ArrayString<NAME_BYTES>,
+        since: Option<Duration>,
+        live: bool,
+    },
     /// A line of the list of standing sessions, by its place.
-    Standing { place: u64 },
-    /// How a standing session goes: by its own worker.
-    Report { status: StandingStatus },
+    Standing {
+        place: u64,
+    },
+    Report {
+        status: StandingStatus,
+    },
     /// Load a program that counts in the kernel, with maps that lie within a
     /// reservation.
-    Program { reservation: u64, program: Box<ProgramNumbers> },
+    Program {
+        reservation: u64,
+        program: Box<ProgramNumbers>,
+    },
 }
 
 impl JobNumbers {

@@ -14,19 +14,13 @@ pub enum Withheld {
         "{event}: IBS samples what runs in virtual machines as well, of any user's on these CPUs, and \
          cannot leave it out: name a process, or have the policy grant kernel"
     )]
-    Guests {
-        /// The event's name.
-        event: String,
-    },
+    Guests { event: String },
     #[error(
         "{event}: which of IBS' samples are meant is told by registers that hold physical addresses, too, \
          which go with the permission kernel: sample a process that the kernel itself lets you sample, \
          or instr_retired or uop_retired, which need none"
     )]
-    Registers {
-        /// The event's name.
-        event: String,
-    },
+    Registers { event: String },
 }
 
 /// What is missing from a plan of user mode once it is restricted.

@@ -77,36 +77,16 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error("{}: line {}, column {}: {what}: {:?}", .path.display(), .place.line, .place.column, .place.text)]
-    Text {
-        path: PathBuf,
-        place: TextPlace,
-        /// What is wrong, in one line.
-        what: String,
-    },
+    Text { path: PathBuf, place: TextPlace, what: String },
     #[error(
         "{}: there is no group {group:?}; create it (groupadd --system {group}) or take it out",
         .path.display()
     )]
-    Group {
-        path: PathBuf,
-        /// As written.
-        group: String,
-    },
+    Group { path: PathBuf, group: String },
     #[error("{}: standing session {name:?}: {what}", .path.display())]
-    Standing {
-        path: PathBuf,
-        name: String,
-        /// What is wrong.
-        what: String,
-    },
+    Standing { path: PathBuf, name: String, what: String },
     #[error("{}: {what} is {value}: give at least {least}", .path.display())]
-    Limit {
-        path: PathBuf,
-        what: &'static str,
-        value: u64,
-        /// The smallest that works.
-        least: u64,
-    },
+    Limit { path: PathBuf, what: &'static str, value: u64, least: u64 },
 }
 
 fn not_understood(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {

@@ -17,21 +17,11 @@ pub enum DirectoryError {
          {what} of theirs in its place; put it into another",
         .path.display()
     )]
-    Others {
-        /// The path that was to be put there.
-        path: PathBuf,
-        what: &'static str,
-        owner: u32,
-        mode: u32,
-    },
+    Others { path: PathBuf, what: &'static str, owner: u32, mode: u32 },
     #[error("{}: no name of a file; give a path that ends in one", .path.display())]
     NoName { path: PathBuf },
     #[error("{}: {error}", .path.display())]
-    Io {
-        path: PathBuf,
-        /// What the call said.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
 }
 
 /// An open directory in which nobody but the daemon's user and the superuser

@@ -19,10 +19,7 @@ pub enum SocketError {
         "{}: another daemon listens here; end it first, or give another --socket",
         .path.display()
     )]
-    Taken {
-        /// The socket's path.
-        path: PathBuf,
-    },
+    Taken { path: PathBuf },
     #[error("{}: there is a file of that name that is no socket; remove it", .path.display())]
     NoSocket { path: PathBuf },
     #[error(transparent)]
@@ -31,11 +28,7 @@ pub enum SocketError {
     #[error("LISTEN_FDS: {0}; ebsd.socket must have a ListenStream= of a path, and nothing else")]
     Passed(io::Error),
     #[error("{}: {error}", .path.display())]
-    Io {
-        path: PathBuf,
-        /// What the call said.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
 }
 
 #[derive(Debug)]

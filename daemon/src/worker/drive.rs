@@ -27,16 +27,16 @@ const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) enum SessionOrder {
-    /// Another client.
     Join(Box<Subscriber>),
-    /// End, for this reason.
     Stop(String),
-    /// How does the account stand?
     Account(oneshot::Sender<Account>),
     /// Tell in the stream what rings have lost up to now.
     Losses(oneshot::Sender<()>),
-    /// Sample more or less often from now on.
-    Interval { change: Change, why: String, done: oneshot::Sender<Result<(), String>> },
+    Interval {
+        change: Change,
+        why: String,
+        done: oneshot::Sender<Result<(), String>>,
+    },
     /// Something to be told in the stream: `key=value` pairs joined with `;`.
     Note(String),
 }

@@ -50,10 +50,7 @@ pub struct Composed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaskError {
     #[error("{name} has no masks on this CPU; leave out -m")]
-    None {
-        /// The type.
-        name: &'static str,
-    },
+    None { name: &'static str },
     #[error("{name} has no mask \"{typed}\" on this CPU{}; it has {all}", suggestion(nearest))]
     Unknown {
         name: &'static str,
@@ -63,25 +60,11 @@ pub enum MaskError {
         all: String,
     },
     #[error("{name} wants at least one {role}: -m {example}; {role}s are {all}")]
-    Missing {
-        name: &'static str,
-        role: MaskRole,
-        /// Masks that would do.
-        example: String,
-        all: String,
-    },
+    Missing { name: &'static str, role: MaskRole, example: String, all: String },
     #[error("{name}: \"{typed}\": {wanted}")]
-    Number {
-        name: &'static str,
-        typed: String,
-        /// What it has to be.
-        wanted: &'static str,
-    },
+    Number { name: &'static str, typed: String, wanted: &'static str },
     #[error("{name}: ldlat is given twice")]
-    Twice {
-        /// The type.
-        name: &'static str,
-    },
+    Twice { name: &'static str },
 }
 
 /// Every mask of the type on that core, in the order to show them.

@@ -5,28 +5,15 @@ use super::Microarchitecture;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEncoding {
     #[error("{name} is not an event of CPUs")]
-    NotHardware {
-        /// The type.
-        name: &'static str,
-    },
+    NotHardware { name: &'static str },
     #[error("the PMU {pmu} does not belong to a core")]
-    NotCore {
-        /// Its name.
-        pmu: String,
-    },
+    NotCore { pmu: String },
     #[error("this core ({core}) has no event for it: {because}")]
-    NoEvent {
-        core: Microarchitecture,
-        /// What is known of the reason.
-        because: &'static str,
-    },
+    NoEvent { core: Microarchitecture, because: &'static str },
     /// The tables do not know the CPU, and the kernel has no generic event
     /// for the type.
     #[error("this CPU is not in the tables, and the kernel has no generic event for {name}")]
-    Generic {
-        /// The type.
-        name: &'static str,
-    },
+    Generic { name: &'static str },
 }
 
 impl NoEncoding {

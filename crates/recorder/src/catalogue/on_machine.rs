@@ -36,10 +36,7 @@ pub enum NotOnMachine {
         "Arm SPE is not supported yet: {pmu} is there, but its records come as packets of their \
          own kind, which this version does not read"
     )]
-    ArmSpe {
-        /// The unit's device.
-        pmu: String,
-    },
+    ArmSpe { pmu: String },
     #[error(
         "{pmus} samples nothing precisely here (its caps/max_precise is 0: a guest whose host keeps \
          PEBS to itself, or PEBS is switched off)"

@@ -88,40 +88,21 @@ pub enum CountingRefusal {
         "no metric or group is called {word:?}: groups are software, core, cache, tlb, memory, \
          l2_rqsts, branches and topdown, and `ebs stat --list` has the metrics{}", near(.nearest)
     )]
-    Unknown {
-        word: String,
-        /// Names like it.
-        nearest: Vec<String>,
-    },
+    Unknown { word: String, nearest: Vec<String> },
     #[error(transparent)]
     Event(#[from] Refusal),
     #[error(
         "{event} is not counted here: its samples alone tell which of them are meant ({how}); \
          `ebs -t {event}` samples it, `ebs stat -m cache` has what counters count"
     )]
-    OfSamples {
-        event: String,
-        /// How, in a word or two.
-        how: String,
-    },
+    OfSamples { event: String, how: String },
     /// Counters of the socket belong to no task.
     #[error("{event} is counted for whole CPUs alone, by {pmu}: say -a")]
-    OfCpus {
-        /// As typed.
-        event: String,
-        pmu: String,
-    },
+    OfCpus { event: String, pmu: String },
     #[error("{events} events at a time are more than the emulated PMU's {most}: ask for fewer")]
-    TooMany {
-        /// As many.
-        events: usize,
-        most: usize,
-    },
+    TooMany { events: usize, most: usize },
     #[error("nothing is counted: {why}")]
-    Nothing {
-        /// Of the first.
-        why: String,
-    },
+    Nothing { why: String },
 }
 
 impl CountingRefusal {

@@ -11,10 +11,7 @@ pub enum Unloadable {
         super::SiteTables::FEWEST,
         super::SiteTables::MOST
     )]
-    Sites {
-        /// As asked for.
-        sites: u32,
-    },
+    Sites { sites: u32 },
     #[error("the programs that count in the kernel are for x86-64")]
     Machine,
     /// No atomic exchange, and maps that count as locked memory.
@@ -55,10 +52,7 @@ pub enum Unloadable {
         "a hit of {name} counts as many nanoseconds, which no program is told: it is sampled \
          through rings only"
     )]
-    WeighedTracepoint {
-        /// Of the event.
-        name: String,
-    },
+    WeighedTracepoint { name: String },
     #[error(
         "hits of tracepoints in a control group are not counted in the kernel: name a process, or \
          the whole system"
@@ -70,31 +64,21 @@ pub enum Unloadable {
         "the callers of {name}, which is precise, are shown to programs with the kernel's frames, \
          and those are not this user's to see: leave -g out"
     )]
-    PreciseCallers {
-        /// Of the event.
-        name: String,
-    },
+    PreciseCallers { name: String },
     #[error(
         "whose hits of tracepoints are is told by pids of the initial namespace, and this \
          process is in another: run it outside of the container"
     )]
     PidNamespace,
     #[error("the kernel's types do not help: {text}")]
-    Btf {
-        /// What is wrong.
-        text: String,
-    },
+    Btf { text: String },
     #[error(
         "the kernel is locked down (confidentiality) and lets no program read its memory, which \
          weights, data sources and tracepoints take; `lockdown=integrity` or less allows it"
     )]
     Lockdown,
     #[error("this kernel's programs have no {helper}: {since}")]
-    Helper {
-        helper: String,
-        /// What to do about it.
-        since: &'static str,
-    },
+    Helper { helper: String, since: &'static str },
     #[error("the kernel's verifier refuses the program ({errno}): {log}")]
     Refused {
         errno: String,
@@ -105,42 +89,22 @@ pub enum Unloadable {
         "the kernel has no memory for {bytes} bytes of tables: ask for fewer sites, or raise \
          the memory limit of the control group"
     )]
-    Memory {
-        /// Of all maps.
-        bytes: u64,
-    },
+    Memory { bytes: u64 },
     /// More slots than an array can have.
     #[error("tables of {bytes} bytes for {rows} CPUs are too many slots for one array")]
-    TooLarge {
-        /// Of all maps.
-        bytes: u64,
-        rows: u32,
-    },
+    TooLarge { bytes: u64, rows: u32 },
     #[error("{call}: {error}")]
-    Failed {
-        /// What was tried.
-        call: &'static str,
-        error: String,
-    },
+    Failed { call: &'static str, error: String },
     #[error("the compiled program cannot be used: {text}")]
-    Object {
-        /// What is wrong.
-        text: String,
-    },
+    Object { text: String },
     #[error("{0}")]
     ByDaemon(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    Map {
-        /// Of all maps.
-        bytes: u64,
-    },
-    Program {
-        /// The end of the verifier's words.
-        log: String,
-    },
+    Map { bytes: u64 },
+    Program { log: String },
 }
 
 /// CAP_PERFMON and CAP_BPF, and what once was both. [linux/capability.h]

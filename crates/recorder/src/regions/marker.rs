@@ -20,18 +20,11 @@ pub enum RegionMarkerError {
     #[error(
         "the log of regions {path} cannot be opened: {error}; is the ebs that made it still there, and of the same user?"
     )]
-    Open {
-        /// As the environment has it.
-        path: String,
-        error: io::Error,
-    },
+    Open { path: String, error: io::Error },
     #[error(
         "{path} is no log of regions that this version of hardmeter writes; use the library of the ebs that runs the program"
     )]
-    Foreign {
-        /// As the environment has it.
-        path: String,
-    },
+    Foreign { path: String },
 }
 
 /// Writes marks of all threads of this process, and of those it forks.

@@ -23,11 +23,7 @@ pub const SOCKET: &str = "/run/ebsd.sock";
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("{}: {error}{}", .path.display(), advice(.error))]
-    Connect {
-        path: PathBuf,
-        /// What connect(2) said.
-        error: io::Error,
-    },
+    Connect { path: PathBuf, error: io::Error },
     #[error("{}", .0.text)]
     Refused(Complaint),
     #[error("the daemon has gone: {0}")]

@@ -55,26 +55,13 @@ impl Default for Keep {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeepError {
     #[error("{count} {what} to keep; at most {} are possible", Keep::MOST_IDS)]
-    TooMany {
-        /// Of what.
-        what: &'static str,
-        count: usize,
-    },
+    TooMany { what: &'static str, count: usize },
     #[error("{number} is no {what}: they are 1 and above")]
-    NoTask {
-        what: &'static str,
-        /// As given.
-        number: i32,
-    },
+    NoTask { what: &'static str, number: i32 },
     #[error("{0:?} is no thread's name: those have 1 to 15 bytes, none of them NUL")]
     Comm(String),
     #[error("{what} from {first:#x} to {last:#x}: the first is beyond the last")]
-    Backwards {
-        what: &'static str,
-        /// As given.
-        first: u64,
-        last: u64,
-    },
+    Backwards { what: &'static str, first: u64, last: u64 },
     #[error("one sample in 0 is none; 1 keeps all")]
     OneInZero,
     #[error("0 is no control group's id")]
@@ -83,11 +70,7 @@ pub enum KeepError {
         "data source {value:#x} under the mask {mask:#x}: no data source has bits outside of \
          its mask, and a mask of 0 keeps all"
     )]
-    DataSrc {
-        /// As given.
-        mask: u64,
-        value: u64,
-    },
+    DataSrc { mask: u64, value: u64 },
 }
 
 impl Keep {

@@ -65,32 +65,15 @@ impl Effort {
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     #[error("there is no process {pid}; `ps -e` lists those there are")]
-    Absent {
-        /// As asked for.
-        pid: Pid,
-    },
+    Absent { pid: Pid },
     #[error("{tid} is a thread of process {leader}: give {leader}")]
-    Thread {
-        /// As asked for.
-        tid: Tid,
-        leader: Pid,
-    },
+    Thread { tid: Tid, leader: Pid },
     #[error("process {pid} has exited already; its parent has not reaped it")]
-    Zombie {
-        /// As asked for.
-        pid: Pid,
-    },
+    Zombie { pid: Pid },
     #[error("process {pid} ended while it was being attached to")]
-    Gone {
-        /// As asked for.
-        pid: Pid,
-    },
+    Gone { pid: Pid },
     #[error("process {pid} cannot be looked at: {error}")]
-    Look {
-        pid: Pid,
-        /// What the call said.
-        error: io::Error,
-    },
+    Look { pid: Pid, error: io::Error },
     #[error(transparent)]
     Open(#[from] OpenError),
 }

@@ -30,53 +30,29 @@ pub enum CommandError {
     ZeroByte { word: OsString },
     /// ENOENT: nowhere on PATH, or no such file. Shells exit with 127.
     #[error("{program}: command not found{place}; check the name, or give the path", place = searched(.program))]
-    NotFound {
-        /// As typed.
-        program: String,
-    },
+    NotFound { program: String },
     /// ENOENT of a file that is there.
     #[error(
         "{program}: its interpreter is missing: see its first line (#!), or `file` for the loader of \
          a binary"
     )]
-    NoInterpreter {
-        /// As typed.
-        program: String,
-    },
+    NoInterpreter { program: String },
     #[error("{program} is a directory: give the program in it")]
-    Directory {
-        /// As typed.
-        program: String,
-    },
+    Directory { program: String },
     /// EACCES. Shells exit with 126.
     #[error(
         "{program}: found, but not executable by this user; check its mode (ls -l) and mount options"
     )]
-    NotExecutable {
-        /// As typed.
-        program: String,
-    },
+    NotExecutable { program: String },
     /// Any other errno of execve(2).
     #[error("{program} cannot be run: {error}")]
-    Exec {
-        program: String,
-        /// What execve(2) said.
-        error: io::Error,
-    },
+    Exec { program: String, error: io::Error },
     #[error("{program} cannot be stopped where it begins: {error}{advice}", advice = entry::advice(.error))]
-    Stop {
-        program: String,
-        /// What ptrace(2) said, or what became of it.
-        error: io::Error,
-    },
+    Stop { program: String, error: io::Error },
     /// fork, pipe or pidfd failed. A child that is killed before its exec is
     /// no such error: its [`CommandStatus`] tells.
     #[error("no process could be started for {program}: {error}{advice}", advice = raise_limit(.error))]
-    Fork {
-        program: String,
-        /// What the call said.
-        error: io::Error,
-    },
+    Fork { program: String, error: io::Error },
 }
 
 fn searched(program: &str) -> &'static str {

@@ -12,11 +12,7 @@ use crate::{OpenFailure, Plan, explain};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("{text}")]
-    Refused {
-        text: String,
-        /// The call and its errno.
-        failure: OpenFailure,
-    },
+    Refused { text: String, failure: OpenFailure },
     /// EMFILE.
     #[error(
         "the limit of open files ({limit}) is reached after {opened} events on {cpus} CPUs; each \
@@ -31,10 +27,7 @@ pub enum OpenError {
         limit: String,
     },
     #[error("none of the {cpus} CPUs to be sampled is online")]
-    NoCpu {
-        /// CPUs of the plan.
-        cpus: usize,
-    },
+    NoCpu { cpus: usize },
     #[error("CPU {} is not online here: say one of {online}", .cpu.0)]
     Offline {
         cpu: Cpu,
@@ -65,10 +58,7 @@ pub enum SessionError {
         "{what}: the emulated PMU runs 64-bit x86 programs only; cpu_clock and page_fault sample it \
          natively"
     )]
-    NotEmulable {
-        /// What it is.
-        what: String,
-    },
+    NotEmulable { what: String },
     #[error("the samples cannot be {what} in the kernel: {why}")]
     NotInKernel {
         /// `counted` or `filtered`.
@@ -81,11 +71,7 @@ pub enum SessionError {
         "{who} cannot pause, nor begin later: leave --delay and --control out, or have the kernel \
          sample in this process: {how}"
     )]
-    NoPause {
-        who: &'static str,
-        /// How that is had.
-        how: &'static str,
-    },
+    NoPause { who: &'static str, how: &'static str },
     /// Who samples elsewhere does not serve, or has broken off.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
@@ -96,11 +82,7 @@ pub enum SessionError {
     #[error("the stream's preamble cannot be written: {0}")]
     Preamble(String),
     #[error("{call}: {error}")]
-    System {
-        call: &'static str,
-        /// What it said.
-        error: io::Error,
-    },
+    System { call: &'static str, error: io::Error },
 }
 
 impl SessionError {

@@ -11,31 +11,15 @@ const MOST: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("{}: {error}", .path.display())]
-    Io {
-        path: PathBuf,
-        /// What the call said.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// A symbolic link, a directory, a device.
     #[error("{}: no plain file; put the configuration itself there", .path.display())]
-    NoFile {
-        /// The file.
-        path: PathBuf,
-    },
+    NoFile { path: PathBuf },
     #[error("{}: owned by user {uid}; it must be {owner}'s: chown it", .path.display())]
-    Owner {
-        path: PathBuf,
-        uid: u32,
-        /// Who should be.
-        owner: u32,
-    },
+    Owner { path: PathBuf, uid: u32, owner: u32 },
     /// Others may write it.
     #[error("{}: mode {mode:o} lets others write it: chmod go-w", .path.display())]
-    Mode {
-        path: PathBuf,
-        /// Its mode bits.
-        mode: u32,
-    },
+    Mode { path: PathBuf, mode: u32 },
     #[error("{}: {size} bytes; a configuration has at most {MOST}", .path.display())]
     Long {
         path: PathBuf,

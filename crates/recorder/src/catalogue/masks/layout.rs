@@ -22,12 +22,7 @@ pub(super) enum Layout {
         usual: u64,
     },
     /// `ldlat=N`.
-    Latency {
-        least: u16,
-        most: u16,
-        /// What N has to be.
-        wanted: &'static str,
-    },
+    Latency { least: u16, most: u16, wanted: &'static str },
 }
 
 impl Layout {

@@ -11,8 +11,9 @@ use crate::sys::event::NATIVE_ORDER;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WrittenRecord {
     /// Of an event, by its place.
-    Sample { event: usize },
-    /// A name, a mapping, a task, a mark of a region.
+    Sample {
+        event: usize,
+    },
     Side,
 }
 

@@ -13,16 +13,9 @@ pub enum NoFormat {
     #[error("tracefs is not mounted")]
     NoTracefs,
     #[error("tracefs has no tracepoint {name} of number {id}")]
-    Unknown {
-        /// As the recording calls it.
-        name: String,
-        id: u64,
-    },
+    Unknown { name: String, id: u64 },
     #[error("{} is not there for this user", path.display())]
-    Closed {
-        /// The file.
-        path: PathBuf,
-    },
+    Closed { path: PathBuf },
     #[error(transparent)]
     Facts(#[from] FactsError),
 }

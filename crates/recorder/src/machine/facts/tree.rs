@@ -11,11 +11,7 @@ use std::str::FromStr;
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        path: PathBuf,
-        /// The system's word.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     #[error("{}:{line}: {token:?} is no {expected}", path.display())]
     Malformed {
         path: PathBuf,
@@ -29,21 +25,13 @@ pub enum FactsError {
     #[error("{} is no regular file", path.display())]
     NotAFile { path: PathBuf },
     #[error("{} is too large: more than {most} {unit}", path.display())]
-    TooLarge {
-        /// The file or directory.
-        path: PathBuf,
-        most: usize,
-        unit: &'static str,
-    },
+    TooLarge { path: PathBuf, most: usize, unit: &'static str },
     #[error(
         "{} is no directory that can be read; give one that holds devices/ (a copy of \
          /sys/bus/event_source/devices) and, when there is one, cpuinfo (of /proc/cpuinfo)",
         path.display()
     )]
-    NoTree {
-        /// What is missing.
-        path: PathBuf,
-    },
+    NoTree { path: PathBuf },
 }
 
 /// Bytes of the largest file that is read whole: lists of tracepoints,

@@ -23,39 +23,17 @@ pub enum TermError {
     #[error(
         "term {name}: its format on this kernel, {text:?}, is not known here; say config=N instead"
     )]
-    UnknownFormat {
-        name: String,
-        /// The format's text, verbatim.
-        text: String,
-    },
+    UnknownFormat { name: String, text: String },
     #[error("term {name}: {reason}")]
-    Unusable {
-        name: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Unusable { name: String, reason: String },
     #[error("{name}={text}: a number belongs here, decimal or hexadecimal with 0x")]
-    NotANumber {
-        /// The term.
-        name: String,
-        text: String,
-    },
+    NotANumber { name: String, text: String },
     #[error("{name} wants a value: {name}=VALUE")]
-    NoValue {
-        /// The term.
-        name: String,
-    },
+    NoValue { name: String },
     #[error("{name} is given twice; say it once")]
-    Twice {
-        /// The term.
-        name: String,
-    },
+    Twice { name: String },
     #[error("{first} and {second} are two events; name one")]
-    TwoEvents {
-        /// The first named.
-        first: String,
-        second: String,
-    },
+    TwoEvents { first: String, second: String },
     #[error("{name} and {word}={value:#x} disagree about the bits {field}; say one of them")]
     Conflict {
         name: String,
@@ -65,18 +43,11 @@ pub enum TermError {
         field: String,
     },
     #[error("{alias} wants a value for {name}; add {name}=VALUE to the terms")]
-    Required {
-        alias: String,
-        /// The term left open.
-        name: String,
-    },
+    Required { alias: String, name: String },
     #[error(
         "{name} is a setting of perf record, not of the event; leave it out (ebs -h shows the options there are)"
     )]
-    PerfSetting {
-        /// The term.
-        name: String,
-    },
+    PerfSetting { name: String },
 }
 
 /// Settings that perf takes among the terms of an event.

@@ -28,43 +28,23 @@ pub struct Terms(pub Vec<Term>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TermsError {
     #[error("a term without a name in {text:?}; write NAME=VALUE or NAME, with commas between")]
-    NoName {
-        /// The whole list.
-        text: String,
-    },
+    NoName { text: String },
     #[error("term {name}= has no value; write {name}=VALUE, or {name} alone for {name}=1")]
-    NoValue {
-        /// The term's name.
-        name: String,
-    },
+    NoValue { name: String },
     #[error(
         "{name:?} is no name of a term; names are of letters, digits, \"_\", \"-\", \".\" and \":\""
     )]
-    Name {
-        /// As typed.
-        name: String,
-    },
+    Name { name: String },
     /// A number of more than 64 bits, or 0x without digits.
     #[error("{name}={value}: no number of at most 64 bits; write decimal, or hexadecimal with 0x")]
-    Number {
-        /// The term's name.
-        name: String,
-        value: String,
-    },
+    Number { name: String, value: String },
     #[error("a quote is not closed in {text:?}")]
-    Quote {
-        /// The whole list.
-        text: String,
-    },
+    Quote { text: String },
     #[error(
         "{name}={value:?} is no text; it has no control characters, and quotes only around the \
          whole of it"
     )]
-    Text {
-        /// The term's name.
-        name: String,
-        value: String,
-    },
+    Text { name: String, value: String },
     #[error("{reason}")]
     Unreadable { reason: String },
 }

@@ -50,24 +50,14 @@ pub enum Parsed<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     #[error("a frame of {length} bytes; at most {most} are allowed")]
-    TooLong {
-        /// As the header says.
-        length: u32,
-        most: u32,
-    },
+    TooLong { length: u32, most: u32 },
     #[error("a frame without a payload")]
     Empty,
     #[error("a frame of kind {kind}; known are 1 (control) and 2 (data)")]
-    Kind {
-        /// As the header says.
-        kind: u8,
-    },
+    Kind { kind: u8 },
     /// Flags are for later versions.
     #[error("a frame with flags {flags:#04x}; none are known")]
-    Flags {
-        /// As the header says.
-        flags: u8,
-    },
+    Flags { flags: u8 },
 }
 
 /// Looks at the front of `input` for a frame of at most `most` bytes. The

@@ -71,23 +71,11 @@ pub enum BreakpointError {
         "{typed}: \"{word}\" is no address and no name; write mem:ADDR[/LEN]:[r][w][x] with ADDR in \
          hex (0x...) or decimal, or the name of a variable or routine, mem:NAME[+OFFSET][@OBJECT]"
     )]
-    Address {
-        typed: String,
-        /// Its address part.
-        word: String,
-    },
+    Address { typed: String, word: String },
     #[error("{typed}: length \"{word}\" cannot be; a breakpoint watches 1, 2, 4 or 8 bytes")]
-    Length {
-        typed: String,
-        /// Its length part.
-        word: String,
-    },
+    Length { typed: String, word: String },
     #[error("{typed}: access \"{word}\" cannot be; say r, w, rw or x, and -u or -k for the mode")]
-    Access {
-        typed: String,
-        /// Its access part.
-        word: String,
-    },
+    Access { typed: String, word: String },
     #[error(
         "{typed}: {address:#x} is not aligned to {len} bytes, as the debug registers demand; \
          watch mem:{:#x}/{len} or single bytes with /1",
@@ -100,11 +88,7 @@ pub enum BreakpointError {
         len: u8,
     },
     #[error("{typed}: an execution breakpoint takes no length; leave \"/{word}\" out")]
-    ExecuteLength {
-        typed: String,
-        /// Its length part.
-        word: String,
-    },
+    ExecuteLength { typed: String, word: String },
 }
 
 impl Breakpoint {

@@ -34,23 +34,11 @@ pub enum EventSpecError {
         name: String,
     },
     #[error("{typed}: {source}")]
-    Letters {
-        typed: String,
-        /// What is wrong with them.
-        source: ModifierError,
-    },
+    Letters { typed: String, source: ModifierError },
     #[error("{typed}: {why}; write PMU/TERMS/MODIFIERS, as in cpu/event=0xd1,umask=0x8/pp")]
-    PmuForm {
-        typed: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    PmuForm { typed: String, why: String },
     #[error("{typed}: {source}")]
-    Terms {
-        typed: String,
-        /// What is wrong with it.
-        source: TermsError,
-    },
+    Terms { typed: String, source: TermsError },
     #[error(
         "\"{typed}\" is no tracepoint name: write SUBSYSTEM:NAME, each of letters, digits, \
          \"_\", \"-\" and \".\", as in sched:sched_switch"

@@ -34,11 +34,7 @@ pub enum ModifierError {
     #[error("p and P exclude each other; say P for the most precise there is")]
     TwoPrecisions,
     #[error("modifier {letter}: {why}; leave it out")]
-    Refused {
-        letter: char,
-        /// What it would do, and why not.
-        why: &'static str,
-    },
+    Refused { letter: char, why: &'static str },
 }
 
 impl Modifiers {
