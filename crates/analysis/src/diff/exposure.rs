@@ -30,6 +30,7 @@ pub enum DiffPer {
     },
 }
 
+/// A word given to `--per` names nothing that rates can be by.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "--per {0:?} is none of instructions, seconds and run, and no NAME=N or NAME=N,M, such as \

@@ -21,6 +21,7 @@ pub struct DiffLimit {
     ratio: f64,
 }
 
+/// The text given to `--fail-on` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "--fail-on {0:?} is no EVENT > +N%, EVENT < -N% or EVENT@ROUTINE > +N%, such as \
