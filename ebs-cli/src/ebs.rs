@@ -1,7 +1,7 @@
 //! The command `ebs`, a file a subcommand.
 //!
-//! [`arguments`] is what was typed, [`invocation`] what it means, [`run`]
-//! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
+//! [`command`] is the grammar: a command is its arguments and its `run`; options that several share
+//! are in [`arguments`]. [`exit_status`] is what the caller learns. [`sample`] drives a
 //! session of the sampling library; [`input`] reads what was recorded for
 //! [`report`] and [`script`], [`annotate`] shows a routine, [`diff`] compares recordings, [`compare`] commands, [`html`] makes a page, [`convert`]
 //! writes it anew, [`export`] in the form of another tool, and [`archive`] with what its names come from; [`layout`] shows types, [`plan`] what would be opened; [`stat`] counts without samples; [`sessions`] and
@@ -15,6 +15,7 @@ pub mod archive;
 pub mod arguments;
 pub mod c2c;
 pub mod causes;
+pub mod command;
 pub mod compare;
 pub mod completions;
 pub mod convert;
@@ -23,7 +24,6 @@ pub mod exit_status;
 pub mod export;
 pub mod html;
 pub mod input;
-pub mod invocation;
 pub mod layout;
 pub mod list;
 pub mod memlat;
@@ -41,7 +41,6 @@ mod started_ebs;
 pub mod stat;
 #[allow(unsafe_code, reason = "the edge to the kernel")]
 mod sys;
-#[cfg(feature = "top")]
 pub mod top;
 pub mod types;
 pub mod watch;

@@ -30,3 +30,22 @@ pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
 pub(crate) fn say(program: &str, text: &str) {
     let _closed = writeln!(io::stderr(), "{program}: {}", printable(text));
 }
+
+pub(crate) fn percent(text: &str) -> Result<f64, &'static str> {
+    let number: f64 = text.trim_end_matches('%').parse().map_err(|_| PERCENT)?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err(PERCENT) }
+}
+
+const PERCENT: &str = "a number from 0 to 100 is expected";
+
+/// Bytes, also in k, m or g, from a megabyte to a terabyte.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let units = [("k", 10), ("m", 20), ("g", 30)];
+    let unit = units.iter().find_map(|(letter, shift)| Some((lower.strip_suffix(letter)?, *shift)));
+    let (digits, shift) = unit.unwrap_or((&lower, 0));
+    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes
+        .filter(|bytes| (1 << 20..=1 << 40).contains(bytes))
+        .ok_or_else(|| "no size from 1m to 1024g, such as 512m".to_owned())
+}

@@ -1,11 +1,15 @@
 //! `ebs annotate`: the instructions of a routine with their samples, or source
 //! files with theirs.
 
+mod arguments;
 pub(in crate::ebs) mod source_files;
 mod source_reader;
 mod whole_files;
 
-use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
+pub use arguments::{
+    AnnotateArguments, AnnotationFormat, Context as Around, PrefixMap, SyntaxName,
+};
+
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::say;
 use analysis::annotate::{RoutineTarget, Syntax, View};

@@ -1,11 +1,12 @@
 //! `ebs archive`: the files that a recording's names come from, into it.
 
-use crate::ebs::arguments::{ArchiveArguments, SymbolArguments};
+use crate::ebs::arguments::SymbolArguments;
 use crate::ebs::convert::Rewriting;
 use crate::ebs::input::{End, Input};
 use crate::ebs::report;
 use crate::terminal::say;
 use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
 use perfdata::aggregate::Site;
 use perfdata::callchain::{CallChainWord, parts};
 use perfdata::recording::RecordingDecoder;
@@ -13,12 +14,46 @@ use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord};
 use perfdata::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use symbolizer::{
     FilePacker, PackedFiles, Place, Resolution, StackFrame, Symbolizer, SymbolizerOptions,
     UserStack,
 };
+
+/// Which recording, and where it goes.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_long_help = ARCHIVE_NOTES)]
+pub struct ArchiveArguments {
+    /// Recording in file form, of ebs or perf.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Writes another recording with the files and leaves FILE as it is.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Carries at most so many MiB of files, before they are packed.
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    pub max_size: u64,
+    /// Directory that stands for / when files are opened.
+    #[arg(long, value_name = "DIR", default_value = "/", help_heading = "Symbols")]
+    pub root: PathBuf,
+    /// Directory below which the files are, and nowhere else: copies of another machine's.
+    #[arg(long, value_name = "DIR", help_heading = "Symbols")]
+    pub symfs: Option<PathBuf>,
+}
+
+const ARCHIVE_NOTES: &str = "\
+Packed are the programs and libraries that samples and their callers lie in, by build id or inode,
+their debug files, maps of generated code and the vdso; no source files, and nothing of the kernel
+but the symbols that `ebs -k -o` keeps. `ebs report`, `ebs script` and `ebs annotate` take names
+from them, on any machine. They are a zip archive at the end of the recording, which perf passes
+over: `unzip -l FILE` lists it.
+
+  ebs archive server.data              then copy server.data, and report on it elsewhere
+  ebs archive server.data -o all.data  leaves server.data as it is
+
+Exit status: 0; 1 when nothing could be written, or when FILE is damaged: it is left as it is then,
+and OUT has what could be read of it; 2 for a wrong command line.";
 
 /// Files without a name that are named when some are.
 const MOST_TOLD: usize = 8;

@@ -1,10 +1,26 @@
 //! `ebs c2c`: lines that threads share, byte by byte.
 
 use crate::ebs::accesses::AccessQuestion;
-use crate::ebs::arguments::C2cArguments;
+use crate::ebs::arguments::AccessArguments;
 use analysis::{Pipeline, Query, sharing};
 use anyhow::Result;
+use clap::Args;
 use std::io::Write;
+use std::path::PathBuf;
+
+/// `ebs c2c`.
+#[derive(Clone, Debug, Args)]
+pub struct C2cArguments {
+    /// Recording of loads and stores with data addresses: `ebs -t hitm,memory_stores -o FILE.data`,
+    /// or what `perf c2c record` wrote; `-` is stdin.
+    pub file: Option<PathBuf>,
+    /// Takes lines two by two, 128 bytes: some CPUs fetch both.
+    #[arg(long)]
+    pub pair: bool,
+    /// Which accesses, and their form.
+    #[command(flatten)]
+    pub accesses: AccessArguments,
+}
 
 /// Bytes of a line, and of two that are fetched together.
 const LINE: u64 = 64;

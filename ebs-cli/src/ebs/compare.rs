@@ -1,22 +1,76 @@
 //! `ebs compare`: two commands recorded in turn, and their diff.
 
-use crate::ebs::arguments::CompareArguments;
+use crate::ebs::arguments::{ComparingArguments, EmulationArguments, SymbolArguments};
 use crate::ebs::diff::{DiffFiles, NamedFile, show};
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::outputs;
-use crate::terminal::say;
+use crate::terminal::{number, say};
 use analysis::diff::DiffPer;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use rustix::fs::CWD;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+const COMPARISONS: &str = "\
+Examples:
+  ebs compare -n 10 -u -t page_fault -- ./old FILE --- ./new FILE
+  ebs compare -u -t l1_cache_miss,instr_retired -i 1000 -o kept -- ./old --- ./new
+  ebs diff kept/a kept/b                           the same once more, by other keys
+
+A begins the first, third, ... pair of runs, B the others. Both get an empty input, and what they
+write to stdout is thrown away. SIGINT ends it; what is shown is of the pairs that were whole.
+
+Exit status: 0; 1 when a run failed or nothing can be compared; 2 for a wrong command line; 3 when
+what --fail-on says holds; 128 + N after signal N.";
+
+/// `ebs compare`.
+#[derive(Clone, Debug, Args)]
+#[command(after_long_help = COMPARISONS)]
+pub struct CompareArguments {
+    /// Runs of each command.
+    #[arg(short = 'n', long = "runs", value_name = "RUNS", default_value_t = 5)]
+    #[arg(value_parser = number::<u32>)]
+    pub repeat: u32,
+    /// Samples user code.
+    #[arg(short, long)]
+    pub user: bool,
+    /// Samples kernel code.
+    #[arg(short, long)]
+    pub kernel: bool,
+    /// Event type, as for `ebs -t`; several with commas or several -t.
+    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
+    pub types: Vec<String>,
+    /// Events from one record to the next, as for `ebs -i`.
+    #[arg(short, long, value_name = "INTERVAL,...", allow_negative_numbers = true)]
+    pub interval: Vec<String>,
+    /// Masks of a type, as for `ebs -m`.
+    #[arg(short, long = "mask", value_name = "NAME,...")]
+    pub masks: Vec<String>,
+    /// Who counts.
+    #[command(flatten)]
+    pub emulation: EmulationArguments,
+    /// Keeps the recordings in DIR/a and DIR/b [default: they are removed].
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// How sides are compared, and shown.
+    #[command(flatten)]
+    pub comparing: ComparingArguments,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+    /// Two commands with their arguments, and --- between them.
+    #[arg(value_name = "A --- B", trailing_var_arg = true)]
+    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
+    pub commands: Vec<OsString>,
+}
+
 const BETWEEN: &str = "---";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CompareMisuse {
+pub enum CompareUsageError {
     #[error("say two commands: ebs compare -t TYPE -- A [ARGS...] --- B [ARGS...]")]
     Commands,
     #[error("-n 0: say how often each command is to run, such as 10")]
@@ -35,11 +89,12 @@ struct TwoCommands<'w> {
 }
 
 impl TwoCommands<'_> {
-    fn new(words: &[OsString]) -> Result<TwoCommands<'_>, CompareMisuse> {
-        let at = words.iter().position(|word| word == BETWEEN).ok_or(CompareMisuse::Commands)?;
+    fn new(words: &[OsString]) -> Result<TwoCommands<'_>, CompareUsageError> {
+        let at =
+            words.iter().position(|word| word == BETWEEN).ok_or(CompareUsageError::Commands)?;
         match words.split_at(at) {
             (a, [_, b @ ..]) if !a.is_empty() && !b.is_empty() => Ok(TwoCommands { a, b }),
-            _ => Err(CompareMisuse::Commands),
+            _ => Err(CompareUsageError::Commands),
         }
     }
 }
@@ -146,13 +201,13 @@ fn told(command: &[OsString]) -> String {
 
 fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     if arguments.repeat == 0 {
-        return Err(CompareMisuse::Runs.into());
+        return Err(CompareUsageError::Runs.into());
     }
     if arguments.types.is_empty() {
-        return Err(CompareMisuse::Type.into());
+        return Err(CompareUsageError::Type.into());
     }
     if !arguments.user && !arguments.kernel {
-        return Err(CompareMisuse::Mode.into());
+        return Err(CompareUsageError::Mode.into());
     }
     let mut words: Vec<OsString> = Vec::new();
     for (is_set, word) in [(arguments.user, "-u"), (arguments.kernel, "-k")] {

@@ -1,12 +1,12 @@
 //! Completions for shells, from the grammar that parses.
 
-use crate::ebs::arguments::{self, CommandName};
+use crate::ebs::command;
 use crate::ebs::script::field_names;
 use crate::eip2r;
 use analysis::{Key, Sort};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, Str};
-use clap::{Arg, Command, ValueHint};
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
 use latency::LatencyPart;
 use perfdata::InstructionClass;
@@ -17,13 +17,31 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CompletionsArguments {
+    /// Which shell.
+    pub shell: Shell,
+    /// Of which command.
+    #[arg(default_value = "ebs")]
+    pub program: CommandName,
+}
+
+/// One of our commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CommandName {
+    /// The profiler.
+    Ebs,
+    /// Instruction pointers to routines.
+    Eip2r,
+}
+
 /// Writes the completions of a program for a shell.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn completions(shell: Shell, program: CommandName, out: &mut dyn Write) -> Result<()> {
-    completions_of(shell, grammar(program), out)
+pub fn run(arguments: &CompletionsArguments, out: &mut dyn Write) -> Result<()> {
+    completions_of(arguments.shell, grammar(arguments.program), out)
 }
 
 /// Writes the completions of any grammar.
@@ -42,7 +60,7 @@ pub fn completions_of(shell: Shell, grammar: Command, out: &mut dyn Write) -> Re
 
 fn grammar(program: CommandName) -> Command {
     match program {
-        CommandName::Ebs => arguments::command(),
+        CommandName::Ebs => command::command(),
         CommandName::Eip2r => eip2r::command(),
     }
 }
@@ -113,7 +131,7 @@ mod tests {
 
     fn text(shell: Shell, program: CommandName) -> String {
         let mut text = Vec::new();
-        completions(shell, program, &mut text).expect("memory takes all");
+        completions_of(shell, grammar(program), &mut text).expect("memory takes all");
         String::from_utf8(text).expect("is text")
     }
 

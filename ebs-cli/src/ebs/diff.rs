@@ -1,21 +1,57 @@
 //! `ebs diff`: two recordings, or two sets of them, side by side.
 
-use crate::ebs::arguments::{ComparingArguments, DiffArguments, SymbolArguments};
+use crate::ebs::arguments::{ComparingArguments, SymbolArguments};
 use crate::ebs::exit_status::{BEYOND, SUCCESS};
 use crate::ebs::input::{End, Input};
 use crate::ebs::report::{CountedRecording, filters, run_times_of, symbols_of};
 use analysis::diff::{DiffPer, DiffQuery, DiffReport, DiffRun, DiffSides, LimitVerdict};
 use analysis::{Glob, Key, Pipeline, Query, Report, csv, diff_csv, table};
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use symbolizer::Symbolizer;
+
+const EXAMPLES: &str = "\
+Examples:
+  ebs diff old.data new.data                       by routine
+  ebs diff --per requests=10000,12000 old.data new.data
+  ebs diff --by inlined,srcline --same server-1=server-2 old.data new.data
+  ebs diff --runs old-*.data -- new-*.data         runs of A, then of B
+  ebs diff old/ new/                               all FILE.data there are runs
+  ebs diff --fail-on 'l1_cache_miss > +5%' --fail-on 'page_fault@parse* > +0%' old/ new/
+
+Exit status: 0; 1 when a recording cannot be read or compared; 2 for a wrong command line; 3 when
+what --fail-on says holds.";
+
+/// `ebs diff`.
+#[derive(Clone, Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct DiffArguments {
+    /// Two recordings, what was and what is; or two directories, whose files *.data are repeated
+    /// runs. With --runs and -- recordings of A.
+    #[arg(required = true, value_name = "A_B")]
+    pub files: Vec<PathBuf>,
+    /// With --runs: recordings of B.
+    #[arg(last = true, value_name = "B", requires = "runs")]
+    pub others: Vec<PathBuf>,
+    /// Takes several recordings of each side, those of B behind --: how runs vary is then part of
+    /// the intervals.
+    #[arg(long)]
+    pub runs: bool,
+    /// How sides are compared, and shown.
+    #[command(flatten)]
+    pub comparing: ComparingArguments,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+}
 
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DiffMisuse {
+pub enum DiffUsageError {
     #[error(
         "--by {0}: that is another in each build or run, and no row of A would be one of B; say \
          routine, routine-line, operands, object, inlined, srcline, variable, level or another name"
@@ -167,8 +203,8 @@ fn keys(words: &[String]) -> Result<Vec<Key>> {
         )
     };
     match keys.iter().find(of_run) {
-        Some(Key::Line) => Err(DiffMisuse::Line.into()),
-        Some(key) => Err(DiffMisuse::Key(key.clone()).into()),
+        Some(Key::Line) => Err(DiffUsageError::Line.into()),
+        Some(key) => Err(DiffUsageError::Key(key.clone()).into()),
         None => Ok(keys),
     }
 }
@@ -180,7 +216,7 @@ fn files(arguments: &DiffArguments) -> Result<DiffFiles> {
     }
     match &arguments.files[..] {
         [a, b] => Ok(DiffFiles { a: in_folder(a)?, b: in_folder(b)? }),
-        files => Err(DiffMisuse::Files(files.len()).into()),
+        files => Err(DiffUsageError::Files(files.len()).into()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the program tells its caller.
 
-use crate::ebs::compare::CompareMisuse;
-use crate::ebs::diff::DiffMisuse;
-use crate::ebs::invocation::Misuse;
+use crate::ebs::arguments::UsageError;
+use crate::ebs::compare::CompareUsageError;
+use crate::ebs::diff::DiffUsageError;
 use crate::ebs::script::FieldError;
 use crate::terminal::{causes, say};
 use analysis::{KeyError, QueryError, QueryFilterError, SiteError, SortError, TimeError};
@@ -54,9 +54,9 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn is_usage(error: &anyhow::Error) -> bool {
-    error.is::<Misuse>()
-        || error.is::<DiffMisuse>()
-        || error.is::<CompareMisuse>()
+    error.is::<UsageError>()
+        || error.is::<DiffUsageError>()
+        || error.is::<CompareUsageError>()
         || error.is::<EventSpecError>()
         || error.is::<FieldError>()
         || error.is::<KeyError>()
@@ -78,7 +78,7 @@ mod tests {
     fn statuses_tell_misuse_from_failure() {
         let pipe = io::Error::from(ErrorKind::BrokenPipe);
         assert_eq!(of_error(&anyhow::Error::new(pipe).context("stdout")), (SUCCESS, false));
-        assert_eq!(of_error(&Misuse::TypeMissing.into()), (USAGE, true));
+        assert_eq!(of_error(&UsageError::TypeMissing.into()), (USAGE, true));
         assert_eq!(of_error(&Refusal::ModeMissing.into()), (USAGE, true));
         let full = io::Error::from(ErrorKind::StorageFull);
         assert_eq!(of_error(&full.into()), (FAILURE, true));

@@ -1,11 +1,13 @@
 //! `ebs export`: a recording in the form of another tool.
 
+mod arguments;
 mod destination;
 mod partition;
 mod segments;
 mod written_export;
 
-use crate::ebs::arguments::{ExportArguments, ExportForm};
+pub use arguments::{ExportArguments, ExportForm, SegmentArguments};
+
 use crate::ebs::input::Input;
 use crate::ebs::report;
 use crate::terminal::say;

@@ -4,15 +4,39 @@ mod page_questions;
 mod page_routines;
 mod shared_reading;
 
-use crate::ebs::arguments::{HtmlArguments, SymbolArguments};
+use crate::ebs::arguments::{StandingArguments, SymbolArguments};
 use crate::ebs::input::End;
 use crate::ebs::place::{OutputReaders, Place};
 use crate::ebs::report;
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 use page_questions::PageQuestions;
 use shared_reading::SharedReading;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// `ebs html`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct HtmlArguments {
+    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
+    #[arg(required_unless_present = "standing")]
+    pub file: Option<PathBuf>,
+    /// Where to write the page; `-` is stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What the daemon keeps.
+    #[command(flatten)]
+    pub standing: StandingArguments,
+    /// Looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB")]
+    pub event: Option<String>,
+    /// Counts only records that match; see `ebs report --help`.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+}
 
 /// Reads the recording, and writes its page even when it is damaged.
 ///

@@ -1,5 +1,6 @@
 //! `ebs layout`: types of a program, member by member.
 
+mod arguments;
 mod json;
 mod recorded;
 mod sampled_json;
@@ -7,7 +8,8 @@ mod sampled_text;
 mod suggested;
 mod text;
 
-use crate::ebs::arguments::LayoutArguments;
+pub use arguments::LayoutArguments;
+
 use crate::terminal::{debuginfod, say};
 use anyhow::{Result, anyhow, bail};
 use std::collections::HashMap;

@@ -1,23 +1,36 @@
 //! `ebs list`: every event that can be named on this machine.
 
-use crate::ebs::arguments::ListArguments;
 use crate::ebs::types::fields;
 use crate::terminal::say;
 use analysis::Glob;
 use anyhow::{Result, anyhow};
+use clap::Args;
 use perfdata::EventType;
-use recorder::Facts;
 use recorder::catalogue::{
     Availability, CatalogueType, MOUNT_TRACEFS, all, availability, find, identify, names,
 };
-use recorder::emulated;
 use recorder::machine::facts::Tracefs;
 use recorder::request::event_spec::{EventSpecError, generic, generic_names};
 use recorder::source::emulable;
+use recorder::{Facts, emulated};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What to list, and of which machine.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ListArguments {
+    /// Names that hold this text; a pattern with `*` or `?` has to match the whole name.
+    pub pattern: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Another machine: DIR/devices is its /sys/bus/event_source/devices, DIR/cpuinfo its
+    /// /proc/cpuinfo.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
 
 /// Prints the events of a machine.
 ///

@@ -4,6 +4,7 @@
 //! `plot`, `html` writes a page with a `chart`, and `as_cache` says it in the
 //! words of the emulated PMU.
 
+mod arguments;
 mod as_cache;
 mod chart;
 mod html;
@@ -11,7 +12,8 @@ mod plot;
 mod rows;
 mod text;
 
-use crate::ebs::arguments::MemlatArguments;
+pub use arguments::{CpuList, MemlatArguments};
+
 use crate::ebs::html as page;
 use crate::ebs::place::Place;
 use crate::terminal::progress::ProgressLine;

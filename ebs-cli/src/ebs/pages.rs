@@ -1,13 +1,32 @@
 //! Manual pages, from the grammar that parses: what precedes the options in
 //! clap's help stands in clap_mangen's sections, what follows them in ours.
 
-use crate::outputs;
+use crate::ebs::command;
+use crate::{eip2r, outputs};
 use anyhow::{Context, Result};
-use clap::Command;
+use clap::{Args, Command};
 use clap_mangen::Man;
 use rustix::fs::CWD;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Args)]
+pub struct ManArguments {
+    /// Where to write ebs.1, ebs-report.1, ebs-script.1, eip2r.1 and the rest.
+    pub directory: Option<PathBuf>,
+}
+
+/// Writes the page of ebs, or those of all commands to a directory.
+///
+/// # Errors
+///
+/// Those of `out`; a directory that cannot be made or written to.
+pub fn run(arguments: &ManArguments, out: &mut dyn Write) -> Result<()> {
+    match &arguments.directory {
+        None => page(command::command(), out),
+        Some(directory) => pages(directory, [command::command(), eip2r::command()]),
+    }
+}
 
 /// Writes the page of one command.
 ///
@@ -122,7 +141,7 @@ fn lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ebs::arguments;
+    use crate::ebs::command;
     use crate::eip2r;
     use std::fs;
 
@@ -134,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_page_tells_of_every_option() {
-        let text = text(arguments::command());
+        let text = text(command::command());
         for word in ["interval", "count", "type", "mask", "output", "format", "ring"] {
             assert!(text.contains(word), "{word}");
         }
@@ -143,7 +162,7 @@ mod tests {
     #[test]
     fn examples_stand_as_they_are_typed() {
         for (command, line) in [
-            (arguments::command(), "grep \\-v \\(aq#\\(aq fault.1 | awk"),
+            (command::command(), "grep \\-v \\(aq#\\(aq fault.1 | awk"),
             (eip2r::command(), "eip2r \\-p 2 fault.1 "),
         ] {
             let text = text(command);
@@ -160,7 +179,7 @@ mod tests {
     #[test]
     fn pages_of_subcommands_have_the_examples_of_their_help() {
         let directory = tempfile::tempdir().expect("a directory can be made");
-        pages(directory.path(), [arguments::command()]).expect("pages are written");
+        pages(directory.path(), [command::command()]).expect("pages are written");
         for name in ["stat", "memlat", "selftest", "plan"] {
             let text = fs::read_to_string(directory.path().join(format!("ebs-{name}.1")));
             let text = text.expect(name);
@@ -183,7 +202,7 @@ mod tests {
     fn pages_are_written_for_all_commands() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let place = directory.path().join("man1");
-        let commands = [arguments::command(), eip2r::command()];
+        let commands = [command::command(), eip2r::command()];
         pages(&place, commands).expect("pages are written");
         for name in ["ebs.1", "ebs-report.1", "ebs-script.1", "eip2r.1"] {
             let text = fs::read_to_string(place.join(name)).expect(name);

@@ -1,7 +1,7 @@
 //! Where a conversion, an export or a page goes: a file that is there only when it is whole, or
 //! stdout.
 
-use crate::ebs::invocation::Misuse;
+use crate::ebs::arguments::UsageError;
 use crate::outputs::{NamedOutput, Replacement};
 use anyhow::{Context, Error, Result, anyhow};
 use rustix::fs::Stat;
@@ -41,7 +41,7 @@ impl Place {
     pub(super) fn open(path: &Path, input: &Path, readers: OutputReaders) -> Result<Place> {
         if let Some(output) = named(path)? {
             if output.found().is_some_and(|found| is_input(found, input)) {
-                return Err(Misuse::SameFile(path.to_owned()).into());
+                return Err(UsageError::SameFile(path.to_owned()).into());
             }
             return Place::of(output, path, input, readers)?.watched();
         }
@@ -89,7 +89,7 @@ impl Place {
 
     fn stdout() -> Result<Place> {
         match io::stdout().is_terminal() {
-            true => Err(Misuse::Terminal.into()),
+            true => Err(UsageError::Terminal.into()),
             false => Ok(Place::Stdout),
         }
     }

@@ -1,10 +1,12 @@
 //! `ebs plan`: what would be opened, without opening it.
 
+mod arguments;
 mod json;
 mod text;
 
+pub use arguments::{PlanArguments, PlanJob};
+
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
-use crate::ebs::invocation::PlanJob;
 use anyhow::Result;
 use recorder::catalogue::{CatalogueType, EventKind};
 use recorder::emulated::Model;
@@ -20,7 +22,8 @@ use std::path::Path;
 /// # Errors
 ///
 /// Facts that make no sense, a refusal (without `--json`), a failing output.
-pub fn run(job: &PlanJob, out: &mut dyn Write) -> Result<u8> {
+pub fn run(arguments: &PlanArguments, out: &mut dyn Write) -> Result<u8> {
+    let job = &PlanJob::new(arguments)?;
     // Another machine's caches are not in its description.
     let is_known = job.root.is_none() || !job.emulation.cache.is_empty();
     let model = is_known.then(|| job.emulation.model(Path::new("/"))).transpose()?;

@@ -1,12 +1,10 @@
 //! `ebs report`: tables from a recording.
 
-use crate::ebs::arguments::{
-    PlotForm, ReportArguments, StandingArguments, SymbolArguments, TreeDirection,
-};
+use crate::ebs::arguments::{StandingArguments, SymbolArguments, TableArguments};
 use crate::ebs::causes::shapes;
 use crate::ebs::input::{End, Input};
 use crate::terminal::style::is_utf8;
-use crate::terminal::{debuginfod, say};
+use crate::terminal::{debuginfod, number, percent, say};
 use analysis::filter::FilterCondition;
 use analysis::plot::PlotGlyphs;
 use analysis::report::{EventPlots, JoinedReport};
@@ -15,14 +13,155 @@ use analysis::{
     RunPart, RunTimes, Sort, TreeOrder, TreeQuery, csv, folded, json, plot, table,
 };
 use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use perfdata::InstructionClass;
 use perfdata::recording::RecordingDecoder;
 use perfdata::stream::{StreamDecoder, StreamRecord};
 use recorder::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
 use recorder::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions, load_file};
+
+/// `ebs report`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReportArguments {
+    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
+    #[arg(required_unless_present = "standing")]
+    pub file: Option<PathBuf>,
+    /// What the daemon keeps.
+    #[command(flatten)]
+    pub standing: StandingArguments,
+    /// Keys of a row: site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack,
+    /// object, comm, pid, tid, cpu, addr, line, page, data, variable, type, member, alloc, alloc-line,
+    /// block, holder, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site,
+    /// which is address, routine and object].
+    #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
+    pub by: Vec<String>,
+    /// Tells what was inlined: the key routine becomes inlined, OUTER <- INNER.
+    #[arg(long)]
+    pub inline: bool,
+    /// Order of the rows: share, count, address, name, a key of --by, or with --mem cycles or
+    /// latency [default: share].
+    #[arg(long, value_name = "ORDER")]
+    pub sort: Option<String>,
+    /// Who called this routine (or any of an object): counts only records with such a frame on their
+    /// call chain, and looks at the chain from the innermost such frame outwards [--by caller,
+    /// unless something else is asked for].
+    #[arg(long, value_name = "GLOB", conflicts_with = "regs")]
+    pub callers: Option<String>,
+    /// What this routine (or any of an object) called: counts only records with such a frame on
+    /// their call chain, and looks at the chain from the outermost such frame inwards [--by callee,
+    /// unless something else is asked for].
+    #[arg(long, value_name = "GLOB", conflicts_with = "regs")]
+    pub callees: Option<String>,
+    /// Whose instruction a row is: the first on the call chain that is in none of these routines or
+    /// objects, such as libc.so*,ld-linux*,std::*.
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',', conflicts_with = "regs")]
+    pub outside: Vec<String>,
+    /// Counts only records that match: routine=GLOB, object!=GLOB, frame=GLOB, comm=GLOB, variable=GLOB, pid=N,
+    /// tid=N, cpu=N, addr=FROM-TO, ip=FROM-TO, mode=kernel, level=L3, op=load, tlb=*miss*,
+    /// snoop=hitm, lock=locked, blk=GLOB, weight=FROM-TO. Several must all match.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Counts only records of a part of the run: seconds from its first record on, or percent, such
+    /// as 1.5-3, 10%-20%, 2-.
+    #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
+    pub time: Option<String>,
+    /// Counts only records of instructions of this class: packed_sp, packed_dp, scalar_sp,
+    /// scalar_dp, mmx64, mmx128, x87, x87_simd_moves, reads_memory, writes_memory,
+    /// accesses_memory, split_load.
+    #[arg(long, value_name = "CLASS")]
+    pub class: Option<InstructionClass>,
+    /// Looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB")]
+    pub event: Option<String>,
+    /// Rows to print [default: 20 on a table, all otherwise].
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    pub top: Option<usize>,
+    /// One table of all events: a row a site (or --by), a column an event, each count per one of
+    /// another event too.
+    #[arg(long, conflicts_with_all = ["csv", "mem", "regs"])]
+    pub join: bool,
+    /// The event that --join tells the others per [default: instr_retired, else the first].
+    #[arg(long, value_name = "GLOB", requires = "join")]
+    pub per: Option<String>,
+    /// Rows that are counted apart, some 50 bytes of memory a key and row; of more, those with the
+    /// least records are counted together, and the table says so [default: 917504].
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    pub most_rows: Option<usize>,
+    /// Prints JSON.
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Prints comma-separated values.
+    #[arg(long)]
+    pub csv: bool,
+    /// Prints call chains with their counts, one a line, for flame graphs: COMM;main;parse;memcpy 12.
+    #[arg(long, conflicts_with_all = ["csv", "json", "join", "by", "regs"])]
+    pub folded: bool,
+    /// Inclusive counts: a row a routine, with all records that it is on the call chain of, each
+    /// once, and beside them (self) those taken in the routine itself.
+    #[arg(long, conflicts_with_all = ["by", "folded", "join", "regs", "tree", "inline"])]
+    pub children: bool,
+    /// A tree of call chains, from the outermost routine down to what it called, or from the sampled
+    /// routine on to its callers.
+    #[arg(long, value_name = "DIRECTION", value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "callees")]
+    #[arg(conflicts_with_all = ["by", "csv", "folded", "inline", "join", "mem", "regs", "sort", "top"])]
+    pub tree: Option<TreeDirection>,
+    /// Tells branches of --tree with a smaller part of the records together [default: 1; JSON: 0].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "tree")]
+    pub min_percent: Option<f64>,
+    /// Instruction to look at with --regs: an address, a routine, or ROUTINE+OFFSET.
+    #[arg(long, value_name = "ADDR_OR_ROUTINE", requires = "regs")]
+    pub site: Option<String>,
+    /// Prints what each register held, at the site or in all records, instead of rows; with --by
+    /// beside them.
+    #[arg(long)]
+    pub regs: bool,
+    /// Prints what served the accesses to memory (level, operation, TLB, snoop) and their
+    /// latencies, of all records and of each row.
+    #[arg(long)]
+    pub mem: bool,
+    /// Draws behind the tables how many records fall into each set of the first data cache, and how
+    /// many have which latency, by powers of two. Lines are as long as the terminal's, else 80.
+    #[arg(long, value_name = "GLYPHS", value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "auto")]
+    #[arg(conflicts_with_all = ["csv", "json", "folded", "join", "regs"])]
+    pub plot: Option<PlotForm>,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
+    /// Bytes of a cache line, for --by line and --plot [default: as the recorded machine had].
+    #[arg(long, value_name = "BYTES", value_parser = number::<u64>)]
+    pub line_size: Option<u64>,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+}
+
+/// What bars of --plot are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlotForm {
+    /// Blocks where the locale is UTF-8, else ASCII.
+    #[default]
+    Auto,
+    /// Unicode's blocks, by eighths.
+    Blocks,
+    /// `#` alone.
+    Ascii,
+}
+
+/// Where a tree of call chains begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum TreeDirection {
+    /// At the outermost routine.
+    #[default]
+    Callees,
+    /// At the sampled routine.
+    Callers,
+}
 
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;

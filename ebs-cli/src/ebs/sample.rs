@@ -6,12 +6,14 @@
 //! sampling is on, by the clock or by commands (`control_command`) that come
 //! through a `control_channel`. `watched` looks up what is watched by its name.
 
+mod arguments;
 mod callers;
 mod command_end;
 mod control_channel;
 mod control_command;
 pub mod cut_short;
 mod foreground;
+mod job;
 pub mod last_line;
 pub mod output;
 mod preloaded;
@@ -19,9 +21,14 @@ mod serving;
 mod steering;
 mod watched;
 
+pub use arguments::{Format, SampleArguments};
+pub use job::{
+    DEFAULT_COUNT, OutputChoice, OutputPlace, PageUsageError, RegionUsageError, SampleJob,
+};
+
+use crate::ebs::arguments::{Beginning, Serving};
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
 use crate::ebs::html;
-use crate::ebs::invocation::{Beginning, SampleJob, Serving};
 use crate::ebs::started_ebs::command_line;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use crate::terminal::{causes, say};
@@ -70,12 +77,21 @@ impl SampleEnding {
     }
 }
 
+/// Samples what was asked for; gives the status to exit with.
+///
+/// # Errors
+///
+/// Words without meaning; what cannot be sampled, and why.
+pub fn run(arguments: SampleArguments) -> Result<u8> {
+    sample(&SampleJob::new(arguments)?)
+}
+
 /// Does the job; gives the status to exit with.
 ///
 /// # Errors
 ///
 /// What cannot be sampled, and why; a command that cannot be started.
-pub fn sample(job: &SampleJob) -> Result<u8> {
+fn sample(job: &SampleJob) -> Result<u8> {
     if let Some(page) = &job.page {
         html::check(page)?;
     }

@@ -1,5 +1,6 @@
 //! `ebs script`: the records of a recording as text, in order of time.
 
+mod arguments;
 mod chain;
 mod column;
 mod field;
@@ -13,12 +14,15 @@ mod sifter;
 mod text_printer;
 mod title_widths;
 
+pub use arguments::{ScriptArguments, ScriptFormat};
+
 pub use field::{Field, FieldError, LineFields, Selection, field_names};
 pub use perf_printer::{Chains, PerfPrinter};
 pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
 
 use crate::ebs::input::Input;
+use crate::ebs::report::symbols_of;
 use crate::terminal::say;
 use anyhow::{Result, anyhow};
 use order::Order;
@@ -28,6 +32,42 @@ use perfdata::{CpuMode, Misc, Sample, SampleId, SideRecord};
 use std::collections::BTreeMap;
 use std::io::Write;
 use symbolizer::{Symbolizer, SymbolizerOptions};
+
+/// Prints the records of a recording.
+///
+/// # Errors
+///
+/// A field that is none; what cannot be read; a failing output.
+pub fn run(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
+    let selection = Selection::parse(&arguments.fields)?;
+    let mut input = Input::open(&arguments.file)?;
+    let symbols = symbols_of(&input, &arguments.symbols)?;
+    let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class));
+    match arguments.format {
+        ScriptFormat::Perf => {
+            let chains = match arguments.hide_call_graph {
+                true => Chains::Hidden,
+                false => Chains::Frames(arguments.max_stack),
+            };
+            let printer = PerfPrinter::new(selection, chains);
+            print_lines(arguments, &mut input, ScriptLines::new(printer, sifter, symbols), out)
+        }
+        ScriptFormat::Text => {
+            let printer = TextPrinter::default();
+            print_lines(arguments, &mut input, ScriptLines::new(printer, sifter, symbols), out)
+        }
+    }
+}
+
+fn print_lines(
+    arguments: &ScriptArguments,
+    input: &mut Input,
+    lines: ScriptLines<impl Printer>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let lines = if arguments.guest { lines } else { lines.without_guests() };
+    script(input, lines, out)
+}
 
 /// Bytes of lines that are written at once.
 const CHUNK: usize = 1 << 16;

@@ -6,10 +6,12 @@
 //! that any command is sampled by, `samples` reads the stream, `judge`
 //! compares, and `text` and `json` show the `row`s.
 
+mod arguments;
 mod cases;
 mod child;
 mod cpus;
 mod extents;
+mod job;
 mod json;
 mod judge;
 mod observed;
@@ -26,8 +28,10 @@ mod tester;
 mod text;
 mod truth;
 
+pub use arguments::SelftestArguments;
+pub use job::SelftestJob;
+
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
-use crate::ebs::invocation::SelftestJob;
 use crate::terminal::progress::ProgressLine;
 use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};
@@ -65,7 +69,8 @@ pub(crate) fn part(words: &[OsString]) -> Option<Result<u8>> {
 ///
 /// # Errors
 /// Facts that make no sense; those of `out`.
-pub fn run(job: &SelftestJob, out: &mut dyn Write) -> Result<u8> {
+pub fn run(arguments: &SelftestArguments, out: &mut dyn Write) -> Result<u8> {
+    let job = &SelftestJob::new(arguments)?;
     let facts = Facts::read(Path::new("/"))?;
     let tested = test(job, &facts)?;
     let has_failed = tested.rows.iter().any(|row| row.verdict() == Verdict::Fail);

@@ -1,11 +1,22 @@
 //! `ebs sessions`: what the daemon does for this user.
 
-use crate::ebs::arguments::SessionsArguments;
 use anyhow::{Result, bail};
+use clap::Args;
 use recorder::remote::client::{Client, SOCKET};
 use recorder::remote::protocol::{Reply, SessionLine, StandingLine, Verb};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// `ebs sessions`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SessionsArguments {
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the daemon listens [default: /run/ebsd.sock].
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+}
 
 /// Prints both lists.
 ///

@@ -3,20 +3,22 @@
 //! `counter` is who counts, `row` what is told of an event or a metric,
 //! a file a form of it.
 
+mod arguments;
 mod counter;
 mod csv;
+mod job;
 mod json;
 mod row;
 mod text;
 
+pub use arguments::StatArguments;
+pub use job::{PerUnit, StatForm, StatJob, StatUsageError};
+
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
-use crate::ebs::invocation::{StatForm, StatJob};
 use crate::ebs::sample::{end_command, outlive};
 use crate::outputs::{self, PatientWriter};
-use crate::terminal::{
-    say,
-    signals::{self, AskedEnd, Catcher},
-};
+use crate::terminal::say;
+use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use counter::Counter;
 use recorder::catalogue::identify;
@@ -39,7 +41,8 @@ const INTERRUPTED: u8 = 130;
 /// # Errors
 ///
 /// What cannot be counted, and why; a command that cannot be started.
-pub fn run(job: &StatJob) -> Result<u8> {
+pub fn run(arguments: &StatArguments) -> Result<u8> {
+    let job = &StatJob::new(arguments)?;
     if job.list {
         let mut out = opened(job)?;
         write_list(&Facts::read(Path::new("/"))?, &mut out)?;

@@ -1,20 +1,37 @@
 //! `ebs -h`: the event types, and what this machine has of them.
 
 use crate::ebs::list::Listing;
+use anyhow::Result;
 use recorder::catalogue::promises::{AddressPromise, IpPromise};
 use recorder::catalogue::{
     Availability, CatalogueType, Encoding, EventKind, IntervalUnit, OnMachine, all, availability,
     find, help,
 };
-use recorder::emulated;
 use recorder::request::event_spec::{EventSpecError, RequestedEvent};
 use recorder::source::emulable;
-use recorder::{EventSpec, Facts};
-use std::fmt::Write;
+use recorder::{EventSpec, Facts, emulated};
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
 
 /// What an emulated type is.
 const EMULATED: &str = "a model of caches and TLBs that the program's instructions run through: no \
                         hardware is sampled, and the program takes longer; docs/emulator.md";
+
+/// Lists the event types of this machine, or describes one.
+///
+/// # Errors
+///
+/// A machine that makes no sense, a word that is no event, a failing output.
+pub fn run(name: Option<&str>, out: &mut dyn Write) -> Result<()> {
+    let facts = Facts::read(Path::new("/"))?;
+    let text = match name {
+        None => list(&facts),
+        Some(name) => describe(name, &facts)?,
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(())
+}
 
 /// The list of types as text: first those that are to be had, then the
 /// others under the reason why not.
@@ -157,6 +174,8 @@ pub fn describe(typed: &str, facts: &Facts) -> Result<String, EventSpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ebs::command::{self, Command};
+    use crate::ebs::sample::SampleJob;
 
     #[test]
     fn every_type_is_listed_with_its_reason() {
@@ -226,12 +245,10 @@ mod tests {
             let line = text.lines().find_map(|line| line.strip_prefix("  example    "));
             let line = line.unwrap_or_else(|| panic!("no example: {text}"));
             let words = line.split_whitespace().map(Into::into).collect();
-            let typed = crate::ebs::arguments::parse(words).expect(line);
-            let Ok(crate::ebs::invocation::Invocation::Sample(job)) =
-                crate::ebs::invocation::Invocation::new(typed)
-            else {
+            let Ok(Command::Sample(arguments)) = command::parse(words) else {
                 panic!("{line} does not sample");
             };
+            let job = SampleJob::new(*arguments).expect(line);
             let planned =
                 recorder::source::outline(&job.asked.request, job.emulation.source, None, facts);
             // A name is looked up when the program is there.

@@ -1,15 +1,52 @@
 //! `ebs watch`: a table of each span of what a standing session samples.
 
-use crate::ebs::arguments::{ReportArguments, WatchArguments};
-use crate::ebs::report::{query, symbols};
+use crate::ebs::arguments::{SymbolArguments, TableArguments};
+use crate::ebs::report::{ReportArguments, query, symbols};
+use crate::terminal::number;
 use analysis::{Pipeline, json, table};
 use anyhow::{Result, bail};
+use clap::Args;
 use perfdata::stream::{StreamDecoder, StreamStep};
+use recorder::Span;
 use recorder::remote::client::{Client, Recorded, SOCKET};
 use std::io::{IsTerminal, Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use symbolizer::Symbolizer;
+
+/// `ebs watch`.
+#[derive(Clone, Debug, Args)]
+pub struct WatchArguments {
+    /// The standing session; `ebs sessions` lists them.
+    pub name: String,
+    /// A table of each so long span.
+    #[arg(long, value_name = "SPAN", default_value = "2s")]
+    pub every: Span,
+    /// Ends after so many tables.
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
+    pub times: Option<u64>,
+    /// Keys of a row, as of `ebs report`.
+    #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
+    pub by: Vec<String>,
+    /// Counts only records that match, as of `ebs report`.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Rows of a table.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<usize>)]
+    pub top: usize,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
+    /// Prints JSON, a document for each span.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the daemon listens [default: /run/ebsd.sock].
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+}
 
 /// Where the cursor is at the top left of an empty screen.
 const CLEARED: &str = "\x1b[H\x1b[2J";

@@ -1,7 +1,7 @@
 //! The commands of the first page of docs/usage.md are of the grammar.
 
-use ebs_cli::ebs::arguments;
-use ebs_cli::ebs::invocation::Invocation;
+use ebs_cli::ebs::command::{self, Command};
+use ebs_cli::ebs::sample::SampleJob;
 use std::ffi::OsString;
 
 /// What stands in backticks in the second column.
@@ -22,8 +22,11 @@ fn complaint(command: &str) -> Option<String> {
     let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
     let is_help = |error: &clap::Error| error.exit_code() == 0;
     match words[0].to_str() {
-        Some("ebs") => match arguments::parse(words) {
-            Ok(typed) => Invocation::new(typed).err().map(|misuse| misuse.to_string()),
+        Some("ebs") => match command::parse(words) {
+            Ok(Command::Sample(arguments)) if arguments.types.is_none() => {
+                SampleJob::new(*arguments).err().map(|error| error.to_string())
+            }
+            Ok(_) => None,
             Err(error) => (!is_help(&error)).then(|| error.to_string()),
         },
         Some("eip2r") => {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Command;
 use clap_complete::Shell;
-use ebs_cli::ebs::{arguments, completions::completions_of, pages::pages};
+use ebs_cli::ebs::{command, completions::completions_of, pages::pages};
 use ebs_cli::eip2r;
 
 fn main() -> Result<ExitCode> {
@@ -36,7 +36,7 @@ fn write_all(directory: &Path) -> Result<()> {
 }
 
 fn grammars() -> [Command; 3] {
-    [arguments::command(), eip2r::command(), daemon::arguments::command()]
+    [command::command(), eip2r::command(), daemon::arguments::command()]
 }
 
 /// As the shell looks for it.

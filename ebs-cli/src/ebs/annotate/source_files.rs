@@ -1,7 +1,7 @@
 //! Source text, by the paths that debug info gives.
 
 use super::source_reader::{Candidate, SourceReader, Unread};
-use crate::ebs::arguments::{AnnotateArguments, PrefixMap};
+use crate::ebs::annotate::{AnnotateArguments, PrefixMap};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 

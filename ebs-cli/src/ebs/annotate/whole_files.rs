@@ -1,7 +1,7 @@
 //! Whole source files with counts by line.
 
 use super::source_files::SourceFiles;
-use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat};
+use crate::ebs::annotate::{AnnotateArguments, AnnotationFormat};
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::say;
 use analysis::report::SourceListing;

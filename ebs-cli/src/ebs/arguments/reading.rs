@@ -1,9 +1,9 @@
-//! Options of the subcommands that read recordings.
+//! Options of commands that read recordings.
 
-use super::annotating::percent;
-use super::watching::DAEMON;
+use crate::ebs::arguments::DAEMON;
 use crate::terminal::number;
 use crate::terminal::style::style;
+use analysis::diff::{DiffLimit, DiffPer, SameObject};
 use analysis::table::Style;
 use clap::Args;
 use perfdata::InstructionClass;
@@ -65,202 +65,9 @@ pub struct StandingArguments {
     pub socket: Option<PathBuf>,
 }
 
-/// `ebs report`.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ReportArguments {
-    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
-    pub file: Option<PathBuf>,
-    /// What the daemon keeps.
-    #[command(flatten)]
-    pub standing: StandingArguments,
-    /// Keys of a row: site, ip, routine, inlined, srcline, routine-line, operands, caller, callee, stack,
-    /// object, comm, pid, tid, cpu, addr, line, page, data, variable, type, member, alloc, alloc-line,
-    /// block, holder, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site,
-    /// which is address, routine and object].
-    #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
-    pub by: Vec<String>,
-    /// Tells what was inlined: the key routine becomes inlined, OUTER <- INNER.
-    #[arg(long)]
-    pub inline: bool,
-    /// Order of the rows: share, count, address, name, a key of --by, or with --mem cycles or
-    /// latency [default: share].
-    #[arg(long, value_name = "ORDER")]
-    pub sort: Option<String>,
-    /// Who called this routine (or any of an object): counts only records with such a frame on their
-    /// call chain, and looks at the chain from the innermost such frame outwards [--by caller,
-    /// unless something else is asked for].
-    #[arg(long, value_name = "GLOB", conflicts_with = "regs")]
-    pub callers: Option<String>,
-    /// What this routine (or any of an object) called: counts only records with such a frame on
-    /// their call chain, and looks at the chain from the outermost such frame inwards [--by callee,
-    /// unless something else is asked for].
-    #[arg(long, value_name = "GLOB", conflicts_with = "regs")]
-    pub callees: Option<String>,
-    /// Whose instruction a row is: the first on the call chain that is in none of these routines or
-    /// objects, such as libc.so*,ld-linux*,std::*.
-    #[arg(long, value_name = "GLOB,...", value_delimiter = ',', conflicts_with = "regs")]
-    pub outside: Vec<String>,
-    /// Counts only records that match: routine=GLOB, object!=GLOB, frame=GLOB, comm=GLOB, variable=GLOB, pid=N,
-    /// tid=N, cpu=N, addr=FROM-TO, ip=FROM-TO, mode=kernel, level=L3, op=load, tlb=*miss*,
-    /// snoop=hitm, lock=locked, blk=GLOB, weight=FROM-TO. Several must all match.
-    #[arg(short, long, value_name = "KEY=VALUE")]
-    pub filter: Vec<String>,
-    /// Counts only records of a part of the run: seconds from its first record on, or percent, such
-    /// as 1.5-3, 10%-20%, 2-.
-    #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
-    pub time: Option<String>,
-    /// Counts only records of instructions of this class: packed_sp, packed_dp, scalar_sp,
-    /// scalar_dp, mmx64, mmx128, x87, x87_simd_moves, reads_memory, writes_memory,
-    /// accesses_memory, split_load.
-    #[arg(long, value_name = "CLASS")]
-    pub class: Option<InstructionClass>,
-    /// Looks only at events whose names match.
-    #[arg(short, long, value_name = "GLOB")]
-    pub event: Option<String>,
-    /// Rows to print [default: 20 on a table, all otherwise].
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    pub top: Option<usize>,
-    /// One table of all events: a row a site (or --by), a column an event, each count per one of
-    /// another event too.
-    #[arg(long, conflicts_with_all = ["csv", "mem", "regs"])]
-    pub join: bool,
-    /// The event that --join tells the others per [default: instr_retired, else the first].
-    #[arg(long, value_name = "GLOB", requires = "join")]
-    pub per: Option<String>,
-    /// Rows that are counted apart, some 50 bytes of memory a key and row; of more, those with the
-    /// least records are counted together, and the table says so [default: 917504].
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    pub most_rows: Option<usize>,
-    /// Prints JSON.
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-    /// Prints comma-separated values.
-    #[arg(long)]
-    pub csv: bool,
-    /// Prints call chains with their counts, one a line, for flame graphs: COMM;main;parse;memcpy 12.
-    #[arg(long, conflicts_with_all = ["csv", "json", "join", "by", "regs"])]
-    pub folded: bool,
-    /// Inclusive counts: a row a routine, with all records that it is on the call chain of, each
-    /// once, and beside them (self) those taken in the routine itself.
-    #[arg(long, conflicts_with_all = ["by", "folded", "join", "regs", "tree", "inline"])]
-    pub children: bool,
-    /// A tree of call chains, from the outermost routine down to what it called, or from the sampled
-    /// routine on to its callers.
-    #[arg(long, value_name = "DIRECTION", value_enum, num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "callees")]
-    #[arg(conflicts_with_all = ["by", "csv", "folded", "inline", "join", "mem", "regs", "sort", "top"])]
-    pub tree: Option<TreeDirection>,
-    /// Tells branches of --tree with a smaller part of the records together [default: 1; JSON: 0].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "tree")]
-    pub min_percent: Option<f64>,
-    /// Instruction to look at with --regs: an address, a routine, or ROUTINE+OFFSET.
-    #[arg(long, value_name = "ADDR_OR_ROUTINE", requires = "regs")]
-    pub site: Option<String>,
-    /// Prints what each register held, at the site or in all records, instead of rows; with --by
-    /// beside them.
-    #[arg(long)]
-    pub regs: bool,
-    /// Prints what served the accesses to memory (level, operation, TLB, snoop) and their
-    /// latencies, of all records and of each row.
-    #[arg(long)]
-    pub mem: bool,
-    /// Draws behind the tables how many records fall into each set of the first data cache, and how
-    /// many have which latency, by powers of two. Lines are as long as the terminal's, else 80.
-    #[arg(long, value_name = "GLYPHS", value_enum, num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "auto")]
-    #[arg(conflicts_with_all = ["csv", "json", "folded", "join", "regs"])]
-    pub plot: Option<PlotForm>,
-    /// How much of it is shown.
-    #[command(flatten)]
-    pub table: TableArguments,
-    /// Bytes of a cache line, for --by line and --plot [default: as the recorded machine had].
-    #[arg(long, value_name = "BYTES", value_parser = number::<u64>)]
-    pub line_size: Option<u64>,
-    /// Where names come from.
-    #[command(flatten)]
-    pub symbols: SymbolArguments,
-}
-
-/// What bars of --plot are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum PlotForm {
-    /// Blocks where the locale is UTF-8, else ASCII.
-    #[default]
-    Auto,
-    /// Unicode's blocks, by eighths.
-    Blocks,
-    /// `#` alone.
-    Ascii,
-}
-
-/// Where a tree of call chains begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum TreeDirection {
-    /// At the outermost routine.
-    #[default]
-    Callees,
-    /// At the sampled routine.
-    Callers,
-}
-
-/// `ebs script`.
+/// Which accesses, and in what form they are told of.
 #[derive(Clone, Debug, Args)]
-pub struct ScriptArguments {
-    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    pub file: PathBuf,
-    /// Fields of a line, as `perf script -F` names them; +FIELD and -FIELD change the usual ones.
-    #[arg(
-        short = 'F',
-        long,
-        value_name = "FIELD,...",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
-    pub fields: Vec<String>,
-    /// Prints the instruction pointer only, where a call chain was recorded too.
-    #[arg(short = 'G', long)]
-    pub hide_call_graph: bool,
-    /// Frames of a call chain to print at most.
-    #[arg(long, value_name = "N", value_parser = number::<usize>, default_value = "127")]
-    pub max_stack: usize,
-    /// Prints also the records of virtual machines that the recorded one hosts.
-    #[arg(long)]
-    pub guest: bool,
-    /// Prints only records of instructions of this class; see `ebs report --help`.
-    #[arg(long, value_name = "CLASS", conflicts_with = "all_samples")]
-    pub class: Option<InstructionClass>,
-    /// Prints also the records that the event's type does not mean.
-    #[arg(long)]
-    pub all_samples: bool,
-    /// Form of the lines.
-    #[arg(long, value_enum, default_value_t = ScriptFormat::Perf)]
-    pub format: ScriptFormat,
-    /// Where names come from.
-    #[command(flatten)]
-    pub symbols: SymbolArguments,
-}
-
-/// Form of the lines of `ebs script`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum ScriptFormat {
-    /// As `perf script` prints them.
-    #[default]
-    Perf,
-    /// As `ebs -o FILE` writes them: instruction pointer in column 2.
-    #[value(alias = "hardmeter")]
-    Text,
-}
-
-/// `ebs html`.
-#[derive(Clone, Debug, Default, Args)]
-pub struct HtmlArguments {
-    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
-    pub file: Option<PathBuf>,
-    /// Where to write the page; `-` is stdout.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+pub struct AccessArguments {
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
@@ -270,7 +77,63 @@ pub struct HtmlArguments {
     /// Counts only records that match; see `ebs report --help`.
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub filter: Vec<String>,
+    /// What to tell of, most first: instructions with their objects, or lines.
+    #[arg(long, value_name = "N", value_parser = number::<usize>, default_value = "10")]
+    pub top: usize,
+    /// Prints JSON, of all.
+    #[arg(long)]
+    pub json: bool,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
     /// Where names come from.
     #[command(flatten)]
     pub symbols: SymbolArguments,
+}
+
+/// How two sides are compared, and how that is shown.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ComparingArguments {
+    /// What a row is: routine; its lines counted from its first (routine-line), its instructions
+    /// without registers and addresses (operands); or keys of `ebs report` that are no addresses and no numbers of
+    /// processes, such as object, inlined, srcline, variable, level [default: routine].
+    #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
+    pub by: Vec<String>,
+    /// What counts are divided by: instructions, seconds, run, or so many units of yours in each
+    /// run, requests=10000, or requests=10000,12000 where B had others [default: instructions
+    /// where all recordings tell them, else seconds, or run where they are emulated].
+    #[arg(long, value_name = "WHAT")]
+    pub per: Option<DiffPer>,
+    /// A file of A that is called otherwise in B, such as server-1.2=server-1.3 [default: the only
+    /// file that A alone has is the only one that B alone has].
+    #[arg(long, value_name = "OLD=NEW")]
+    pub same: Vec<SameObject>,
+    /// Looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB")]
+    pub event: Option<String>,
+    /// Counts only records that match; see `ebs report --help`.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Counts only records of instructions of this class; see `ebs report --help`.
+    #[arg(long, value_name = "CLASS")]
+    pub class: Option<InstructionClass>,
+    /// Exits with status 3 when a rate changed by more, as its 95 % interval says: EVENT > +N%,
+    /// EVENT < -N%, EVENT@ROUTINE > +N% of each such row; any number of times.
+    #[arg(long, value_name = "LIMIT")]
+    pub fail_on: Vec<DiffLimit>,
+    /// Takes a change of which --fail-on cannot tell for one that is too much.
+    #[arg(long, requires = "fail_on")]
+    pub strict: bool,
+    /// Rows to print of each event [default: 20 on a table, all otherwise].
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    pub top: Option<usize>,
+    /// Prints JSON.
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Prints comma-separated values.
+    #[arg(long)]
+    pub csv: bool,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
 }

@@ -1,6 +1,6 @@
 //! A command, sampled for its causes.
 
-use crate::ebs::arguments::CausesArguments;
+use crate::ebs::causes::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::outputs;
 use analysis::causes::MissedLevel;

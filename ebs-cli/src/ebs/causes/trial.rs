@@ -2,7 +2,7 @@
 
 use super::question;
 use super::sampled_command::{model_words, sampling_words};
-use crate::ebs::arguments::CausesArguments;
+use crate::ebs::causes::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::ebs::sys::fix_addresses;
 use crate::outputs;

@@ -2,8 +2,8 @@
 
 use super::format;
 use super::partition::Partition;
-use crate::ebs::arguments::ExportArguments;
-use crate::ebs::invocation::Misuse;
+use crate::ebs::arguments::UsageError;
+use crate::ebs::export::ExportArguments;
 use crate::ebs::place::{OutputReaders, Place, remove_when_ended};
 use crate::outputs::{FolderName, Replacement, create_folder, open_folder};
 use anyhow::{Context, Result};
@@ -32,7 +32,7 @@ impl Destination {
         let (to, from) = (&arguments.output, arguments.file.as_deref());
         if to == Path::new("-") && io::stdout().is_terminal() {
             if format(arguments.to, true)?.is_binary() {
-                return Err(Misuse::BinaryExport.into());
+                return Err(UsageError::BinaryExport.into());
             }
             return Ok(Destination::Terminal);
         }

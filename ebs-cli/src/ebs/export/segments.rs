@@ -7,9 +7,9 @@ mod segment_folder;
 
 use super::partition::Partition;
 use super::written_export::WrittenExport;
-use crate::ebs::arguments::ExportArguments;
+use crate::ebs::arguments::UsageError;
+use crate::ebs::export::ExportArguments;
 use crate::ebs::input::{End, Input};
-use crate::ebs::invocation::Misuse;
 use crate::outputs::{self, FolderName, create_folder, open_folder};
 use crate::terminal::say;
 use account_file::AccountFile;
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// as they should, or went before they were.
 pub(super) fn run(arguments: &ExportArguments, directory: &Path) -> Result<()> {
     if !arguments.to.is_of_fleets() || !arguments.output.is_dir() {
-        return Err(Misuse::SegmentsTo.into());
+        return Err(UsageError::SegmentsTo.into());
     }
     let folder = SegmentFolder::open(directory)?;
     let place = match &arguments.segments.account {

@@ -1,10 +1,9 @@
 //! What a page asks of its recording, and the sections that come of it.
 
 use super::shared_reading::SharedReading;
-use crate::ebs::arguments::HtmlArguments;
-use crate::ebs::causes;
+use crate::ebs::html::HtmlArguments;
 use crate::ebs::input::End;
-use crate::ebs::report;
+use crate::ebs::{causes, report};
 use analysis::report::{CurveReport, MapReport, SharingReport, TypeReport};
 use analysis::{
     CauseQuery, ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery,

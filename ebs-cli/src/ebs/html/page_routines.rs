@@ -4,7 +4,7 @@
 use super::page_questions::PageQuestions;
 use super::shared_reading::SharedReading;
 use crate::ebs::annotate::source_files::SourceFiles;
-use crate::ebs::arguments::HtmlArguments;
+use crate::ebs::html::HtmlArguments;
 use crate::ebs::report;
 use analysis::annotate::{Annotation, ListingItem, RoutineTarget, Syntax, View, What};
 use analysis::report::{Cell, SiteCell};

@@ -1,7 +1,7 @@
 //! Types for other programs.
 
 use super::FoundType;
-use crate::ebs::arguments::LayoutArguments;
+use crate::ebs::layout::LayoutArguments;
 use analysis::report::{MemberUse, PartUse, RowUse};
 use anyhow::Result;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! `ebs layout` of a recording: types with what was sampled of their members.
 
 use super::{sampled_json, sampled_text};
-use crate::ebs::arguments::LayoutArguments;
+use crate::ebs::layout::LayoutArguments;
 use crate::ebs::report::{self, CountedRecording};
 use analysis::report::{SampledType, TypeReport};
 use analysis::{Glob, Pipeline, Query};

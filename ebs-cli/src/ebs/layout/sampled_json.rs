@@ -3,7 +3,7 @@
 use super::FoundType;
 use super::json::{ShownType, shown};
 use super::suggested::ShownOrder;
-use crate::ebs::arguments::LayoutArguments;
+use crate::ebs::layout::LayoutArguments;
 use analysis::Report;
 use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
 use anyhow::Result;

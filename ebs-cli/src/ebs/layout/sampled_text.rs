@@ -2,7 +2,7 @@
 
 use super::suggested;
 use super::text::Printer;
-use crate::ebs::arguments::LayoutArguments;
+use crate::ebs::layout::LayoutArguments;
 use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
 use analysis::table::{self, Style};
 use anyhow::Result;

@@ -1,7 +1,7 @@
 //! How `-g` alone has callers recorded: by frame pointers where these lead through,
 //! else by copies of the stack.
 
-use crate::ebs::invocation::SampleJob;
+use crate::ebs::sample::SampleJob;
 use crate::terminal::say;
 use recorder::in_kernel::InKernel;
 use recorder::request::CallGraph;

@@ -1,7 +1,7 @@
 //! Where commands come from while sampling runs, and where answers go.
 
 use super::control_command::{CommandReader, ControlCommand};
-use crate::ebs::invocation::ControlPlace;
+use crate::ebs::arguments::ControlPlace;
 use crate::ebs::sys::copy_of;
 use crate::terminal::say;
 use anyhow::{Context, Result, bail, ensure};

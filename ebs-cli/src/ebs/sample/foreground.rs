@@ -1,9 +1,8 @@
 //! The process that the user sees while another one emulates a process that
 //! was there before: whatever ends this one, that process is let go.
 
-use crate::ebs::exit_status::FAILURE;
-use crate::ebs::exit_status::status_of;
-use crate::ebs::invocation::{OutputChoice, OutputPlace};
+use crate::ebs::exit_status::{FAILURE, status_of};
+use crate::ebs::sample::{OutputChoice, OutputPlace};
 use crate::terminal::{say, signals};
 use anyhow::{Context, Result, bail};
 use perfdata::Pid;

@@ -12,9 +12,9 @@ pub use destination::Destination;
 
 use crate::ebs::arguments::TableArguments;
 use crate::ebs::input::Input;
-use crate::ebs::invocation::{OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::report::CountedRecording;
 use crate::ebs::sample::cut_short::CutShort;
+use crate::ebs::sample::{OutputChoice, OutputPlace, SampleJob};
 use crate::outputs::PatientWriter;
 use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};

@@ -1,11 +1,11 @@
 //! The library that tells of the program's heap.
 
+use crate::ebs::arguments::Serving;
+use crate::ebs::sample::SampleJob;
 use anyhow::{Result, bail};
 use recorder::request::{CallGraph, StackBytes};
 use recorder::{HeapSettings, Request};
 use std::path::{Path, PathBuf};
-
-use crate::ebs::invocation::{SampleJob, Serving};
 
 /// Why a program that was started to look an address up in it cannot be told of.
 pub(super) const ENTERED: &str = "--heap: an address is looked up in the program before its \

@@ -1,6 +1,6 @@
 //! Who opens the events of a job: this process, or a daemon.
 
-use crate::ebs::invocation::Serving;
+use crate::ebs::arguments::Serving;
 use anyhow::{Context, Error, Result};
 use recorder::remote::Remote;
 use recorder::remote::client::Client;

@@ -2,7 +2,7 @@
 
 use super::control_channel::ControlChannel;
 use super::control_command::{ControlCommand, EventListForm};
-use crate::ebs::invocation::{Beginning, Steering};
+use crate::ebs::arguments::{Beginning, Steering};
 use crate::terminal::say;
 use anyhow::Result;
 use perfdata::attr::SamplingRate;

@@ -3,7 +3,8 @@
 //! Of a program that is loaded anywhere this is known behind its exec, and of
 //! its libraries once the loader has mapped them: the command is stopped there.
 
-use crate::ebs::invocation::{SampleJob, Serving};
+use crate::ebs::arguments::Serving;
+use crate::ebs::sample::SampleJob;
 use crate::terminal::say;
 use anyhow::{Context, Result, bail};
 use hardmeter::{FoundBreakpoint, WatchError, WatchedObjects};

@@ -7,9 +7,9 @@ use super::program::Program;
 use super::recording::{Attempt, Cast, natively, record};
 use super::row::{By, Judged, Outcome};
 use super::{NO_LOOPS, cpus, samples};
-use crate::ebs::invocation::{
-    EmulationChoice, OutputChoice, OutputPlace, SampleJob, SelftestJob, Steering,
-};
+use crate::ebs::arguments::{EmulationChoice, Steering};
+use crate::ebs::sample::{OutputChoice, OutputPlace, SampleJob};
+use crate::ebs::selftest::SelftestJob;
 use crate::terminal::causes;
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result};

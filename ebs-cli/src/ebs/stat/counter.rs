@@ -1,6 +1,6 @@
 //! Who counts: the kernel and the machine's PMU, or the emulated one.
 
-use crate::ebs::invocation::StatJob;
+use crate::ebs::stat::StatJob;
 use anyhow::Result;
 use recorder::counting::{
     CountingPlan, CountingRequest, CountingSession, CountingSettings, EmulatedCounting, TotalCounts,

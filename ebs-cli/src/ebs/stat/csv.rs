@@ -1,7 +1,7 @@
 //! Counts as CSV.
 
 use super::row::{StatTable, why};
-use crate::ebs::invocation::PerUnit;
+use crate::ebs::stat::PerUnit;
 
 pub(super) fn head(per: &[PerUnit]) -> String {
     let fields =

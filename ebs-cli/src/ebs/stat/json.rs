@@ -1,5 +1,6 @@
 //! Counts as JSON.
 
+use super::PerUnit;
 use super::row::{StatRow, StatTable};
 use anyhow::Result;
 use serde::Serialize;
@@ -55,8 +56,7 @@ pub(super) fn document(table: &StatTable<'_>) -> Result<String> {
 
 fn of_row<'t>(row: &'t StatRow, table: &'t StatTable<'_>) -> Row<'t> {
     let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-    let of_unit =
-        |unit: &'t crate::ebs::invocation::PerUnit| Some((unit.name.as_str(), row.per(unit)?));
+    let of_unit = |unit: &'t PerUnit| Some((unit.name.as_str(), row.per(unit)?));
     Row {
         pmu: &row.pmu,
         group: row.group,

@@ -1,6 +1,6 @@
 //! What is told of an event or a metric.
 
-use crate::ebs::invocation::PerUnit;
+use crate::ebs::stat::PerUnit;
 use recorder::counting::{CountingPlan, TotalCounts};
 use recorder::metrics::{Estimate, Figure};
 use std::time::Duration;

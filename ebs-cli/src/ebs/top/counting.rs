@@ -1,7 +1,7 @@
 //! A stream that still grows, counted interval by interval.
 
 use super::kept_stream::KeptStream;
-use super::{StreamPart, TopNews};
+use super::live_view::{StreamPart, TopNews};
 use analysis::{Pipeline, Query};
 use anyhow::Result;
 use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};

@@ -1,9 +1,9 @@
 //! A recording, played in its own time.
 
-use super::TopNews;
 use super::counting::TopQuestion;
-use crate::ebs::arguments::ReplaySpeed;
+use super::live_view::TopNews;
 use crate::ebs::input::{End, Input};
+use crate::ebs::top::ReplaySpeed;
 use analysis::Pipeline;
 use anyhow::{Result, bail};
 use perfdata::Time;

@@ -1,8 +1,8 @@
 //! An `ebs` that samples, and writes its stream into a pipe of ours.
 
-use super::StreamPart;
-use crate::ebs::arguments::TopArguments;
+use super::live_view::StreamPart;
 use crate::ebs::started_ebs::started_ebs;
+use crate::ebs::top::TopArguments;
 use crate::outputs::{self, NamedOutput};
 use crate::terminal::signals::Catcher;
 use anyhow::{Context, Result};

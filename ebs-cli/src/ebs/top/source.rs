@@ -1,14 +1,15 @@
 //! Where samples come from.
 
 use super::counting::{FirstPart, SharedStream, TopQuestion, count};
+use super::live_view::{StreamPart, TopNews};
 use super::replay::{ReplayListener, replay};
 use super::sampled_child::SampledChild;
+use super::standing_stream;
 use super::zoom::{ZoomSource, zoom};
-use super::{StreamPart, TopNews, standing_stream};
-use crate::ebs::arguments::{ReplaySpeed, TopArguments};
 use crate::ebs::exit_status::FAILURE;
 use crate::ebs::input::Input;
 use crate::ebs::report;
+use crate::ebs::top::{ReplaySpeed, TopArguments};
 use crate::terminal::signals::Catcher;
 use crate::terminal::{causes, say};
 use analysis::Query;

@@ -1,6 +1,6 @@
 //! What a standing session of the daemon samples from now on.
 
-use super::StreamPart;
+use super::live_view::StreamPart;
 use recorder::remote::client::{Client, ClientError, Recorded};
 use std::path::Path;
 use std::sync::mpsc::SyncSender;

@@ -1,7 +1,6 @@
 //! Machines as files: crates/recorder/fixtures/sysfs (its README says whose).
 
-use ebs_cli::ebs::arguments;
-use ebs_cli::ebs::invocation::Invocation;
+use ebs_cli::ebs::command::{self, Command};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -60,10 +59,9 @@ pub(crate) fn print_at(root: &Path, words: &[&str]) -> (String, u8) {
     let mut line: Vec<OsString> = ["ebs", "plan", "--root"].map(OsString::from).to_vec();
     line.push(root.into());
     line.extend(words.iter().map(OsString::from));
-    let typed = arguments::parse(line).unwrap_or_else(|error| panic!("{words:?}: {error}"));
-    let Ok(Invocation::Plan(job)) = Invocation::new(typed) else { panic!("{words:?} is no plan") };
+    let Ok(Command::Plan(arguments)) = command::parse(line) else { panic!("{words:?} is no plan") };
     let mut out = Vec::new();
-    match ebs_cli::ebs::plan::run(&job, &mut out) {
+    match ebs_cli::ebs::plan::run(&arguments, &mut out) {
         Ok(status) => (String::from_utf8(out).expect("UTF-8"), status),
         Err(error) => (format!("{error:#}"), 1),
     }

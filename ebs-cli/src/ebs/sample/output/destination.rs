@@ -1,7 +1,7 @@
 //! A file or pipe that takes whole pieces or nothing.
 
 use super::{NATIVE_ORDER, first_record};
-use crate::ebs::invocation::OutputPlace;
+use crate::ebs::sample::OutputPlace;
 use crate::outputs::{NamedOutput, PatientWriter};
 use anyhow::{Context, Result};
 use perfdata::bytes::Cursor;

@@ -357,7 +357,7 @@ fn front(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ebs::invocation::OutputPlace;
+    use crate::ebs::sample::OutputPlace;
     use perfdata::recording::{self, RecordingForm, RecordingSource};
     use perfdata::stream::{Feature, StreamRecord, write};
     use perfdata::{Attr, Sample, SampleLayout, SampleType, Time};

@@ -1,7 +1,7 @@
 //! The page that is made of a recording as soon as that is whole.
 
 use crate::ebs::html;
-use crate::ebs::invocation::SampleJob;
+use crate::ebs::sample::SampleJob;
 use anyhow::Result;
 use std::fs::File;
 use std::os::fd::AsRawFd;

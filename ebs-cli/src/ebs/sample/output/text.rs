@@ -120,7 +120,7 @@ fn records(piece: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ebs::invocation::OutputPlace;
+    use crate::ebs::sample::OutputPlace;
     use perfdata::stream::write;
     use perfdata::{Attr, ByteOrder, Sample, SampleLayout, SampleType, Time};
 

@@ -1,6 +1,6 @@
-//! `ebs selftest`.
+//! Options of `ebs selftest`.
 
-use super::ServingArguments;
+use crate::ebs::arguments::ServingArguments;
 use clap::Args;
 use std::time::Duration;
 

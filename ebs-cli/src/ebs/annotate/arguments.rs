@@ -1,7 +1,7 @@
 //! Options of `ebs annotate`.
 
-use super::reading::{StandingArguments, SymbolArguments, TableArguments};
-use crate::terminal::number;
+use crate::ebs::arguments::{StandingArguments, SymbolArguments, TableArguments};
+use crate::terminal::{number, percent};
 use clap::Args;
 use perfdata::InstructionClass;
 use std::path::PathBuf;
@@ -134,13 +134,6 @@ impl FromStr for PrefixMap {
         }
     }
 }
-
-pub(super) fn percent(text: &str) -> Result<f64, &'static str> {
-    let number: f64 = text.trim_end_matches('%').parse().map_err(|_| PERCENT)?;
-    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err(PERCENT) }
-}
-
-const PERCENT: &str = "a number from 0 to 100 is expected";
 
 #[cfg(test)]
 mod tests {

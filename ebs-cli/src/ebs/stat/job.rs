@@ -1,9 +1,7 @@
-//! What `ebs stat`'s words mean.
+//! What the options of `ebs stat` mean.
 
-use super::events::{scaled, split};
-use super::target::{process, target};
-use super::{EmulationChoice, Misuse};
-use crate::ebs::arguments::StatArguments;
+use crate::ebs::arguments::{EmulationChoice, UsageError, scaled, split, target};
+use crate::ebs::stat::StatArguments;
 use perfdata::Cpu;
 use recorder::counting::{CountingRefusal, MetricChoice};
 use recorder::machine::facts::cpu_list;
@@ -54,7 +52,7 @@ pub enum StatForm {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StatMisuse {
+pub enum StatUsageError {
     #[error(transparent)]
     Metric(#[from] CountingRefusal),
     #[error("--per {0:?} is no NAME=N, such as request=10000, with N above 0")]
@@ -84,15 +82,12 @@ impl StatJob {
     ///
     /// # Errors
     /// The word that has none.
-    pub(super) fn new(arguments: &StatArguments) -> Result<StatJob, Misuse> {
+    pub(in crate::ebs) fn new(arguments: &StatArguments) -> Result<StatJob, UsageError> {
         let modes = Modes { user: arguments.user, kernel: arguments.kernel };
-        let named = match &arguments.pid {
-            Some(pid) => process(pid, &arguments.target)?,
-            None => target(&arguments.target)?,
-        };
+        let named = target(arguments.pid.as_deref(), &arguments.target)?;
         let of_cpus = arguments.all_cpus || arguments.cpu.is_some();
         if of_cpus && matches!(named, Target::Process(_)) {
-            return Err(StatMisuse::SystemAndProcess.into());
+            return Err(StatUsageError::SystemAndProcess.into());
         }
         let command = match named {
             Target::Command => arguments.target.clone(),
@@ -101,20 +96,21 @@ impl StatJob {
         let again = [(arguments.repeat > 1, "-r"), (arguments.passes, "--passes")];
         let again = again.into_iter().find(|(asked, _)| *asked).map(|(_, option)| option);
         match again {
-            Some(option) if command.is_empty() => Err(StatMisuse::CommandMissing(option))?,
+            Some(option) if command.is_empty() => Err(StatUsageError::CommandMissing(option))?,
             Some(option) if arguments.interval.is_some() => {
-                Err(StatMisuse::IntervalOfSeveral(option))?
+                Err(StatUsageError::IntervalOfSeveral(option))?
             }
             _ => {}
         }
         if arguments.emulation.heap.is_some() {
-            return Err(StatMisuse::Heap.into());
+            return Err(StatUsageError::Heap.into());
         }
         if arguments.repeat == 0 {
-            return Err(StatMisuse::RepeatZero.into());
+            return Err(StatUsageError::RepeatZero.into());
         }
         let metrics = arguments.metric.iter().map(|word| MetricChoice::parse(word));
-        let mut metrics: Vec<_> = metrics.collect::<Result<_, _>>().map_err(StatMisuse::from)?;
+        let mut metrics: Vec<_> =
+            metrics.collect::<Result<_, _>>().map_err(StatUsageError::from)?;
         let events = arguments.event.iter().flat_map(|text| split(text)).map(EventSpec::from);
         let events: Vec<EventSpec> = events.collect();
         let is_default = metrics.is_empty() && events.is_empty();
@@ -146,15 +142,15 @@ impl StatJob {
     }
 }
 
-fn interval(milliseconds: u64) -> Result<Duration, StatMisuse> {
+fn interval(milliseconds: u64) -> Result<Duration, StatUsageError> {
     match milliseconds {
-        0 => Err(StatMisuse::IntervalZero),
+        0 => Err(StatUsageError::IntervalZero),
         _ => Ok(Duration::from_millis(milliseconds)),
     }
 }
 
-fn per(text: &str) -> Result<PerUnit, StatMisuse> {
-    let wrong = || StatMisuse::Per(text.to_owned());
+fn per(text: &str) -> Result<PerUnit, StatUsageError> {
+    let wrong = || StatUsageError::Per(text.to_owned());
     let (name, number) = text.split_once('=').ok_or_else(wrong)?;
     let number = scaled(number).filter(|number| *number > 0).ok_or_else(wrong)?;
     let is_word = |c: char| c.is_alphanumeric() || "_-".contains(c);
@@ -165,23 +161,22 @@ fn per(text: &str) -> Result<PerUnit, StatMisuse> {
 }
 
 /// A list as the kernel writes them, in one word.
-fn cpus(text: &str) -> Result<Vec<Cpu>, StatMisuse> {
+fn cpus(text: &str) -> Result<Vec<Cpu>, StatUsageError> {
     let is_word = !text.contains(char::is_whitespace);
     let cpus = cpu_list(text).ok().filter(|_| is_word);
-    cpus.ok_or_else(|| StatMisuse::Cpus(text.to_owned()))
+    cpus.ok_or_else(|| StatUsageError::Cpus(text.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ebs::command::{self, Command};
 
     fn meant(words: &[&str]) -> Result<StatJob, String> {
         let words = ["ebs", "stat"].iter().chain(words).map(OsString::from).collect();
-        let typed = crate::ebs::arguments::parse(words).map_err(|error| error.to_string())?;
-        match super::super::Invocation::new(typed) {
-            Ok(super::super::Invocation::Stat(job)) => Ok(job),
-            Ok(other) => Err(format!("{other:?}")),
-            Err(misuse) => Err(misuse.to_string()),
+        match command::parse(words).map_err(|error| error.to_string())? {
+            Command::Stat(arguments) => StatJob::new(&arguments).map_err(|error| error.to_string()),
+            other => Err(format!("{other:?}")),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Options of `ebs top`.
 
-use super::{EmulationArguments, EventArguments, ServingArguments, SymbolArguments};
+use crate::ebs::arguments::{
+    EmulationArguments, EventArguments, ServingArguments, SymbolArguments,
+};
 use clap::Args;
 use recorder::Span;
 use std::ffi::OsString;

@@ -1,29 +1,83 @@
 //! Events and their intervals: `-t A,B -i N,M`.
 
-use crate::ebs::arguments::EventArguments;
-use crate::ebs::invocation::Misuse;
-use recorder::EventSpec;
-use recorder::request::EventRequest;
+use crate::ebs::arguments::UsageError;
+use clap::Args;
+use recorder::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
+use recorder::{EventSpec, Modes, Request, Target};
+#[cfg(feature = "top")]
+use std::ffi::OsString;
+
+/// The event, and how it is sampled.
+#[derive(Clone, Debug, Default, Args)]
+pub struct EventArguments {
+    /// Event type (`ebs -h` lists them), or an event by its name (`ebs list`), code (r81d0) or terms
+    /// (cpu/event=0xd0,umask=0x81/pp). Several, with commas or several -t: all in one run.
+    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
+    pub event: Vec<String>,
+    /// Events from one record to the next, such as 10k or 1M, on average, at random; =10k: each time
+    /// as many [default: the type's own]. One for all events, or one for each: -t A,B -i 10k,100.
+    #[arg(short, long, value_name = "INTERVAL,...", allow_negative_numbers = true)]
+    pub interval: Vec<String>,
+    /// Draws the events between records from this number, as an earlier run did [default: another one each time].
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// The seed where none is given: short enough to be typed again.
+    #[arg(skip = u64::from(fastrand::u32(..)))]
+    pub fresh_seed: u64,
+    /// Records the callers of what is sampled, too: by frame pointers where the program and its C
+    /// library have them, else by copies of the stack.
+    #[arg(short = 'g')]
+    pub callers: bool,
+    /// Records callers by frame pointers (fp), by copies of the stack that are unwound afterwards
+    /// (dwarf: 8192 bytes each, or BYTES), or as the CPU keeps them (lbr, Intel's).
+    #[arg(long, value_name = "fp|dwarf[,BYTES]|lbr")]
+    pub call_graph: Option<String>,
+    /// Masks of a type; `ebs -h TYPE` lists them.
+    #[arg(short, long = "mask", value_name = "NAME,...", value_delimiter = ',')]
+    pub masks: Vec<String>,
+    /// Takes samples whose instruction is not the one that caused the event, where this machine
+    /// gives no better.
+    #[arg(long)]
+    pub allow_skid: bool,
+}
+
+impl EventArguments {
+    /// The words that say the same to another `ebs`.
+    #[cfg(feature = "top")]
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        for (is_set, word) in [(self.callers, "-g"), (self.allow_skid, "--allow-skid")] {
+            words.extend(is_set.then(|| word.into()));
+        }
+        let mut add = |option: &str, value: &str| words.push(format!("{option}={value}").into());
+        self.event.iter().for_each(|it| add("--type", it));
+        self.interval.iter().for_each(|it| add("--interval", it));
+        self.masks.iter().for_each(|it| add("--mask", it));
+        self.seed.iter().for_each(|it| add("--seed", &it.to_string()));
+        self.call_graph.iter().for_each(|it| add("--call-graph", it));
+        words
+    }
+}
 
 /// The events that were named, at least one, in their order.
 ///
 /// # Errors
 ///
 /// None was named; an interval that is none, or more of them than events.
-pub(super) fn events(arguments: &EventArguments) -> Result<Vec<EventRequest>, Misuse> {
+pub(crate) fn events(arguments: &EventArguments) -> Result<Vec<EventRequest>, UsageError> {
     let words = |texts: &[String]| -> Vec<String> {
         texts.iter().flat_map(|text| split(text)).map(str::to_owned).collect()
     };
     let (named, intervals) = (words(&arguments.event), words(&arguments.interval));
     if named.is_empty() {
-        return Err(Misuse::TypeMissing);
+        return Err(UsageError::TypeMissing);
     }
     if intervals.len() > 1 && intervals.len() != named.len() {
         let (intervals, events) = (intervals.join(","), named.join(","));
-        return Err(Misuse::Intervals { intervals, events });
+        return Err(UsageError::Intervals { intervals, events });
     }
     if named.len() > 1 && !arguments.masks.is_empty() {
-        return Err(Misuse::MasksOfSeveral(arguments.masks.join(",")));
+        return Err(UsageError::MasksOfSeveral(arguments.masks.join(",")));
     }
     let seed = arguments.seed.unwrap_or(arguments.fresh_seed);
     let mut drawn = false;
@@ -40,14 +94,14 @@ pub(super) fn events(arguments: &EventArguments) -> Result<Vec<EventRequest>, Mi
         });
     }
     match arguments.seed {
-        Some(_) if !drawn => Err(Misuse::SeedOfFixed(intervals.join(","))),
+        Some(_) if !drawn => Err(UsageError::SeedOfFixed(intervals.join(","))),
         _ => Ok(events),
     }
 }
 
 /// Commas part events, but for those between the slashes of a PMU's terms; an
 /// address to watch has one slash alone.
-pub(super) fn split(text: &str) -> Vec<&str> {
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut within) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
         let part = text.get(begin..at).unwrap_or_default();
@@ -64,18 +118,18 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn interval(text: &str) -> Result<u64, Misuse> {
+fn interval(text: &str) -> Result<u64, UsageError> {
     let number = scaled(text.strip_prefix('=').unwrap_or(text))
         .filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
-    number.ok_or_else(|| Misuse::Interval(text.to_owned()))
+    number.ok_or_else(|| UsageError::Interval(text.to_owned()))
 }
 
 /// 0 is for the plan to refuse.
-pub(super) fn ring(pages: u32) -> Result<u32, Misuse> {
-    if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(Misuse::Ring { pages }) }
+pub(crate) fn ring(pages: u32) -> Result<u32, UsageError> {
+    if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(UsageError::Ring { pages }) }
 }
 
-pub(super) fn nearest(pages: u32) -> String {
+pub(crate) fn nearest(pages: u32) -> String {
     let below = pages.checked_ilog2().map_or(1, |bit| 1_u32 << bit);
     match pages.checked_next_power_of_two() {
         Some(above) => format!("a power of two, such as {below} or {above}"),
@@ -85,7 +139,7 @@ pub(super) fn nearest(pages: u32) -> String {
 
 /// A whole number, which may end in k, m or g: powers of 1000, in either
 /// letter case. None: it is none, or 2^64 and more.
-pub(super) fn scaled(text: &str) -> Option<u64> {
+pub(crate) fn scaled(text: &str) -> Option<u64> {
     let units = [('k', 1_000), ('m', 1_000_000), ('g', 1_000_000_000)];
     let lower = text.to_ascii_lowercase();
     let unit =
@@ -95,6 +149,47 @@ pub(super) fn scaled(text: &str) -> Option<u64> {
     is_number.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
 }
 
+pub(crate) fn request(
+    arguments: &EventArguments,
+    modes: Modes,
+    target: Target,
+) -> Result<Request, UsageError> {
+    let mut each = events(arguments)?.into_iter();
+    let EventRequest { event, interval, seed } = each.next().ok_or(UsageError::TypeMissing)?;
+    Ok(Request {
+        event,
+        masks: arguments.masks.clone(),
+        modes,
+        interval,
+        seed,
+        also: each.collect(),
+        allow_skid: arguments.allow_skid,
+        call_graph: call_graph(arguments)?,
+        data_mappings: false,
+        target,
+        ring_pages: None,
+        in_kernel: None,
+        regions: false,
+    })
+}
+
+/// How callers are recorded; `-g` alone copies the stack, which fits any
+/// program.
+fn call_graph(arguments: &EventArguments) -> Result<Option<CallGraph>, CallGraphError> {
+    match &arguments.call_graph {
+        Some(how) => how.parse().map(Some),
+        None => Ok(arguments.callers.then_some(CallGraph::Stack(StackBytes::USUAL))),
+    }
+}
+
+/// Whether modifiers (`:u`, `:k`) of each event say what is sampled.
+pub(crate) fn names_modes(request: &Request) -> bool {
+    let names = |event: &EventSpec| {
+        event.resolve().is_ok_and(|event| recorder::plan::modes(&event).is_some())
+    };
+    request.each().all(|one| names(&one.event))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +197,7 @@ mod tests {
     fn read(
         events: &[&str],
         intervals: &[&str],
-    ) -> Result<Vec<(String, Option<u64>, bool)>, Misuse> {
+    ) -> Result<Vec<(String, Option<u64>, bool)>, UsageError> {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let arguments = EventArguments {
             event: owned(events),
@@ -115,7 +210,7 @@ mod tests {
     }
 
     use super::events as events_of;
-    use crate::ebs::invocation::events::scaled;
+    use crate::ebs::arguments::events::scaled;
 
     fn event(name: &str, interval: Option<u64>, drawn: bool) -> (String, Option<u64>, bool) {
         (name.to_owned(), interval, drawn)
@@ -154,12 +249,12 @@ mod tests {
             ..EventArguments::default()
         };
         let error = events_of(&arguments("a,b", &["m"], "1")).unwrap_err();
-        assert_eq!(error, Misuse::MasksOfSeveral("m".to_owned()));
+        assert_eq!(error, UsageError::MasksOfSeveral("m".to_owned()));
         assert!(events_of(&arguments("a", &["m"], "1")).is_ok());
         let error = events_of(&arguments("a,b", &[], "=1,=2")).unwrap_err();
-        assert_eq!(error, Misuse::SeedOfFixed("=1,=2".to_owned()));
+        assert_eq!(error, UsageError::SeedOfFixed("=1,=2".to_owned()));
         assert!(events_of(&arguments("a,b", &[], "=1,2")).is_ok());
-        assert_eq!(events_of(&EventArguments::default()), Err(Misuse::TypeMissing));
+        assert_eq!(events_of(&EventArguments::default()), Err(UsageError::TypeMissing));
     }
 
     #[test]

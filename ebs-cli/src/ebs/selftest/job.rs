@@ -1,7 +1,7 @@
 //! What the options of `ebs selftest` mean.
 
-use super::{Misuse, Serving};
-use crate::ebs::arguments::SelftestArguments;
+use crate::ebs::arguments::{Serving, UsageError};
+use crate::ebs::selftest::SelftestArguments;
 use recorder::SourceChoice;
 use recorder::catalogue::{CatalogueType, all, find};
 use std::time::Duration;
@@ -17,9 +17,9 @@ pub struct SelftestJob {
 }
 
 impl SelftestJob {
-    pub(super) fn new(arguments: &SelftestArguments) -> Result<SelftestJob, Misuse> {
+    pub(in crate::ebs) fn new(arguments: &SelftestArguments) -> Result<SelftestJob, UsageError> {
         let SelftestArguments { types, source, seconds, json, serving } = arguments;
-        let named = |word: &String| find(word).ok_or_else(|| Misuse::Type(word.clone()));
+        let named = |word: &String| find(word).ok_or_else(|| UsageError::Type(word.clone()));
         let source = source.as_deref().map(str::parse).transpose();
         Ok(SelftestJob {
             types: match types.is_empty() {
@@ -27,7 +27,7 @@ impl SelftestJob {
                 false => types.iter().map(named).collect::<Result<_, _>>()?,
             },
             source: source
-                .map_err(|unknown| Misuse::Source(format!("{unknown}")))?
+                .map_err(|unknown| UsageError::Source(format!("{unknown}")))?
                 .unwrap_or_default(),
             serving: Serving::new(serving),
             limit: *seconds,
@@ -56,6 +56,6 @@ mod tests {
         assert!(error.contains("\"l1_cash_miss\"") && error.contains("l1_cache_miss"), "{error}");
         let arguments =
             SelftestArguments { source: Some("box".to_owned()), ..SelftestArguments::default() };
-        assert!(matches!(SelftestJob::new(&arguments), Err(Misuse::Source(_))));
+        assert!(matches!(SelftestJob::new(&arguments), Err(UsageError::Source(_))));
     }
 }

@@ -1,8 +1,7 @@
 //! Options of `ebs export`.
 
-use super::reading::{StandingArguments, SymbolArguments};
-use super::timing::size;
-use super::watching::DAEMON;
+use crate::ebs::arguments::{DAEMON, StandingArguments, SymbolArguments};
+use crate::terminal::size;
 use clap::Args;
 use perfdata::InstructionClass;
 use std::path::PathBuf;

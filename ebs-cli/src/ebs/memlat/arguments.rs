@@ -1,5 +1,6 @@
-//! `ebs memlat`.
+//! Options of `ebs memlat`.
 
+use crate::terminal::size;
 use clap::Args;
 use latency::LatencyPart;
 use latency::machine::numbers;
@@ -73,18 +74,6 @@ fn cpus(text: &str) -> Result<CpuList, String> {
         true => Ok(CpuList(all)),
         false => Err("no list of two CPUs or more, such as 0-3,8".to_owned()),
     }
-}
-
-/// Bytes, also in k, m or g, from a megabyte to a terabyte.
-pub(super) fn size(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    let units = [("k", 10), ("m", 20), ("g", 30)];
-    let unit = units.iter().find_map(|(letter, shift)| Some((lower.strip_suffix(letter)?, *shift)));
-    let (digits, shift) = unit.unwrap_or((&lower, 0));
-    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-    bytes
-        .filter(|bytes| (1 << 20..=1 << 40).contains(bytes))
-        .ok_or_else(|| "no size from 1m to 1024g, such as 512m".to_owned())
 }
 
 #[cfg(test)]

@@ -1,11 +1,29 @@
-//! When sampling is on: what the words say of it.
+//! When sampling is on.
 
-use crate::ebs::arguments::SteeringArguments;
+use clap::Args;
 use recorder::Span;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The options of steering.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SteeringArguments {
+    /// Begins to sample so many milliseconds after the start; -1: when --control says so.
+    #[arg(short = 'D', long, value_name = "MS", help_heading = STEERING)]
+    #[arg(allow_negative_numbers = true)]
+    pub delay: Option<String>,
+    /// Takes commands there, a line each, and answers `ack`, as `perf record` does: enable, disable,
+    /// ping, stop, evlist. N and M are descriptors that are open already; FILE and ACKS are FIFOs.
+    #[arg(long, value_name = "fd:N[,M]|fifo:FILE[,ACKS]", help_heading = STEERING)]
+    pub control: Option<OsString>,
+    /// Ends sampling so long after the start, such as 500ms, 30s or 10m; the program runs on.
+    #[arg(long, value_name = "TIME", help_heading = STEERING)]
+    pub until: Option<String>,
+}
+
+const STEERING: &str = "Steering";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steering {
@@ -39,7 +57,7 @@ pub enum ControlPlace {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SteeringMisuse {
+pub enum SteeringUsageError {
     #[error(
         "--delay {0:?} is no number of milliseconds (0 to 2147483647), nor -1, which waits for `enable` \
          by --control"
@@ -76,18 +94,18 @@ pub enum SteeringMisuse {
 }
 
 impl Steering {
-    pub(super) fn new(arguments: &SteeringArguments) -> Result<Steering, SteeringMisuse> {
+    pub(crate) fn new(arguments: &SteeringArguments) -> Result<Steering, SteeringUsageError> {
         let begin = arguments.delay.as_deref().map(beginning).transpose()?.unwrap_or_default();
         let until = arguments.until.as_deref().map(until).transpose()?;
         let control = arguments.control.as_deref().map(control).transpose()?;
         if begin == Beginning::WhenTold && control.is_none() {
-            return Err(SteeringMisuse::ToldByNobody);
+            return Err(SteeringUsageError::ToldByNobody);
         }
         if let (Beginning::After(delay), Some(end)) = (begin, until)
             && end <= delay
         {
             let word = |word: &Option<String>| word.clone().unwrap_or_default();
-            return Err(SteeringMisuse::Nothing {
+            return Err(SteeringUsageError::Nothing {
                 delay: word(&arguments.delay),
                 until: word(&arguments.until),
             });
@@ -101,27 +119,27 @@ impl Steering {
     }
 }
 
-fn beginning(text: &str) -> Result<Beginning, SteeringMisuse> {
+fn beginning(text: &str) -> Result<Beginning, SteeringUsageError> {
     match text.parse::<i32>() {
         Ok(-1) => Ok(Beginning::WhenTold),
         Ok(0) => Ok(Beginning::AtOnce),
         Ok(number) => u64::try_from(number)
             .map(|milliseconds| Beginning::After(Duration::from_millis(milliseconds)))
-            .map_err(|_| SteeringMisuse::Delay(text.to_owned())),
-        Err(_) => Err(SteeringMisuse::Delay(text.to_owned())),
+            .map_err(|_| SteeringUsageError::Delay(text.to_owned())),
+        Err(_) => Err(SteeringUsageError::Delay(text.to_owned())),
     }
 }
 
-fn until(text: &str) -> Result<Duration, SteeringMisuse> {
+fn until(text: &str) -> Result<Duration, SteeringUsageError> {
     let span = match text.strip_suffix("ms") {
         Some(number) => number.parse().ok().map(Duration::from_millis),
         None => text.parse::<Span>().ok().map(|span| span.0),
     };
-    span.filter(|span| !span.is_zero()).ok_or_else(|| SteeringMisuse::Until(text.to_owned()))
+    span.filter(|span| !span.is_zero()).ok_or_else(|| SteeringUsageError::Until(text.to_owned()))
 }
 
-fn control(place: &OsStr) -> Result<ControlPlace, SteeringMisuse> {
-    let none = || SteeringMisuse::Control(place.to_owned());
+fn control(place: &OsStr) -> Result<ControlPlace, SteeringUsageError> {
+    let none = || SteeringUsageError::Control(place.to_owned());
     let bytes = place.as_bytes();
     if let Some(rest) = bytes.strip_prefix(b"fd:") {
         let (commands, answers) = halves(rest);
@@ -129,7 +147,7 @@ fn control(place: &OsStr) -> Result<ControlPlace, SteeringMisuse> {
             let word = String::from_utf8_lossy(word).into_owned();
             match word.parse::<i32>() {
                 Ok(number) if number >= 0 => Ok(number),
-                _ => Err(SteeringMisuse::Descriptor { place: place.to_owned(), number: word }),
+                _ => Err(SteeringUsageError::Descriptor { place: place.to_owned(), number: word }),
             }
         };
         let answers = answers.map(number).transpose()?;

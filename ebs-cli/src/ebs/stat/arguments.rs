@@ -1,6 +1,6 @@
-//! `ebs stat`.
+//! Options of `ebs stat`.
 
-use super::EmulationArguments;
+use crate::ebs::arguments::EmulationArguments;
 use crate::terminal::number;
 use clap::Args;
 use std::ffi::OsString;

@@ -1,8 +1,9 @@
 //! Many command lines, and what each means.
 
-use super::{Invocation, OutputChoice, OutputPlace, SampleJob};
-use crate::ebs::arguments::CommandName;
-use crate::ebs::arguments::{self, TableArguments};
+use super::{OutputChoice, OutputPlace, SampleJob};
+use crate::ebs::arguments::TableArguments;
+use crate::ebs::command::{self, Command};
+use crate::ebs::completions::CommandName;
 use perfdata::Pid;
 use proptest::prelude::*;
 use recorder::{Modes, Target};
@@ -13,20 +14,30 @@ fn words(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
-fn meaning(line: &str) -> Result<Invocation, String> {
-    let typed = arguments::parse(words(line)).map_err(|error| error.to_string())?;
-    Invocation::new(typed).map_err(|error| error.to_string())
+fn sampled(words: Vec<OsString>) -> Result<SampleJob, String> {
+    match command::parse(words) {
+        Ok(Command::Sample(arguments)) => {
+            SampleJob::new(*arguments).map_err(|error| error.to_string())
+        }
+        Ok(other) => panic!("{other:?} does not sample"),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn job(line: &str) -> SampleJob {
-    match meaning(line) {
-        Ok(Invocation::Sample(job)) => *job,
-        other => panic!("{line:?} does not sample: {other:?}"),
+    sampled(words(line)).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+}
+
+/// What `-h` asks for.
+fn types_of(line: &str) -> Option<Option<String>> {
+    match command::parse(words(line)) {
+        Ok(Command::Sample(arguments)) => arguments.types,
+        other => panic!("{line}: {other:?}"),
     }
 }
 
 fn complaint(line: &str) -> String {
-    meaning(line).err().unwrap_or_else(|| panic!("{line:?} was accepted"))
+    sampled(words(line)).err().unwrap_or_else(|| panic!("{line:?} was accepted"))
 }
 
 #[test]
@@ -99,18 +110,22 @@ fn programs_called_like_subcommands_are_programs() {
 
 #[test]
 fn first_words_that_are_subcommands_are_subcommands() {
-    assert!(matches!(meaning("ebs report f.data"), Ok(Invocation::Report(_))));
-    assert!(matches!(meaning("ebs report -"), Ok(Invocation::Report(_))));
-    assert!(matches!(meaning("ebs script -F ip,sym f"), Ok(Invocation::Script(_))));
+    assert!(matches!(command::parse(words("ebs report f.data")), Ok(Command::Report(_))));
+    assert!(matches!(command::parse(words("ebs report -")), Ok(Command::Report(_))));
+    assert!(matches!(command::parse(words("ebs script -F ip,sym f")), Ok(Command::Script(_))));
     for (line, program) in [
         ("ebs completions bash", CommandName::Ebs),
         ("ebs completions zsh eip2r", CommandName::Eip2r),
     ] {
-        let meant = meaning(line);
-        assert!(matches!(meant, Ok(Invocation::Completions(_, of)) if of == program), "{line}");
+        let meant = command::parse(words(line));
+        assert!(matches!(meant, Ok(Command::Completions(it)) if it.program == program), "{line}");
     }
-    assert!(matches!(meaning("ebs man"), Ok(Invocation::Man(None))));
-    assert!(matches!(meaning("ebs man pages"), Ok(Invocation::Man(Some(_)))));
+    assert!(
+        matches!(command::parse(words("ebs man")), Ok(Command::Man(it)) if it.directory.is_none())
+    );
+    assert!(
+        matches!(command::parse(words("ebs man pages")), Ok(Command::Man(it)) if it.directory.is_some())
+    );
     assert!(complaint("ebs report").contains("<FILE>"));
     assert!(complaint("ebs report --json --csv f").contains("cannot be used with"));
     assert!(complaint("ebs report --site f f").contains("--regs"));
@@ -139,8 +154,7 @@ fn a_process_may_be_named_as_other_profilers_take_it() {
     assert!(complaint("ebs -u -t x -p 1,2").contains("one process at a time"));
     for bad in ["0", "-1", "+1", "x", "2147483648", "12k", ""] {
         let line = ["ebs", "-u", "-t", "x", "-p", bad].map(OsString::from).to_vec();
-        let typed = arguments::parse(line).expect("is of the grammar");
-        let said = Invocation::new(typed).expect_err("is no process").to_string();
+        let said = sampled(line).expect_err("is no process");
         assert!(said.contains(&format!("{bad:?} is no process id")), "{bad}: {said}");
     }
 }
@@ -150,10 +164,7 @@ fn numbers_may_end_in_a_letter() {
     assert_eq!(job("ebs -u -t x -i 10k").asked.request.interval, Some(10_000));
     assert_eq!(job("ebs -u -t x -i 1M -c 50K").asked.count, Some(50_000));
     assert_eq!(job("ebs -u -t x -i 1M").asked.request.interval, Some(1_000_000));
-    let plan = meaning("ebs plan -u -t x -i 2g");
-    assert!(
-        matches!(plan, Ok(Invocation::Plan(plan)) if plan.request.interval == Some(2_000_000_000))
-    );
+    assert_eq!(job("ebs -u -t x -i 2g").asked.request.interval, Some(2_000_000_000));
     assert!(complaint("ebs -u -t x -i 1T ls").contains("k, M and G may follow it"));
     assert!(complaint("ebs -u -t x -c 1T ls").contains("k, M and G may follow it"));
     assert!(complaint("ebs -u -t x -i 9999999999G ls").contains("\"9999999999G\""));
@@ -162,11 +173,12 @@ fn numbers_may_end_in_a_letter() {
 #[test]
 fn intervals_are_drawn_unless_an_equals_sign_fixes_them() {
     let of = |line: &str| {
-        let typed = arguments::parse(words(line)).expect("is a command line").with_seed(77);
-        match Invocation::new(typed) {
-            Ok(Invocation::Sample(job)) => (job.asked.request.interval, job.asked.request.seed),
-            other => panic!("{line}: {other:?}"),
-        }
+        let Ok(Command::Sample(mut arguments)) = command::parse(words(line)) else {
+            panic!("{line} does not sample")
+        };
+        arguments.event.fresh_seed = 77;
+        let request = SampleJob::new(*arguments).expect(line).asked.request;
+        (request.interval, request.seed)
     };
     assert_eq!(of("ebs -u -t x ls"), (None, Some(77)));
     assert_eq!(of("ebs -u -t x -i 10k ls"), (Some(10_000), Some(77)));
@@ -183,7 +195,7 @@ fn intervals_are_drawn_unless_an_equals_sign_fixes_them() {
 #[test]
 fn help_is_had_by_the_word_too() {
     let told = |line: &str| {
-        let error = arguments::parse(words(line)).expect_err("is help");
+        let error = command::parse(words(line)).expect_err("is help");
         assert_eq!(error.exit_code(), 0, "{line}: {error}");
         error.to_string()
     };
@@ -195,7 +207,7 @@ fn help_is_had_by_the_word_too() {
             assert_eq!(told(&line), told(&format!("ebs {name} --help")), "{line}");
         }
     }
-    assert!(matches!(meaning("ebs help hitm"), Ok(Invocation::TypeHelp(name)) if name == "hitm"));
+    assert_eq!(types_of("ebs help hitm"), Some(Some("hitm".to_owned())));
 }
 
 #[test]
@@ -275,10 +287,8 @@ fn masks_are_a_list() {
 
 #[test]
 fn helps_are_told_apart() {
-    assert!(matches!(meaning("ebs -h"), Ok(Invocation::Types)));
-    assert!(
-        matches!(meaning("ebs -h page_fault"), Ok(Invocation::TypeHelp(name)) if name == "page_fault")
-    );
+    assert_eq!(types_of("ebs -h"), Some(None));
+    assert_eq!(types_of("ebs -h page_fault"), Some(Some("page_fault".to_owned())));
     assert!(complaint("ebs --help").contains("Examples:"));
     assert!(complaint("ebs report -h").contains("Usage: ebs report"));
     assert!(complaint("ebs --version").contains(env!("CARGO_PKG_VERSION")));
@@ -291,11 +301,7 @@ fn a_program_may_have_bytes_that_are_no_text() {
     let odd = OsString::from_vec(vec![b'a', 0xff]);
     let mut line = words("ebs -u -t x --");
     line.push(odd.clone());
-    let typed = arguments::parse(line).expect("parses");
-    match Invocation::new(typed) {
-        Ok(Invocation::Sample(job)) => assert_eq!(job.command, [odd]),
-        other => panic!("{other:?}"),
-    }
+    assert_eq!(sampled(line).expect("samples").command, [odd]);
 }
 
 proptest! {
@@ -303,8 +309,8 @@ proptest! {
     fn no_line_panics(line in proptest::collection::vec("-?-?[a-z0-9,=]{0,12}", 0..8)) {
         let mut typed = vec![OsString::from("ebs")];
         typed.extend(line.into_iter().map(OsString::from));
-        if let Ok(typed) = arguments::parse(typed) {
-            let _ = Invocation::new(typed);
+        if let Ok(Command::Sample(arguments)) = command::parse(typed) {
+            let _ = SampleJob::new(*arguments);
         }
     }
 
@@ -313,14 +319,9 @@ proptest! {
     fn arguments_reach_the_program(rest in proptest::collection::vec("[^\0]{0,8}", 0..6)) {
         let mut line = words("ebs -u -t x -- program");
         line.extend(rest.iter().map(OsString::from));
-        let typed = arguments::parse(line).expect("parses");
-        match Invocation::new(typed) {
-            Ok(Invocation::Sample(job)) => {
-                let rest: Vec<OsString> = rest.iter().map(OsString::from).collect();
-                prop_assert_eq!(&job.command[1..], &rest[..]);
-            }
-            other => prop_assert!(false, "{:?}", other),
-        }
+        let job = sampled(line).expect("samples");
+        let rest: Vec<OsString> = rest.iter().map(OsString::from).collect();
+        prop_assert_eq!(&job.command[1..], &rest[..]);
     }
 }
 

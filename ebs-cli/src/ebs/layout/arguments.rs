@@ -1,6 +1,6 @@
 //! Options of `ebs layout`.
 
-use super::reading::{SymbolArguments, TableArguments};
+use crate::ebs::arguments::{SymbolArguments, TableArguments};
 use crate::terminal::number;
 use clap::Args;
 use std::path::PathBuf;
