@@ -34,9 +34,9 @@ impl FoundLevel {
 
 /// Two plateaus nearer than this are one level: of one level some sizes take
 /// longer than others, by pages that fall onto the same sets.
-const APART: f64 = 1.3;
+const LEVEL_RATIO: f64 = 1.3;
 /// A size is still of its level at so many times its time.
-const WITHIN: f64 = 1.12;
+const SAME_LEVEL_RATIO: f64 = 1.12;
 
 /// The levels of a curve, whose sizes ascend; none of an empty one. Sizes
 /// between two levels, of which part is in either, are of neither.
@@ -54,7 +54,7 @@ pub fn levels(curve: &[CurvePoint]) -> Vec<FoundLevel> {
         // next one. The ends are levels however short: nothing is beyond.
         let is_level = last >= first.saturating_mul(2) || place == 0 || place + 1 == count;
         match found.last_mut() {
-            Some(before) if plateau.height - before.height < APART.ln() && is_level => {
+            Some(before) if plateau.height - before.height < LEVEL_RATIO.ln() && is_level => {
                 let lengths = (before.end - before.begin, plateau.end - plateau.begin);
                 if lengths.1 > lengths.0 {
                     before.height = plateau.height;
@@ -68,7 +68,9 @@ pub fn levels(curve: &[CurvePoint]) -> Vec<FoundLevel> {
     let mut levels = Vec::new();
     for (place, plateau) in found.iter().enumerate() {
         let is_within = |index: &usize| {
-            latencies.get(*index).is_some_and(|latency| *latency <= plateau.height + WITHIN.ln())
+            latencies
+                .get(*index)
+                .is_some_and(|latency| *latency <= plateau.height + SAME_LEVEL_RATIO.ln())
         };
         let next = found.get(place + 1).map_or(sizes.len(), |next| next.begin);
         // The last one within, wherever the plateau was taken to end.

@@ -26,8 +26,8 @@
 //! ```
 
 mod affinity;
+mod buffer;
 mod error;
-mod field;
 pub mod figure;
 pub mod levels;
 pub mod machine;
@@ -40,8 +40,8 @@ mod study;
 mod sys;
 
 pub use affinity::allowed_cpus;
+pub use buffer::PageBacking;
 pub use error::LatencyError;
-pub use field::FieldPages;
 pub use meter::{DisturbedRuns, MeasuringEffort};
 pub use part::LatencyPart;
 pub use study::{LatencyStudy, StudyRequest, measure};

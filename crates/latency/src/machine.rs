@@ -41,11 +41,11 @@ pub fn available_memory(root: &Path) -> u64 {
     let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     // A kernel that does not say has some memory all the same.
     let machine = kib.map_or(1 << 30, |kib| kib.saturating_mul(1024));
-    machine.min(left_of_groups(root))
+    machine.min(cgroup_headroom(root))
 }
 
 /// What the control groups above this process (v2) have left.
-fn left_of_groups(root: &Path) -> u64 {
+fn cgroup_headroom(root: &Path) -> u64 {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let path = text.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
     let top = root.join("sys/fs/cgroup");
@@ -90,12 +90,12 @@ pub fn memory_nodes(root: &Path) -> Vec<MemoryNode> {
 /// `0-3,8`: lists of CPUs and nodes; what is no list is empty.
 #[must_use]
 pub fn numbers(list: &str) -> Vec<u32> {
-    const MOST: u32 = 65_536;
+    const MAX_NUMBER: u32 = 65_536;
     let mut all = Vec::new();
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
-            all.extend(first..=last.min(MOST));
+            all.extend(first..=last.min(MAX_NUMBER));
         }
     }
     all
@@ -103,7 +103,7 @@ pub fn numbers(list: &str) -> Vec<u32> {
 
 /// What a CPU has spent its time on since the machine started, ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SpentTicks {
+pub(crate) struct CpuTicks {
     /// Idle, or waiting for a disk.
     pub(crate) idle: u64,
     /// Taken by the host while there was work.
@@ -111,13 +111,13 @@ pub(crate) struct SpentTicks {
 }
 
 /// Of the text of /proc/stat; None of a CPU that is not there.
-pub(crate) fn spent(stat: &str, cpu: u32) -> Option<SpentTicks> {
+pub(crate) fn cpu_ticks(stat: &str, cpu: u32) -> Option<CpuTicks> {
     let name = format!("cpu{cpu} ");
     let line = stat.lines().find_map(|line| line.strip_prefix(&name))?;
     let field = |index| line.split_whitespace().nth(index).and_then(|text| text.parse().ok());
     let number = |index| field(index).unwrap_or(0_u64);
     // user nice system idle iowait irq softirq steal (proc_stat(5)).
-    Some(SpentTicks { idle: number(3) + number(4), stolen: number(7) })
+    Some(CpuTicks { idle: number(3) + number(4), stolen: number(7) })
 }
 
 #[cfg(test)]
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn ticks_are_those_of_the_cpu() {
         let stat = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8 9 9\ncpu10 1 1 1 40 1 1 1 3 0 0\n";
-        assert_eq!(spent(stat, 0), Some(SpentTicks { idle: 9, stolen: 8 }));
-        assert_eq!(spent(stat, 10), Some(SpentTicks { idle: 41, stolen: 3 }));
-        assert_eq!(spent(stat, 1), None);
-        assert_eq!(spent("cpu0 1\n", 0), Some(SpentTicks::default()));
+        assert_eq!(cpu_ticks(stat, 0), Some(CpuTicks { idle: 9, stolen: 8 }));
+        assert_eq!(cpu_ticks(stat, 10), Some(CpuTicks { idle: 41, stolen: 3 }));
+        assert_eq!(cpu_ticks(stat, 1), None);
+        assert_eq!(cpu_ticks("cpu0 1\n", 0), Some(CpuTicks::default()));
     }
 }

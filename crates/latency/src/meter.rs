@@ -1,7 +1,7 @@
 //! Timing, beside a chain of adds, of runs that nobody disturbed.
 
 use crate::figure::{LatencyFigure, TimedRun};
-use crate::machine::spent;
+use crate::machine::cpu_ticks;
 use crate::sys::{add, involuntary_switches};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -70,21 +70,21 @@ impl DisturbedRuns {
 const ADDS: u64 = 65_536;
 /// An add that takes so many times the shortest of late was disturbed: by the
 /// other thread of the core, by a change of the clock, by the host.
-const SLOW: f64 = 1.1;
+const SLOW_ADD_RATIO: f64 = 1.1;
 /// Runs that are of late: a clock that stays at another rate is none of a
 /// disturbance, as cycles are counted at the rate that there is.
-const RECENT: usize = 24;
+const RECENT_RUNS: usize = 24;
 /// So many times the wanted runs are tried.
-const TRIES: usize = 4;
+const TRIES_PER_RUN: usize = 4;
 /// So many times what the wanted runs are to take, a figure may take: on a
 /// machine that others use each may be put aside.
-const PATIENCE: f64 = 50.0;
+const TIME_LIMIT_FACTOR: f64 = 50.0;
 
 pub(crate) struct Meter<'a> {
     pub(crate) effort: MeasuringEffort,
     pub(crate) disturbed: DisturbedRuns,
     stop: &'a AtomicBool,
-    stillness: Stillness,
+    monitor: DisturbanceMonitor,
     /// The shortest add so far, nanoseconds.
     add: f64,
     /// The shortest add beside each of the last runs.
@@ -99,7 +99,7 @@ impl<'a> Meter<'a> {
             effort,
             disturbed: DisturbedRuns::default(),
             stop,
-            stillness: Stillness::new(cpu),
+            monitor: DisturbanceMonitor::new(cpu),
             add: f64::INFINITY,
             recent: VecDeque::new(),
         };
@@ -112,8 +112,8 @@ impl<'a> Meter<'a> {
     }
 
     /// The same, of operations of which another thread does a part.
-    pub(crate) fn with_partner(mut self, cpu: u32, thread: u32) -> Meter<'a> {
-        self.stillness = self.stillness.and(cpu, thread);
+    pub(crate) fn with_partner_thread(mut self, cpu: u32, thread: u32) -> Meter<'a> {
+        self.monitor = self.monitor.with_partner(cpu, thread);
         self
     }
 
@@ -152,12 +152,12 @@ impl<'a> Meter<'a> {
             }
             count *= 4;
         }
-        let count = whole((span / each.max(1e-3)).clamp(64.0, 1e9));
+        let count = as_count((span / each.max(1e-3)).clamp(64.0, 1e9));
         let mut runs: Vec<TimedRun> = Vec::new();
         let mut alone = 0;
         let begin = Instant::now();
-        while alone < wanted && runs.len() < TRIES * wanted {
-            let is_late = nanoseconds(begin) > span * PATIENCE * wanted as f64;
+        while alone < wanted && runs.len() < TRIES_PER_RUN * wanted {
+            let is_late = nanoseconds(begin) > span * TIME_LIMIT_FACTOR * wanted as f64;
             if self.is_stopped() || is_late && !runs.is_empty() {
                 break;
             }
@@ -169,20 +169,20 @@ impl<'a> Meter<'a> {
     }
 
     fn run(&mut self, count: u64, operate: &mut impl FnMut(u64) -> u64) -> TimedRun {
-        self.stillness.begin();
+        self.monitor.begin();
         let before = time_add();
         let begin = Instant::now();
         let done = operate(count);
         let took = nanoseconds(begin);
         let after = time_add();
-        let disturbance = self.stillness.end();
+        let disturbance = self.monitor.end();
         self.add = self.add.min(before).min(after);
         self.recent.push_back(before.min(after));
-        if self.recent.len() > RECENT {
+        if self.recent.len() > RECENT_RUNS {
             self.recent.pop_front();
         }
         let usual = self.recent.iter().copied().fold(f64::INFINITY, f64::min);
-        let is_slow = before.max(after) > usual * SLOW;
+        let is_slow = before.max(after) > usual * SLOW_ADD_RATIO;
         if disturbance.stolen {
             self.disturbed.stolen += 1;
         } else if disturbance.switched {
@@ -214,12 +214,12 @@ fn nanoseconds(begin: Instant) -> f64 {
     clippy::cast_sign_loss,
     reason = "counts of operations, bounded where they are made"
 )]
-fn whole(number: f64) -> u64 {
+fn as_count(number: f64) -> u64 {
     number as u64
 }
 
 #[derive(Debug)]
-struct Stillness {
+struct DisturbanceMonitor {
     /// Ours, and that of the thread that we measure with.
     cpus: Vec<u32>,
     /// The number of that thread.
@@ -234,12 +234,12 @@ struct Disturbance {
     switched: bool,
 }
 
-impl Stillness {
-    fn new(cpu: u32) -> Stillness {
-        Stillness { cpus: vec![cpu], partner: None, stolen: 0, switches: 0 }
+impl DisturbanceMonitor {
+    fn new(cpu: u32) -> DisturbanceMonitor {
+        DisturbanceMonitor { cpus: vec![cpu], partner: None, stolen: 0, switches: 0 }
     }
 
-    fn and(mut self, cpu: u32, thread: u32) -> Stillness {
+    fn with_partner(mut self, cpu: u32, thread: u32) -> DisturbanceMonitor {
         self.cpus.push(cpu);
         self.partner = Some(thread);
         self
@@ -258,7 +258,7 @@ impl Stillness {
     /// 0 where the kernel does not say.
     fn stolen_ticks(&self) -> u64 {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        self.cpus.iter().map(|cpu| spent(&stat, *cpu).unwrap_or_default().stolen).sum()
+        self.cpus.iter().map(|cpu| cpu_ticks(&stat, *cpu).unwrap_or_default().stolen).sum()
     }
 
     fn switches(&self) -> u64 {

@@ -31,9 +31,9 @@ pub fn sizes(least: u64, most: u64, steps: u64) -> Vec<u64> {
 /// not less than 64 MiB, which few first levels of TLBs reach.
 #[must_use]
 pub fn largest(last_level: Option<u64>, available: u64, bound: u64) -> u64 {
-    const LEAST: u64 = 64 << 20;
+    const MIN_LARGEST: u64 = 64 << 20;
     // An unknown last level is as large as those of servers.
-    let wanted = last_level.unwrap_or(32 << 20).saturating_mul(8).max(LEAST);
+    let wanted = last_level.unwrap_or(32 << 20).saturating_mul(8).max(MIN_LARGEST);
     wanted.min(bound).min(available / 4).max(1 << 20)
 }
 

@@ -1,8 +1,8 @@
 //! All parts, one after the other.
 
-use crate::affinity::{allowed_cpus, quietest, stay_on};
+use crate::affinity::{allowed_cpus, most_idle_cpu, pin_to_cpu};
+use crate::buffer::MeasuredBuffer;
 use crate::error::LatencyError;
-use crate::field::MemoryField;
 use crate::machine::{DescribedCache, available_memory, described_caches, memory_nodes};
 use crate::meter::{DisturbedRuns, MeasuringEffort, Meter};
 use crate::part::LatencyPart;
@@ -68,14 +68,14 @@ pub fn measure(
 ) -> Result<LatencyStudy, LatencyError> {
     thread::scope(|scope| {
         let measuring = thread::Builder::new()
-            .spawn_scoped(scope, || on_this_thread(request, stop, progress))
+            .spawn_scoped(scope, || measure_on_this_thread(request, stop, progress))
             .map_err(LatencyError::Thread)?;
         let panicked = |panic| std::panic::resume_unwind(panic);
         measuring.join().unwrap_or_else(panicked)
     })
 }
 
-fn on_this_thread(
+fn measure_on_this_thread(
     request: &StudyRequest,
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
@@ -87,8 +87,8 @@ fn on_this_thread(
             return Err(LatencyError::NotAllowed(*cpu));
         }
     }
-    let cpu = request.cpu.or_else(|| quietest(&allowed)).unwrap_or(0);
-    stay_on(cpu)?;
+    let cpu = request.cpu.or_else(|| most_idle_cpu(&allowed)).unwrap_or(0);
+    pin_to_cpu(cpu)?;
     let described = described_caches(root, cpu);
     let last = described.last().map(|cache| cache.bytes);
     let available = available_memory(root);
@@ -97,7 +97,7 @@ fn on_this_thread(
         None => largest(last, available, request.effort.largest),
     };
     let mut study = LatencyStudy { cpu, described, largest, ..LatencyStudy::default() };
-    study.notes.extend(bounded(last, largest));
+    study.notes.extend(size_limit_note(last, largest));
     if request.largest.is_some_and(|asked| asked > largest) {
         let note = format!("a quarter of the memory that is left is {} MiB", largest >> 20);
         study.notes.push(note);
@@ -115,12 +115,12 @@ fn on_this_thread(
             }
             LatencyPart::Tlbs => study.tlbs = Some(tlbs::study(&mut meter, largest, &told)?),
             LatencyPart::Strides => {
-                let mut field = MemoryField::new(largest, true, None)?;
-                study.strides = Some(strides::study(&mut meter, &mut field, largest));
+                let mut buffer = MeasuredBuffer::new(largest, true, None)?;
+                study.strides = Some(strides::study(&mut meter, &mut buffer, largest));
             }
             LatencyPart::Chains => {
-                let mut field = MemoryField::new(largest, true, None)?;
-                study.chains = Some(chains::study(&mut meter, &mut field, largest));
+                let mut buffer = MeasuredBuffer::new(largest, true, None)?;
+                study.chains = Some(chains::study(&mut meter, &mut buffer, largest));
             }
             LatencyPart::Forwarding => study.forwarding = Some(forwarding::study(&mut meter)),
             LatencyPart::Cores => {
@@ -140,18 +140,18 @@ fn on_this_thread(
                     nodes::study(request.effort, &nodes, largest, &allowed, stop)?;
                 study.disturbed.add(disturbed);
                 study.nodes = Some(found);
-                stay_on(cpu)?;
+                pin_to_cpu(cpu)?;
             }
             LatencyPart::Load => {
                 let others: Vec<u32> = allowed.iter().copied().filter(|it| *it != cpu).collect();
-                let fit = usize::try_from(available / 4 / load::EACH).unwrap_or(usize::MAX);
+                let fit = usize::try_from(available / 4 / load::READER_BYTES).unwrap_or(usize::MAX);
                 let others = others.get(..others.len().min(fit)).unwrap_or_default();
                 if others.is_empty() {
                     let note = "one CPU: nobody else can load the memory";
                     study.notes.push(note.to_owned());
                 }
-                let mut field = MemoryField::new(largest, true, None)?;
-                study.load = Some(load::study(&mut meter, &mut field, largest, others)?);
+                let mut buffer = MeasuredBuffer::new(largest, true, None)?;
+                study.load = Some(load::study(&mut meter, &mut buffer, largest, others)?);
             }
         }
     }
@@ -167,7 +167,7 @@ fn matrix(request: &StudyRequest, allowed: &[u32]) -> (Vec<u32>, Option<String>)
     if !request.matrix.is_empty() {
         return (request.matrix.clone(), None);
     }
-    let cpus = cores::chosen(allowed);
+    let cpus = cores::spread_cpus(allowed);
     let note = match (cpus.len(), allowed.len()) {
         (1, _) => Some("one CPU: there is no matrix of cores".to_owned()),
         (some, all) if some < all => {
@@ -179,7 +179,7 @@ fn matrix(request: &StudyRequest, allowed: &[u32]) -> (Vec<u32>, Option<String>)
 }
 
 /// Why the largest size is less than several times the last level.
-fn bounded(last: Option<u64>, largest: u64) -> Option<String> {
+fn size_limit_note(last: Option<u64>, largest: u64) -> Option<String> {
     const MIB: u64 = 1 << 20;
     let last = last.filter(|last| last.saturating_mul(4) > largest)?;
     Some(format!(

@@ -1,14 +1,14 @@
 //! Loops in assembly, and the memory and the CPUs that they run on.
 
-mod circle;
 mod counted_loop;
 mod forward;
 mod memory_region;
+mod pointer_chase;
 
-pub(crate) use circle::Circle;
 pub(crate) use counted_loop::add;
 pub(crate) use forward::{Forwarding, forward};
-pub(crate) use memory_region::{MemoryRegion, Pages, bind};
+pub(crate) use memory_region::{MemoryRegion, PageSize, bind};
+pub(crate) use pointer_chase::PointerChase;
 
 /// Times that the kernel took the CPU from this thread for another one;
 /// 0 where it does not say.

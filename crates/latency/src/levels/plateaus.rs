@@ -11,7 +11,7 @@ pub(super) struct Plateau {
 
 /// What one step more has to save: as much as parting two times four values
 /// that are 10 % apart. Lesser steps are the slope of one level.
-const LEAST_PENALTY: f64 = 0.02;
+const MIN_PENALTY: f64 = 0.02;
 
 /// The steps: those with the least squares, each of which costs a penalty by
 /// the noise of the series (optimal partitioning; Jackson et al. 2005). The
@@ -69,7 +69,7 @@ fn rising(series: &[f64]) -> Vec<f64> {
 fn penalty(series: &[f64], rising: &[f64]) -> f64 {
     let count = series.len().max(2) as f64;
     let beside = series.iter().zip(rising).map(|(one, other)| (one - other).powi(2)).sum::<f64>();
-    (3.0 * beside / count * count.ln()).max(LEAST_PENALTY)
+    (3.0 * beside / count * count.ln()).max(MIN_PENALTY)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! How many loads of memory are on their way at once.
 
-use crate::field::{FieldPages, MemoryField};
+use crate::buffer::{MeasuredBuffer, PageBacking};
 use crate::figure::LatencyFigure;
 use crate::meter::Meter;
 use crate::order::VisitOrder;
-use crate::sys::Circle;
+use crate::sys::PointerChase;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,32 +22,32 @@ pub struct ChainFigure {
 pub struct ChainStudy {
     /// Bytes that are visited.
     pub size: u64,
-    pub pages: FieldPages,
+    pub pages: PageBacking,
     /// By chains, ascending.
     pub chains: Vec<ChainFigure>,
 }
 
-pub(crate) fn study(meter: &mut Meter<'_>, field: &mut MemoryField, size: u64) -> ChainStudy {
+pub(crate) fn study(meter: &mut Meter<'_>, buffer: &mut MeasuredBuffer, size: u64) -> ChainStudy {
     let offsets = VisitOrder::CrossPage.offsets(usize::try_from(size).unwrap_or(0));
-    let circle = Circle::new(&mut field.region, offsets.iter().copied());
-    let mut walks = Walks { circle, offsets: &offsets };
+    let pointers = PointerChase::new(&mut buffer.region, offsets.iter().copied());
+    let mut chase = ParallelChase { pointers, offsets: &offsets };
     let figures = [
-        walks.figure::<1>(meter),
-        walks.figure::<2>(meter),
-        walks.figure::<3>(meter),
-        walks.figure::<4>(meter),
-        walks.figure::<5>(meter),
-        walks.figure::<6>(meter),
-        walks.figure::<7>(meter),
-        walks.figure::<8>(meter),
-        walks.figure::<9>(meter),
-        walks.figure::<10>(meter),
-        walks.figure::<11>(meter),
-        walks.figure::<12>(meter),
-        walks.figure::<13>(meter),
-        walks.figure::<14>(meter),
-        walks.figure::<15>(meter),
-        walks.figure::<16>(meter),
+        chase.figure::<1>(meter),
+        chase.figure::<2>(meter),
+        chase.figure::<3>(meter),
+        chase.figure::<4>(meter),
+        chase.figure::<5>(meter),
+        chase.figure::<6>(meter),
+        chase.figure::<7>(meter),
+        chase.figure::<8>(meter),
+        chase.figure::<9>(meter),
+        chase.figure::<10>(meter),
+        chase.figure::<11>(meter),
+        chase.figure::<12>(meter),
+        chase.figure::<13>(meter),
+        chase.figure::<14>(meter),
+        chase.figure::<15>(meter),
+        chase.figure::<16>(meter),
     ];
     let one = figures.first().map_or(0.0, |load| load.nanoseconds.minimum);
     let chain = |(index, load): (usize, LatencyFigure)| ChainFigure {
@@ -56,15 +56,15 @@ pub(crate) fn study(meter: &mut Meter<'_>, field: &mut MemoryField, size: u64) -
         parallel: one / load.nanoseconds.minimum.max(1e-9),
     };
     let all = figures.into_iter().enumerate().filter(|(_, load)| load.runs > 0);
-    ChainStudy { size, pages: field.pages, chains: all.map(chain).collect() }
+    ChainStudy { size, pages: buffer.pages, chains: all.map(chain).collect() }
 }
 
-struct Walks<'a> {
-    circle: Circle<'a>,
+struct ParallelChase<'a> {
+    pointers: PointerChase<'a>,
     offsets: &'a [usize],
 }
 
-impl Walks<'_> {
+impl ParallelChase<'_> {
     fn figure<const N: usize>(&mut self, meter: &mut Meter<'_>) -> LatencyFigure {
         let part = self.offsets.len() / N;
         let mut walkers = [0; N];
@@ -74,7 +74,7 @@ impl Walks<'_> {
         let together = N as u64;
         meter.figure(|loads| {
             let each = loads.div_ceil(together);
-            self.circle.chase_together(&mut walkers, each);
+            self.pointers.chase_together(&mut walkers, each);
             each * together
         })
     }

@@ -1,6 +1,6 @@
 //! Lines on their way from core to core.
 
-use crate::affinity::stay_on;
+use crate::affinity::pin_to_cpu;
 use crate::error::LatencyError;
 use crate::figure::LatencyFigure;
 use crate::meter::{DisturbedRuns, MeasuringEffort, Meter};
@@ -28,15 +28,15 @@ pub struct CoreStudy {
 }
 
 /// CPUs at most, unless they are named: 120 pairs take some seconds.
-const MOST: usize = 16;
+const MAX_CPUS: usize = 16;
 
 /// So many of the CPUs, far apart, as neighbours are of one kind.
 #[must_use]
-pub fn chosen(cpus: &[u32]) -> Vec<u32> {
-    if cpus.len() <= MOST {
+pub fn spread_cpus(cpus: &[u32]) -> Vec<u32> {
+    if cpus.len() <= MAX_CPUS {
         return cpus.to_vec();
     }
-    (0..MOST).filter_map(|place| cpus.get(place * cpus.len() / MOST).copied()).collect()
+    (0..MAX_CPUS).filter_map(|place| cpus.get(place * cpus.len() / MAX_CPUS).copied()).collect()
 }
 
 pub(crate) fn study(
@@ -51,7 +51,7 @@ pub(crate) fn study(
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let way = play(effort, Players { from, to }, stop, disturbed)?;
+            let way = measure_pair(effort, CpuPair { from, to }, stop, disturbed)?;
             if way.runs > 0 {
                 pairs.push(PairFigure { from, to, way });
             }
@@ -61,7 +61,7 @@ pub(crate) fn study(
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Players {
+struct CpuPair {
     from: u32,
     to: u32,
 }
@@ -69,43 +69,43 @@ struct Players {
 /// A line that nothing else is on, nor on the one that is fetched with it.
 #[repr(align(128))]
 #[derive(Default)]
-struct Alone(AtomicBool);
+struct CachePadded(AtomicBool);
 
-/// What both see. `ball` is true while the other one has to play.
+/// What both see. `is_others_turn` is true while the other one has to play.
 #[derive(Default)]
-struct Court {
-    ball: Alone,
-    is_over: Alone,
+struct PingPong {
+    is_others_turn: CachePadded,
+    is_over: CachePadded,
 }
 
-fn play(
+fn measure_pair(
     effort: MeasuringEffort,
-    players: Players,
+    cpus: CpuPair,
     stop: &AtomicBool,
     disturbed: &mut DisturbedRuns,
 ) -> Result<LatencyFigure, LatencyError> {
-    let court = &Court::default();
+    let ping_pong = &PingPong::default();
     thread::scope(|scope| {
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let other = thread::Builder::new()
-            .spawn_scoped(scope, move || answer(court, players.to, tell))
+            .spawn_scoped(scope, move || pong(ping_pong, cpus.to, sender))
             .map_err(LatencyError::Thread)?;
         let first = thread::Builder::new().spawn_scoped(scope, move || {
             // The other one could not stay on its CPU, which it says itself.
-            let Ok(thread) = told.recv() else { return Ok(None) };
-            let served = stay_on(players.from).map(|()| {
+            let Ok(thread) = receiver.recv() else { return Ok(None) };
+            let served = pin_to_cpu(cpus.from).map(|()| {
                 let mut meter =
-                    Meter::new(effort, players.from, stop).with_partner(players.to, thread);
-                let figure = meter.figure(|ways| rounds(court, ways.div_ceil(2)));
+                    Meter::new(effort, cpus.from, stop).with_partner_thread(cpus.to, thread);
+                let figure = meter.figure(|ways| ping(ping_pong, ways.div_ceil(2)));
                 Some((figure, meter.disturbed))
             });
-            court.is_over.0.store(true, Ordering::Relaxed);
+            ping_pong.is_over.0.store(true, Ordering::Relaxed);
             served
         });
         let served = match first {
             Ok(first) => first.join(),
             Err(error) => {
-                court.is_over.0.store(true, Ordering::Relaxed);
+                ping_pong.is_over.0.store(true, Ordering::Relaxed);
                 return Err(LatencyError::Thread(error));
             }
         };
@@ -118,17 +118,17 @@ fn play(
     })
 }
 
-fn answer(court: &Court, cpu: u32, tell: Sender<u32>) -> Result<(), LatencyError> {
-    stay_on(cpu)?;
+fn pong(ping_pong: &PingPong, cpu: u32, sender: Sender<u32>) -> Result<(), LatencyError> {
+    pin_to_cpu(cpu)?;
     let thread = u32::try_from(gettid().as_raw_nonzero().get()).unwrap_or(0);
     // Who is told waits for it, and is there until this thread ends.
-    let _gone = tell.send(thread);
+    let _gone = sender.send(thread);
     loop {
         let mut waited = 0_u32;
-        while !swap(court, true) {
+        while !swap(ping_pong, true) {
             waited += 1;
             // Seldom, so that it costs nothing between two swaps.
-            if waited.is_multiple_of(64) && court.is_over.0.load(Ordering::Relaxed) {
+            if waited.is_multiple_of(64) && ping_pong.is_over.0.load(Ordering::Relaxed) {
                 return Ok(());
             }
         }
@@ -138,17 +138,21 @@ fn answer(court: &Court, cpu: u32, tell: Sender<u32>) -> Result<(), LatencyError
 /// So many rounds; gives the ways. Both only ever swap, so that the line
 /// comes to be written each time. Without a pause while waiting, which takes
 /// longer than the way on some cores.
-fn rounds(court: &Court, rounds: u64) -> u64 {
+fn ping(ping_pong: &PingPong, rounds: u64) -> u64 {
     for _ in 0..rounds {
-        while !swap(court, false) {}
+        while !swap(ping_pong, false) {}
     }
     // The last ball is not back yet: what is timed is what was played.
     2 * rounds
 }
 
-fn swap(court: &Court, is_ours: bool) -> bool {
-    let turn =
-        court.ball.0.compare_exchange(is_ours, !is_ours, Ordering::Relaxed, Ordering::Relaxed);
+fn swap(ping_pong: &PingPong, is_ours: bool) -> bool {
+    let turn = ping_pong.is_others_turn.0.compare_exchange(
+        is_ours,
+        !is_ours,
+        Ordering::Relaxed,
+        Ordering::Relaxed,
+    );
     turn.is_ok()
 }
 
@@ -159,8 +163,8 @@ mod tests {
     #[test]
     fn few_cpus_are_chosen_of_many() {
         let all: Vec<u32> = (0..256).collect();
-        let some = chosen(&all);
+        let some = spread_cpus(&all);
         assert_eq!((some.len(), some[0], some[15]), (16, 0, 240));
-        assert_eq!(chosen(&[1, 5]), [1, 5]);
+        assert_eq!(spread_cpus(&[1, 5]), [1, 5]);
     }
 }

@@ -1,13 +1,13 @@
 //! Time over size, and the levels that it tells of.
 
+use crate::buffer::{MeasuredBuffer, PageBacking};
 use crate::error::LatencyError;
-use crate::field::{FieldPages, MemoryField};
 use crate::figure::{LatencyFigure, TimedRun};
 use crate::levels::{CurvePoint, FoundLevel, levels};
 use crate::meter::Meter;
 use crate::order::VisitOrder;
 use crate::sizes::sizes;
-use crate::sys::Circle;
+use crate::sys::PointerChase;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub struct SizeFigure {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyCurve {
     pub order: VisitOrder,
-    pub pages: FieldPages,
+    pub pages: PageBacking,
     /// By size, ascending.
     pub points: Vec<SizeFigure>,
 }
@@ -50,13 +50,13 @@ pub struct LevelStudy {
 
 /// Loads before a figure begins: all lines of what a cache may hold. Of more,
 /// none is where it will be from the start.
-const MOST_WARMED: u64 = 2 << 20;
+const MAX_WARM_LOADS: u64 = 2 << 20;
 
 pub(crate) struct MeasuredCurve {
     order: VisitOrder,
     sizes: Vec<u64>,
     /// What its pages were in the last round.
-    pages: FieldPages,
+    pages: PageBacking,
     /// By size.
     runs: Vec<Vec<TimedRun>>,
 }
@@ -64,19 +64,19 @@ pub(crate) struct MeasuredCurve {
 impl MeasuredCurve {
     /// Nothing measured yet; sizes ascend.
     pub(crate) fn new(order: VisitOrder, huge: bool, sizes: &[u64]) -> MeasuredCurve {
-        let pages = FieldPages { huge, huge_bytes: 0, bytes: 0 };
+        let pages = PageBacking { huge, huge_bytes: 0, bytes: 0 };
         MeasuredCurve { order, sizes: sizes.to_vec(), pages, runs: vec![Vec::new(); sizes.len()] }
     }
 
-    /// One round in a field; ends early when the meter is stopped.
+    /// One round in a buffer; ends early when the meter is stopped.
     pub(crate) fn measure(
         &mut self,
         meter: &mut Meter<'_>,
-        field: &mut MemoryField,
+        buffer: &mut MeasuredBuffer,
         progress: &dyn Fn(&str),
     ) {
-        self.pages = field.pages;
-        let kind = if field.pages.huge { "2 MiB" } else { "4 KiB" };
+        self.pages = buffer.pages;
+        let kind = if buffer.pages.huge { "2 MiB" } else { "4 KiB" };
         let wanted = meter.effort.runs.div_ceil(meter.effort.rounds);
         for (&size, runs) in self.sizes.iter().zip(&mut self.runs) {
             if meter.is_stopped() {
@@ -85,9 +85,9 @@ impl MeasuredCurve {
             progress(&format!("{} KiB on pages of {kind}", size / 1024));
             let offsets = self.order.offsets(usize::try_from(size).unwrap_or(0));
             let lines = offsets.len() as u64;
-            let mut circle = Circle::new(&mut field.region, offsets);
-            circle.chase(lines.min(MOST_WARMED));
-            runs.extend(meter.runs(wanted, |loads| circle.chase(loads)));
+            let mut pointers = PointerChase::new(&mut buffer.region, offsets);
+            pointers.chase(lines.min(MAX_WARM_LOADS));
+            runs.extend(meter.runs(wanted, |loads| pointers.chase(loads)));
         }
     }
 
@@ -102,7 +102,7 @@ impl MeasuredCurve {
     }
 }
 
-/// The three curves up to a size, and what they tell. Fields are new in each
+/// The three curves up to a size, and what they tell. Buffers are new in each
 /// round: which physical pages one has decides on what its lines collide with.
 pub(crate) fn study(
     meter: &mut Meter<'_>,
@@ -115,12 +115,12 @@ pub(crate) fn study(
     let mut local = MeasuredCurve::new(VisitOrder::PageLocal, false, &sizes);
     for _ in 0..meter.effort.rounds {
         if !meter.is_stopped() {
-            huge.measure(meter, &mut MemoryField::new(largest, true, None)?, progress);
+            huge.measure(meter, &mut MeasuredBuffer::new(largest, true, None)?, progress);
         }
         if !meter.is_stopped() {
-            let mut field = MemoryField::new(largest, false, None)?;
-            small.measure(meter, &mut field, progress);
-            local.measure(meter, &mut field, progress);
+            let mut buffer = MeasuredBuffer::new(largest, false, None)?;
+            small.measure(meter, &mut buffer, progress);
+            local.measure(meter, &mut buffer, progress);
         }
     }
     let (huge, small, local) = (huge.curve(), small.curve(), local.curve());

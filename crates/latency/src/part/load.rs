@@ -1,12 +1,12 @@
 //! Loads of memory while other cores read it.
 
-use crate::affinity::stay_on;
+use crate::affinity::pin_to_cpu;
+use crate::buffer::{MeasuredBuffer, PageBacking};
 use crate::error::LatencyError;
-use crate::field::{FieldPages, MemoryField};
 use crate::figure::LatencyFigure;
 use crate::meter::Meter;
 use crate::order::{LINE, VisitOrder};
-use crate::sys::{Circle, MemoryRegion};
+use crate::sys::{MemoryRegion, PointerChase};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -26,7 +26,7 @@ pub struct ReaderFigure {
 pub struct LoadStudy {
     /// Bytes that are visited.
     pub size: u64,
-    pub pages: FieldPages,
+    pub pages: PageBacking,
     /// By readers, ascending.
     pub readers: Vec<ReaderFigure>,
 }
@@ -40,71 +40,74 @@ pub fn steps(most: usize) -> Vec<usize> {
     all
 }
 
-pub(crate) const EACH: u64 = 64 << 20;
+pub(crate) const READER_BYTES: u64 = 64 << 20;
 /// Bytes after which a reader says how far it is.
 const CHUNK: usize = 1 << 16;
 
 #[derive(Debug, Default)]
-struct Reading {
+struct ReaderProgress {
     bytes: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// The study in a field; `others`: CPUs for the readers.
+/// The study in a buffer; `others`: CPUs for the readers.
 pub(crate) fn study(
     meter: &mut Meter<'_>,
-    field: &mut MemoryField,
+    buffer: &mut MeasuredBuffer,
     size: u64,
     others: &[u32],
 ) -> Result<LoadStudy, LatencyError> {
     let offsets = VisitOrder::CrossPage.offsets(usize::try_from(size).unwrap_or(0));
-    let mut circle = Circle::new(&mut field.region, offsets);
+    let mut pointers = PointerChase::new(&mut buffer.region, offsets);
     let mut readers = Vec::new();
     for count in steps(others.len()) {
         if meter.is_stopped() {
             break;
         }
-        let figure = beside(meter, &mut circle, others.get(..count).unwrap_or_default())?;
+        let figure =
+            measure_with_readers(meter, &mut pointers, others.get(..count).unwrap_or_default())?;
         if figure.load.runs > 0 {
             readers.push(figure);
         }
     }
-    Ok(LoadStudy { size, pages: field.pages, readers })
+    Ok(LoadStudy { size, pages: buffer.pages, readers })
 }
 
-fn beside(
+fn measure_with_readers(
     meter: &mut Meter<'_>,
-    circle: &mut Circle<'_>,
+    pointers: &mut PointerChase<'_>,
     cpus: &[u32],
 ) -> Result<ReaderFigure, LatencyError> {
-    let reading = Reading::default();
+    let progress = ReaderProgress::default();
     thread::scope(|scope| {
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let mut threads = Vec::new();
         let mut outcome = Ok(());
         for &cpu in cpus {
-            let (tell, reading) = (tell.clone(), &reading);
-            match thread::Builder::new().spawn_scoped(scope, move || read(reading, cpu, &tell)) {
+            let (sender, progress) = (sender.clone(), &progress);
+            match thread::Builder::new()
+                .spawn_scoped(scope, move || run_reader(progress, cpu, &sender))
+            {
                 Ok(thread) => threads.push(thread),
                 Err(error) => outcome = Err(LatencyError::Thread(error)),
             }
         }
-        drop(tell);
+        drop(sender);
         // Each says that it reads, or is gone with an error.
-        let ready = told.iter().take(threads.len()).count();
+        let ready = receiver.iter().take(threads.len()).count();
         let mut figure = ReaderFigure {
             readers: cpus.len(),
             bytes_per_second: 0.0,
             load: LatencyFigure::default(),
         };
         if outcome.is_ok() && ready == cpus.len() {
-            let before = reading.bytes.load(Ordering::Relaxed);
+            let before = progress.bytes.load(Ordering::Relaxed);
             let begin = Instant::now();
-            figure.load = meter.figure(|loads| circle.chase(loads));
-            let bytes = reading.bytes.load(Ordering::Relaxed) - before;
+            figure.load = meter.figure(|loads| pointers.chase(loads));
+            let bytes = progress.bytes.load(Ordering::Relaxed) - before;
             figure.bytes_per_second = bytes as f64 / begin.elapsed().as_secs_f64();
         }
-        reading.is_over.store(true, Ordering::Relaxed);
+        progress.is_over.store(true, Ordering::Relaxed);
         for thread in threads {
             // A thread that panicked has said so itself.
             outcome = outcome.and(thread.join().unwrap_or(Ok(())));
@@ -113,16 +116,20 @@ fn beside(
     })
 }
 
-fn read(reading: &Reading, cpu: u32, tell: &Sender<()>) -> Result<(), LatencyError> {
-    stay_on(cpu)?;
-    let field = MemoryField::new(EACH, true, None)?;
+fn run_reader(
+    progress: &ReaderProgress,
+    cpu: u32,
+    sender: &Sender<()>,
+) -> Result<(), LatencyError> {
+    pin_to_cpu(cpu)?;
+    let buffer = MeasuredBuffer::new(READER_BYTES, true, None)?;
     // Who is told waits for it, or has given up.
-    let _gone = tell.send(());
-    while !reading.is_over.load(Ordering::Relaxed) {
-        for chunk in (0..field.region.bytes()).step_by(CHUNK) {
-            read_lines(&field.region, chunk);
-            reading.bytes.fetch_add(CHUNK as u64, Ordering::Relaxed);
-            if reading.is_over.load(Ordering::Relaxed) {
+    let _gone = sender.send(());
+    while !progress.is_over.load(Ordering::Relaxed) {
+        for chunk in (0..buffer.region.bytes()).step_by(CHUNK) {
+            read_lines(&buffer.region, chunk);
+            progress.bytes.fetch_add(CHUNK as u64, Ordering::Relaxed);
+            if progress.is_over.load(Ordering::Relaxed) {
                 break;
             }
         }

@@ -1,9 +1,9 @@
 //! Memory of each node, from the CPUs of each node.
 
 use super::curves::MeasuredCurve;
-use crate::affinity::stay_on;
+use crate::affinity::pin_to_cpu;
+use crate::buffer::MeasuredBuffer;
 use crate::error::LatencyError;
-use crate::field::MemoryField;
 use crate::figure::LatencyFigure;
 use crate::machine::MemoryNode;
 use crate::meter::{DisturbedRuns, MeasuringEffort, Meter};
@@ -42,16 +42,16 @@ pub(crate) fn study(
     let mut study = NodeStudy { size, figures: Vec::new() };
     for from in nodes {
         let Some(&cpu) = from.cpus.iter().find(|cpu| allowed.contains(cpu)) else { continue };
-        stay_on(cpu)?;
+        pin_to_cpu(cpu)?;
         for to in nodes.iter().filter(|node| node.has_memory) {
             if stop.load(Ordering::Relaxed) {
                 return Ok((study, disturbed));
             }
             let mut meter = Meter::new(effort, cpu, stop);
-            let mut field = MemoryField::new(size, true, Some(to.node))?;
+            let mut buffer = MeasuredBuffer::new(size, true, Some(to.node))?;
             let mut curve = MeasuredCurve::new(VisitOrder::CrossPage, true, &[size]);
             for _ in 0..effort.rounds {
-                curve.measure(&mut meter, &mut field, &|_| {});
+                curve.measure(&mut meter, &mut buffer, &|_| {});
             }
             disturbed.add(meter.disturbed);
             if let [point] = curve.curve().points[..] {

@@ -1,10 +1,10 @@
 //! Loads at even distances, which prefetchers know.
 
-use crate::field::{FieldPages, MemoryField};
+use crate::buffer::{MeasuredBuffer, PageBacking};
 use crate::figure::LatencyFigure;
 use crate::meter::Meter;
 use crate::order::VisitOrder;
-use crate::sys::Circle;
+use crate::sys::PointerChase;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -19,22 +19,22 @@ pub struct StrideFigure {
 pub struct StrideStudy {
     /// Bytes that are visited.
     pub size: u64,
-    pub pages: FieldPages,
+    pub pages: PageBacking,
     /// By stride, ascending.
     pub strides: Vec<StrideFigure>,
 }
 
 const STRIDES: [usize; 9] = [8, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
-pub(crate) fn study(meter: &mut Meter<'_>, field: &mut MemoryField, size: u64) -> StrideStudy {
+pub(crate) fn study(meter: &mut Meter<'_>, buffer: &mut MeasuredBuffer, size: u64) -> StrideStudy {
     let mut strides = Vec::new();
     for stride in STRIDES {
         let offsets = VisitOrder::Stride(stride).offsets(usize::try_from(size).unwrap_or(0));
-        let mut circle = Circle::new(&mut field.region, offsets);
-        let load = meter.figure(|loads| circle.chase(loads));
+        let mut pointers = PointerChase::new(&mut buffer.region, offsets);
+        let load = meter.figure(|loads| pointers.chase(loads));
         if load.runs > 0 {
             strides.push(StrideFigure { stride: stride as u64, load });
         }
     }
-    StrideStudy { size, pages: field.pages, strides }
+    StrideStudy { size, pages: buffer.pages, strides }
 }

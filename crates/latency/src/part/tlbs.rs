@@ -1,8 +1,8 @@
 //! How many pages the TLBs have, and what a miss takes.
 
 use super::curves::{MeasuredCurve, SizeFigure};
+use crate::buffer::{MeasuredBuffer, PageBacking};
 use crate::error::LatencyError;
-use crate::field::{FieldPages, MemoryField};
 use crate::figure::LatencyFigure;
 use crate::levels::{CurvePoint, FoundLevel, levels};
 use crate::meter::Meter;
@@ -28,7 +28,7 @@ pub struct PageFigure {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TlbStudy {
-    pub huge_pages: FieldPages,
+    pub huge_pages: PageBacking,
     /// By pages, ascending.
     pub points: Vec<PageFigure>,
     /// Pages that each TLB has, and cycles more than the first one takes; the
@@ -37,7 +37,7 @@ pub struct TlbStudy {
 }
 
 /// Pages at most: several times what any second level has.
-const MOST: u64 = 16_384;
+const MAX_PAGES: u64 = 16_384;
 
 /// The study; `largest` bounds the memory.
 pub(crate) fn study(
@@ -46,17 +46,17 @@ pub(crate) fn study(
     progress: &dyn Fn(&str),
 ) -> Result<TlbStudy, LatencyError> {
     let (page, line) = (PAGE as u64, LINE as u64);
-    let bytes = largest.min(MOST * page);
+    let bytes = largest.min(MAX_PAGES * page);
     let sizes = sizes(8 * page, bytes, meter.effort.steps);
     let lines: Vec<u64> = sizes.iter().map(|size| size / page * line).collect();
     let mut small = MeasuredCurve::new(VisitOrder::LinePerPage, false, &sizes);
     let mut huge = MeasuredCurve::new(VisitOrder::LinePerPage, true, &sizes);
     let mut dense = MeasuredCurve::new(VisitOrder::CrossPage, true, &lines);
     for _ in 0..meter.effort.rounds {
-        small.measure(meter, &mut MemoryField::new(bytes, false, None)?, progress);
-        let mut field = MemoryField::new(bytes, true, None)?;
-        huge.measure(meter, &mut field, progress);
-        dense.measure(meter, &mut field, progress);
+        small.measure(meter, &mut MeasuredBuffer::new(bytes, false, None)?, progress);
+        let mut buffer = MeasuredBuffer::new(bytes, true, None)?;
+        huge.measure(meter, &mut buffer, progress);
+        dense.measure(meter, &mut buffer, progress);
     }
     let huge = huge.curve();
     let points = points(&small.curve().points, &huge.points, &dense.curve().points);

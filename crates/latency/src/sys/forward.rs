@@ -16,14 +16,14 @@ pub(crate) enum Forwarding {
 
 /// Two lines that nobody else has.
 #[repr(align(128))]
-struct Lines([u64; 16]);
+struct LinePair([u64; 16]);
 
 /// So many stores, each of what was loaded before and loaded again. The load
 /// has its address in another register than the store: cores that rename
 /// memory know two operands for one by how they are written.
 pub(crate) fn forward(forwarding: Forwarding, pairs: u64) {
     let pairs = pairs.max(1);
-    let mut lines = Lines([0; 16]);
+    let mut lines = LinePair([0; 16]);
     let store = lines.0.as_mut_ptr();
     let offset = if forwarding == Forwarding::Across { 60 } else { 0 };
     let store = store.wrapping_byte_add(offset);

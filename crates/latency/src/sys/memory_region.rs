@@ -11,7 +11,7 @@ const HUGE: usize = 2 << 20;
 const SMALL: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pages {
+pub(crate) enum PageSize {
     /// Of 4 KiB.
     Small,
     /// Of 2 MiB, where the kernel has any left.
@@ -32,7 +32,7 @@ impl MemoryRegion {
     ///
     /// # Errors
     /// No room.
-    pub(crate) fn fresh(bytes: usize, pages: Pages) -> io::Result<MemoryRegion> {
+    pub(crate) fn fresh(bytes: usize, pages: PageSize) -> io::Result<MemoryRegion> {
         let bytes = bytes.checked_next_multiple_of(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let mapped = bytes.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -48,8 +48,8 @@ impl MemoryRegion {
         let start = unsafe { mapping.cast::<u8>().add(before) };
         let region = MemoryRegion { mapping, mapped, start, bytes };
         let advice = match pages {
-            Pages::Small => Advice::LinuxNoHugepage,
-            Pages::Huge => Advice::LinuxHugepage,
+            PageSize::Small => Advice::LinuxNoHugepage,
+            PageSize::Huge => Advice::LinuxHugepage,
         };
         // SAFETY: the range is within the mapping that was just made. A
         // kernel built without huge pages refuses, and has none: what pages

@@ -157,7 +157,7 @@ fn bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latency::FieldPages;
+    use latency::PageBacking;
     use latency::part::curves::LevelStudy;
     use latency::part::tlbs::TlbStudy;
     use proptest::prelude::*;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn study(levels: Vec<FoundLevel>, tlbs: Vec<FoundLevel>) -> LatencyStudy {
-        let huge_pages = FieldPages { huge: true, huge_bytes: 0, bytes: 0 };
+        let huge_pages = PageBacking { huge: true, huge_bytes: 0, bytes: 0 };
         LatencyStudy {
             levels: Some(LevelStudy { levels, ..LevelStudy::default() }),
             tlbs: Some(TlbStudy { huge_pages, points: Vec::new(), levels: tlbs }),

@@ -2,12 +2,12 @@
 
 use crate::error::LatencyError;
 use crate::order::random;
-use crate::sys::{MemoryRegion, Pages, bind};
+use crate::sys::{MemoryRegion, PageSize, bind};
 use serde::Serialize;
 use std::fs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct FieldPages {
+pub struct PageBacking {
     /// Whether pages of 2 MiB were asked for, rather than of 4 KiB.
     pub huge: bool,
     /// Bytes of it that are on pages of 2 MiB (AnonHugePages in
@@ -16,7 +16,7 @@ pub struct FieldPages {
     pub bytes: u64,
 }
 
-impl FieldPages {
+impl PageBacking {
     /// Whether nearly all pages are as asked for.
     #[must_use]
     pub fn are_as_asked(&self) -> bool {
@@ -27,19 +27,19 @@ impl FieldPages {
 
 /// A region each page of which was touched.
 #[derive(Debug)]
-pub(crate) struct MemoryField {
+pub(crate) struct MeasuredBuffer {
     pub(crate) region: MemoryRegion,
-    pub(crate) pages: FieldPages,
+    pub(crate) pages: PageBacking,
 }
 
-impl MemoryField {
+impl MeasuredBuffer {
     /// So many bytes, rounded up, of that node if there is one.
     pub(crate) fn new(
         bytes: u64,
         huge: bool,
         node: Option<u32>,
-    ) -> Result<MemoryField, LatencyError> {
-        let pages = if huge { Pages::Huge } else { Pages::Small };
+    ) -> Result<MeasuredBuffer, LatencyError> {
+        let pages = if huge { PageSize::Huge } else { PageSize::Small };
         let wanted = usize::try_from(bytes).unwrap_or(usize::MAX);
         let region = MemoryRegion::fresh(wanted, pages);
         let mut region = region.map_err(|source| LatencyError::Memory { bytes, source })?;
@@ -49,8 +49,8 @@ impl MemoryField {
         region.touch(&mut random());
         let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
         let huge_bytes = huge_bytes(&smaps, region.start() as u64);
-        let pages = FieldPages { huge, huge_bytes, bytes: region.bytes() as u64 };
-        Ok(MemoryField { region, pages })
+        let pages = PageBacking { huge, huge_bytes, bytes: region.bytes() as u64 };
+        Ok(MeasuredBuffer { region, pages })
     }
 }
 
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn pages_are_as_asked_if_nearly_all_are() {
-        let pages = |huge, huge_bytes| FieldPages { huge, huge_bytes, bytes: 100 };
+        let pages = |huge, huge_bytes| PageBacking { huge, huge_bytes, bytes: 100 };
         assert!(pages(true, 96).are_as_asked() && !pages(true, 90).are_as_asked());
         assert!(pages(false, 0).are_as_asked() && !pages(false, 50).are_as_asked());
     }
 
     #[test]
     fn small_pages_are_had() {
-        let field = MemoryField::new(3 << 20, false, None).unwrap();
-        assert_eq!((field.pages.bytes, field.pages.huge_bytes), (4 << 20, 0));
+        let buffer = MeasuredBuffer::new(3 << 20, false, None).unwrap();
+        assert_eq!((buffer.pages.bytes, buffer.pages.huge_bytes), (4 << 20, 0));
     }
 }

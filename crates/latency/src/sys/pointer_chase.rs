@@ -9,20 +9,20 @@ const UNROLLED: u64 = 8;
 /// A circle of loads in a region: each load's address is what the one before
 /// has loaded.
 #[derive(Debug)]
-pub(crate) struct Circle<'r> {
+pub(crate) struct PointerChase<'r> {
     region: &'r mut MemoryRegion,
     /// Where the next load goes: the address of a word of the circle.
     at: usize,
 }
 
-impl Circle<'_> {
+impl PointerChase<'_> {
     /// A circle through words at these offsets in turn, and back to the first
     /// one. Offsets are rounded down to whole words; of those beyond the end
     /// of the region there are none.
     pub(crate) fn new(
         region: &mut MemoryRegion,
         offsets: impl IntoIterator<Item = usize>,
-    ) -> Circle<'_> {
+    ) -> PointerChase<'_> {
         let start = region.start();
         let last = region.bytes() - size_of::<usize>();
         let whole = |offset: usize| offset.min(last) & !(size_of::<usize>() - 1);
@@ -34,7 +34,7 @@ impl Circle<'_> {
             before = offset;
         }
         region.put(before, start + first);
-        Circle { region, at: start + first }
+        PointerChase { region, at: start + first }
     }
 
     /// So many loads, rounded up to whole turns of the loop, from where the
