@@ -24,7 +24,7 @@ pub struct EmulationAccount {
     pub left: bool,
     /// Processes whose emulation broke off, what became of them, and why.
     pub broken: Vec<(Pid, String)>,
-    pub work: Work,
+    pub work: TracerStats,
 }
 
 impl EmulationAccount {
@@ -50,7 +50,7 @@ pub struct EventCounts {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct TracerStats {
     /// Stops of the target for translation.
     pub translations: u64,
     pub stops: u64,
@@ -67,13 +67,13 @@ pub struct Work {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum TaskExit {
     Exited(i32),
     Killed(i32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetStanding {
+pub enum EmulationState {
     /// At least one process is emulated, or is to be.
     Emulated,
     /// All that lives runs on natively: stopped, or the count is reached.
@@ -85,5 +85,5 @@ pub enum TargetStanding {
 pub struct EmulationWake {
     /// A quarter of the ring is filled, or a thread waits for room in it.
     pub records: bool,
-    pub standing: TargetStanding,
+    pub state: EmulationState,
 }

@@ -16,20 +16,20 @@ pub struct FileAllocator {
     pub call: AllocatorCall,
 }
 
-type Reader = dyn Fn(&Path) -> Vec<FileAllocator> + Send + Sync;
+type FileReader = dyn Fn(&Path) -> Vec<FileAllocator> + Send + Sync;
 
 /// Finds the functions of allocators of each file that is mapped, which is read
 /// once.
 #[derive(Clone)]
 pub struct AllocatorFinder {
-    read: Arc<Reader>,
-    known: Arc<Mutex<FxHashMap<FileState, Arc<[FileAllocator]>>>>,
+    read: Arc<FileReader>,
+    known: Arc<Mutex<FxHashMap<FileVersion, Arc<[FileAllocator]>>>>,
 }
 
 /// Which file, and when it was changed: numbers of files are given again, and a
 /// file may be written anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct FileState {
+struct FileVersion {
     device: u64,
     inode: u64,
     size: u64,
@@ -52,7 +52,7 @@ impl AllocatorFinder {
         };
         let changed = [file.ctime(), file.ctime_nsec()];
         let (device, inode, size) = (file.dev(), file.ino(), file.size());
-        let state = FileState { device, inode, size, changed };
+        let state = FileVersion { device, inode, size, changed };
         Arc::clone(known.entry(state).or_insert_with(|| (self.read)(path).into()))
     }
 }

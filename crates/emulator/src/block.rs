@@ -32,7 +32,7 @@ pub const EXIT_ARGUMENT: usize = 80;
 pub const CLOCK: usize = 88;
 /// Which translation of the program the thread is in: [`MODELLED`] or
 /// [`BARE`].
-pub const HALF: usize = 96;
+pub const VARIANT: usize = 96;
 /// Instructions to go until a burst ends or begins; below 0 it is over.
 pub const BURST: usize = 104;
 /// The program's own FS base.

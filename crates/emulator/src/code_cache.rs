@@ -1,27 +1,28 @@
 //! All translated code of one address space.
 
 mod link;
-mod part;
+mod variant_code;
 
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
 use crate::translate::{
-    Assembler, CodeSource, CodeStop, Half, Location, Needs, Runtime, Translation, stop, write_stubs,
+    Assembler, CodeSource, CodeStop, CodeVariant, Instrumentation, Location, RuntimeAddresses,
+    Translation, stop, write_stubs,
 };
 use crate::zone::{Zone, ZoneId, ZoneMemory};
-use part::{Part, nearest};
+use variant_code::{VariantCode, nearest};
 
 /// Translated code of one address space, where it is for which address, and
-/// what links it. With [`Needs::burst`](crate::translate::Needs) there are
-/// two translations of everything that runs, see [`Half`].
+/// what links it. With [`Instrumentation::burst`](crate::translate::Instrumentation) there are
+/// two translations of everything that runs, see [`CodeVariant`].
 #[derive(Debug)]
 pub struct CodeCache {
-    runtime: Runtime,
+    runtime: RuntimeAddresses,
     zones: Vec<Zone>,
-    modelled: Part,
-    bare: Option<Part>,
+    modelled: VariantCode,
+    bare: Option<VariantCode>,
     /// Pages whose code checks itself.
     checked: FxHashSet<u64>,
 }
@@ -29,7 +30,7 @@ pub struct CodeCache {
 /// An entry for indirect branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEntry {
-    pub half: Half,
+    pub variant: CodeVariant,
     /// Address in the program.
     pub pc: u64,
     /// Address in the cache.
@@ -55,15 +56,19 @@ pub enum TranslateError {
 impl CodeCache {
     #[must_use]
     pub fn new(translation: Translation) -> CodeCache {
-        let bare = translation.needs.burst.then(|| {
-            let turns = translation.needs.turns;
-            let needs = Needs { burst: true, turns, ..Needs::default() };
-            Part::new(Translation { needs, ..translation.clone() }, Half::Bare)
+        let bare = translation.instrumentation.burst.then(|| {
+            let turns = translation.instrumentation.turns;
+            let instrumentation =
+                Instrumentation { burst: true, turns, ..Instrumentation::default() };
+            VariantCode::new(
+                Translation { instrumentation, ..translation.clone() },
+                CodeVariant::Bare,
+            )
         });
         CodeCache {
             runtime: translation.runtime,
             zones: Vec::new(),
-            modelled: Part::new(translation, Half::Modelled),
+            modelled: VariantCode::new(translation, CodeVariant::Modelled),
             bare,
             checked: FxHashSet::default(),
         }
@@ -123,23 +128,27 @@ impl CodeCache {
     /// [`TranslateError`]; nothing changed.
     pub fn translate(
         &mut self,
-        half: Half,
+        variant: CodeVariant,
         pc: u64,
         source: &mut dyn CodeSource,
     ) -> Result<u64, TranslateError> {
-        let part = match (half, &mut self.bare) {
-            (Half::Bare, Some(bare)) => bare,
+        let code = match (variant, &mut self.bare) {
+            (CodeVariant::Bare, Some(bare)) => bare,
             _ => &mut self.modelled,
         };
-        part.translate(&mut self.zones, &self.checked, pc, source)
+        code.translate(&mut self.zones, &self.checked, pc, source)
     }
 
     /// Takes what is new for the table of all indirect branches.
     pub fn take_entries(&mut self) -> Vec<BlockEntry> {
         let mut entries = Vec::new();
-        for part in [&mut self.modelled].into_iter().chain(&mut self.bare) {
-            let half = part.half;
-            entries.extend(part.new_entries.drain(..).map(|(pc, to)| BlockEntry { half, pc, to }));
+        for code in [&mut self.modelled].into_iter().chain(&mut self.bare) {
+            let variant = code.variant;
+            entries.extend(code.new_entries.drain(..).map(|(pc, to)| BlockEntry {
+                variant,
+                pc,
+                to,
+            }));
         }
         entries
     }
@@ -148,8 +157,8 @@ impl CodeCache {
     /// more). None when the breakpoint is not ours.
     #[must_use]
     pub fn stop_at(&mut self, address: u64) -> Option<CodeStop> {
-        for part in [&self.modelled].into_iter().chain(&self.bare) {
-            if let Some(&target) = part.dead.get(&address) {
+        for code in [&self.modelled].into_iter().chain(&self.bare) {
+            if let Some(&target) = code.dead.get(&address) {
                 return Some(CodeStop::Direct { target });
             }
         }
@@ -166,11 +175,13 @@ impl CodeCache {
     /// Forgets all code translated from a range. Threads in it run on to the
     /// next branch; entries of it stop from now on. Gives what to take from
     /// the table of indirect branches (the tables of blocks may keep it).
-    pub fn invalidate(&mut self, range: Range<u64>) -> Vec<(Half, u64)> {
+    pub fn invalidate(&mut self, range: Range<u64>) -> Vec<(CodeVariant, u64)> {
         let mut gone = Vec::new();
-        for part in [&mut self.modelled].into_iter().chain(&mut self.bare) {
-            let half = part.half;
-            gone.extend(part.invalidate(&mut self.zones, &range).into_iter().map(|pc| (half, pc)));
+        for code in [&mut self.modelled].into_iter().chain(&mut self.bare) {
+            let variant = code.variant;
+            gone.extend(
+                code.invalidate(&mut self.zones, &range).into_iter().map(|pc| (variant, pc)),
+            );
         }
         gone
     }
@@ -178,22 +189,22 @@ impl CodeCache {
     /// Code of these pages checks from now on that it is what was translated.
     /// What was translated without checks is invalidated as by
     /// [`CodeCache::invalidate`].
-    pub fn check_pages(&mut self, range: Range<u64>) -> Vec<(Half, u64)> {
+    pub fn check_pages(&mut self, range: Range<u64>) -> Vec<(CodeVariant, u64)> {
         self.checked.extend(range.start >> 12..=range.end.saturating_sub(1) >> 12);
         self.invalidate(range)
     }
 
     #[must_use]
     pub fn has_code(&self, range: Range<u64>) -> bool {
-        [&self.modelled].into_iter().chain(&self.bare).any(|part| part.has_code(&range))
+        [&self.modelled].into_iter().chain(&self.bare).any(|code| code.has_code(&range))
     }
 
     /// Forgets all code, keeps zones and checked pages. No thread may be in
     /// it; all BRANCHES and the table of indirect branches must be cleared by
     /// the caller.
     pub fn flush(&mut self) {
-        for part in [&mut self.modelled].into_iter().chain(&mut self.bare) {
-            part.flush();
+        for code in [&mut self.modelled].into_iter().chain(&mut self.bare) {
+            code.flush();
         }
         for zone in &mut self.zones {
             zone.clear();

@@ -18,8 +18,8 @@ pub mod translate;
 pub mod zone;
 
 pub use account::{
-    Coverage, EmulationAccount, EmulationWake, Ended, EventCounts, Fault, StartError,
-    TargetStanding,
+    Coverage, EmulationAccount, EmulationState, EmulationWake, EventCounts, Fault, StartError,
+    TaskExit,
 };
 pub use allocators::{AllocatorFinder, FileAllocator};
 pub use event::{Class, Classifier, EmulatedEvent};

@@ -6,25 +6,27 @@ mod core;
 mod directory;
 mod first;
 mod forward;
+mod miss_reason;
 mod order;
 mod outcome;
-mod outside;
 mod owners;
 mod pages;
-mod pages_seen;
 mod prefetch;
 mod quick;
-mod reason;
+mod seen_lines;
 mod shadow;
 mod shape;
 mod stack;
+mod uncore;
 
 pub use self::core::{Core, DataAccess, LineTables, Table};
-pub use outcome::{AccessOutcome, CacheLevel, Events, LOADS, LineHolder, PageHolder, STORES};
-pub use outside::{Alone, Outside};
-pub use reason::MissReason;
+pub use miss_reason::MissReason;
+pub use outcome::{
+    AccessOutcome, CacheLevel, Events, LOADS, LineSource, STORES, TranslationSource,
+};
 pub use shadow::{ShadowShape, Shadows};
-pub use shape::{Costs, LARGE, LevelShape, Shape};
+pub use shape::{Costs, LevelShape, MAX_HUGE_PAGES, Shape};
+pub use uncore::{SingleCoreUncore, Uncore};
 
 /// Size of a line in bytes.
 pub const LINE: u64 = 64;

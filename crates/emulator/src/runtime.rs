@@ -6,4 +6,4 @@ mod image;
 mod setup;
 
 pub use image::{RuntimeImage, image};
-pub use setup::{EventSetup, EventSum, Setup, SetupError, ThreadSetup};
+pub use setup::{EventSetup, EventTotals, Setup, SetupError, ThreadSetup};

@@ -4,7 +4,7 @@ mod burst;
 mod object_layout;
 
 pub use burst::Burst;
-pub(crate) use object_layout::{BEYOND, LARGE_PAGE};
+pub(crate) use object_layout::{BEYOND, HUGE_PAGE};
 pub use object_layout::{LayoutChange, ObjectLayout, ObjectLayoutError, RowOrder};
 
 use perfdata::{Attr, Pid};
@@ -18,7 +18,7 @@ use crate::geometry::Geometry;
 pub struct EmulationSettings {
     pub geometry: Geometry,
     pub prefetch: bool,
-    /// What is counted, all in one run: 1 to [`EmulationSettings::MOST_EVENTS`].
+    /// What is counted, all in one run: 1 to [`EmulationSettings::MAX_EVENTS`].
     pub events: Vec<EventSettings>,
     /// Layout of the trailer of side records, and which of them are wanted.
     pub side_attr: Attr,
@@ -39,7 +39,7 @@ pub struct EmulationSettings {
 }
 
 impl EmulationSettings {
-    pub const MOST_EVENTS: usize = EVENTS;
+    pub const MAX_EVENTS: usize = EVENTS;
 
     pub(crate) fn counted(&self) -> impl Iterator<Item = EmulatedEvent> {
         self.events.iter().map(|one| one.event)

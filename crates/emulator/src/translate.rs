@@ -23,10 +23,11 @@ mod trace;
 pub(crate) use assembler::{Assembler, reach};
 pub(crate) use emitter::{BlockHead, DirectBranch, Emitter};
 pub(crate) use flow::{ENTRY_MATCHED, write_entry};
-pub use location::{Half, Location, Phase};
+pub use location::{CodeVariant, Location, Phase};
 pub(crate) use mark::{BlockMark, ColdMark, Mark, MarkPhase};
 pub use settings::{
-    CodeSource, Countdown, CpuFeatures, EventCountdown, Needs, Runtime, Translation,
+    CodeSource, Countdown, CpuFeatures, EventCountdown, Instrumentation, RuntimeAddresses,
+    Translation,
 };
 pub(crate) use special::MARK_BYTES;
 pub use stop::CodeStop;
@@ -34,4 +35,4 @@ pub(crate) use stubs::{Stubs, write as write_stubs};
 #[cfg(test)]
 mod tests;
 
-pub(crate) use trace::{Surroundings, TraceWriter, WantedCode};
+pub(crate) use trace::{TraceContext, TraceRequest, TraceWriter};

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use emulator::runtime::guest::ring::{HEAD, PAGE, TAIL};
 use emulator::{
-    Burst, Class, EmulatedEvent, Emulation, EmulationSettings, EmulationTarget, Ended,
-    EventSettings, Geometry, TargetStanding,
+    Burst, Class, EmulatedEvent, Emulation, EmulationSettings, EmulationState, EmulationTarget,
+    EventSettings, Geometry, TaskExit,
 };
 use perfdata::bytes::Cursor;
 use perfdata::{
@@ -220,11 +220,11 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         std::fs::remove_file(pipe)?;
     }
     let mut samples = 0;
-    let standing = loop {
+    let state = loop {
         let woken = emulation.wait(Duration::from_millis(100));
         samples += drain(&ring, &layout, &mut arguments.out)?;
-        if woken.standing != TargetStanding::Emulated {
-            break woken.standing;
+        if woken.state != EmulationState::Emulated {
+            break woken.state;
         }
     };
     samples += drain(&ring, &layout, &mut arguments.out)?;
@@ -233,11 +233,11 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let account = emulation.finish()?;
     writeln!(
         io::stderr(),
-        "emulate: {standing:?} {ended:?} after {took:?}; {samples} samples read; {account:?}"
+        "emulate: {state:?} {ended:?} after {took:?}; {samples} samples read; {account:?}"
     )?;
     let code = match (ended, &mut child) {
-        (Some(Ended::Exited(code)), _) => code,
-        (Some(Ended::Killed(signal)), _) => 128 + signal,
+        (Some(TaskExit::Exited(code)), _) => code,
+        (Some(TaskExit::Killed(signal)), _) => 128 + signal,
         (None, Some((child, _))) => child.wait()?.code().unwrap_or(1),
         (None, None) => 0,
     };

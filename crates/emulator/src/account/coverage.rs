@@ -20,7 +20,7 @@ pub struct Coverage {
 }
 
 /// Fewer bursts say nothing about how far they differ.
-const FEW: u64 = 10;
+const MIN_BURSTS: u64 = 10;
 
 impl Coverage {
     /// All instructions that the target executed under the emulation.
@@ -43,7 +43,7 @@ impl Coverage {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn error(&self) -> Option<f64> {
-        if self.bursts < FEW || self.events == 0 {
+        if self.bursts < MIN_BURSTS || self.events == 0 {
             return None;
         }
         let (count, sum) = (self.bursts as f64, self.events as f64);

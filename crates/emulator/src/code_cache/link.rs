@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use rustc_hash::FxHashSet;
 
-use super::part::Part;
+use super::variant_code::VariantCode;
 use crate::translate::{
     Assembler, BlockHead, ColdMark, DirectBranch, ENTRY_MATCHED, MarkPhase, reach, stop,
 };
@@ -13,7 +13,7 @@ use crate::zone::Zone;
 
 /// An address in the program that code or branches in the cache stand for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Target {
+pub(super) struct BranchTarget {
     /// Its code; 0 = not translated.
     pub(super) host: u64,
     /// Its entry for indirect branches; 0 = none.
@@ -36,9 +36,9 @@ pub(super) struct Link {
     next: u32,
 }
 
-impl Part {
+impl VariantCode {
     /// Enters a block, and which one runs on into it. Branches to it are
-    /// linked by [`Part::publish`], when its own are.
+    /// linked by [`VariantCode::publish`], when its own are.
     pub(super) fn add_head(&mut self, head: &BlockHead, before: u64) {
         let target = self.targets.entry(head.pc).or_default();
         target.host = head.host;
@@ -75,7 +75,7 @@ impl Part {
         fence(Ordering::Release);
         let mut links = std::mem::take(&mut self.unpublished);
         for &(place, pc) in &links {
-            if let Some(&Target { host: host @ 1.., .. }) = self.targets.get(&pc) {
+            if let Some(&BranchTarget { host: host @ 1.., .. }) = self.targets.get(&pc) {
                 patch(zones, place, host, pc);
             }
         }
@@ -126,7 +126,8 @@ impl Part {
             for mut pc in hit {
                 // What runs on into the block has no branch that could lead
                 // to a later translation of it: it goes, too.
-                while let Some(&Target { host: 1.., end, before, .. }) = self.targets.get(&pc) {
+                while let Some(&BranchTarget { host: 1.., end, before, .. }) = self.targets.get(&pc)
+                {
                     self.forget(zones, pc);
                     gone.push(pc);
                     pages.extend(pc >> 12..=end.saturating_sub(1) >> 12);

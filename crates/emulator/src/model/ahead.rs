@@ -1,7 +1,7 @@
 //! Where the model is about to look: words that may be far from the host's
 //! caches, for whoever can bring them near before they are asked for.
 
-use super::order::Order;
+use super::order::LruOrder;
 use super::quick::{FIRST, NEAR, ORDERS};
 use super::shape::QUICK_SETS;
 use super::{Core, LevelShape, STATE, word};
@@ -20,11 +20,11 @@ impl Core<'_> {
         let set = |level: &LevelShape| word(level.start + level.set(number) * level.ways);
         let listed = !self.is_owned(common, line);
         let sharers = common.get(self.sharers_at(line)).filter(|_| listed);
-        let forever = if listed { self.forever_of(common, line) } else { None };
+        let overflow_sharers = if listed { self.overflow_word(common, line) } else { None };
         let third = common.get(set(&self.shape.l3));
         let second = self.words.get(set(&self.shape.l2)).filter(|_| self.shape.l2.exists());
         let [key, stamp] = self.going::<WAYS>(word(number & (QUICK_SETS - 1)));
-        [sharers, forever, third, second, key, stamp]
+        [sharers, overflow_sharers, third, second, key, stamp]
     }
 
     /// What the table has of the line that has been longest in a set of the
@@ -32,7 +32,7 @@ impl Core<'_> {
     #[inline(always)]
     fn going<const WAYS: usize>(&self, set: usize) -> [Option<&u64>; 2] {
         let Some(near) = self.words.first_chunk::<NEAR>() else { return [None; 2] };
-        let order = Order::of(near.get(ORDERS + set).copied().unwrap_or(0), WAYS);
+        let order = LruOrder::of(near.get(ORDERS + set).copied().unwrap_or(0), WAYS);
         let entry = near.get(FIRST + set * 2 * WAYS + order.first()).copied().unwrap_or(0);
         let place = index(entry & !STATE);
         [self.tables.loads.get(place), self.tables.load_stamps.get(stamp_index(place))]

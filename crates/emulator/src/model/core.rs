@@ -1,9 +1,9 @@
 //! The caches of one thread, and an access to them.
 
-use super::outcome::{AccessOutcome, CacheLevel, Events, LineHolder, PageHolder};
-use super::outside::{Alone, Copies, Outside};
+use super::miss_reason::MissReason;
+use super::outcome::{AccessOutcome, CacheLevel, Events, LineSource, TranslationSource};
 use super::pages::NO_PAGE;
-use super::reason::MissReason;
+use super::uncore::{SingleCoreUncore, SnoopResult, Uncore};
 use super::{EXCLUSIVE, LINE, MODIFIED, SHARED, STATE, Shape};
 use crate::block::{APART, ENTRIES};
 use core::ops::{Deref, DerefMut};
@@ -82,11 +82,11 @@ impl DataAccess {
 
 impl Core<'_> {
     /// Looks an access up, and brings in what it misses.
-    pub fn access(&mut self, outside: &mut impl Outside, access: DataAccess) -> AccessOutcome {
+    pub fn access(&mut self, uncore: &mut impl Uncore, access: DataAccess) -> AccessOutcome {
         let (first, last) = access.lines();
-        let mut outcome = self.line(outside, first, access, access.stamp);
+        let mut outcome = self.line(uncore, first, access, access.stamp);
         if last != first {
-            outcome = outcome.join(self.split(outside, first, last, access));
+            outcome = outcome.join(self.split(uncore, first, last, access));
         }
         if self.shape.forward != 0 {
             outcome = outcome.and(self.forward(&access));
@@ -99,7 +99,7 @@ impl Core<'_> {
     #[inline(never)]
     fn split(
         &mut self,
-        outside: &mut impl Outside,
+        uncore: &mut impl Uncore,
         first: u64,
         last: u64,
         access: DataAccess,
@@ -109,17 +109,17 @@ impl Core<'_> {
         while line != last {
             line = line.wrapping_add(LINE);
             stamp += 1;
-            outcome = outcome.join(self.line(outside, line, access, stamp));
+            outcome = outcome.join(self.line(uncore, line, access, stamp));
         }
         outcome.and(if access.write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD })
     }
 
     #[inline(never)]
-    pub fn fetch(&mut self, outside: &mut impl Outside, line: u64, stamp: u64) -> AccessOutcome {
+    pub fn fetch(&mut self, uncore: &mut impl Uncore, line: u64, stamp: u64) -> AccessOutcome {
         self.settle::<true>(line);
         let mut outcome = AccessOutcome::default();
         if self.find::<true>(line).is_none() {
-            let (found, state) = self.outer(outside, line, false);
+            let (found, state) = self.outer(uncore, line, false);
             outcome = found;
             self.install::<true>(line | state, stamp);
         }
@@ -130,17 +130,17 @@ impl Core<'_> {
     #[inline(never)]
     fn line(
         &mut self,
-        outside: &mut impl Outside,
+        uncore: &mut impl Uncore,
         line: u64,
         access: DataAccess,
         stamp: u64,
     ) -> AccessOutcome {
-        let outcome = self.plain(outside, line, access, stamp);
+        let outcome = self.plain(uncore, line, access, stamp);
         if self.shape.forward != 0 {
             self.retire::<false>(line);
         }
         if self.shape.prefetch != 0 {
-            self.prefetch(outside, line, &access, stamp);
+            self.prefetch(uncore, line, &access, stamp);
         }
         outcome
     }
@@ -164,7 +164,7 @@ impl Core<'_> {
         stamp: u64,
     ) -> AccessOutcome {
         let access = DataAccess { address: line, size: 1, read: READ, write: WRITE, ip: 0, stamp };
-        self.plain(&mut Alone(common), line, access, stamp)
+        self.plain(&mut SingleCoreUncore(common), line, access, stamp)
     }
 
     /// One line of an access, where neither prefetchers nor the store buffer
@@ -172,7 +172,7 @@ impl Core<'_> {
     #[inline(always)]
     pub fn plain(
         &mut self,
-        outside: &mut impl Outside,
+        uncore: &mut impl Uncore,
         line: u64,
         access: DataAccess,
         stamp: u64,
@@ -200,10 +200,10 @@ impl Core<'_> {
             let was = self.words.get(slot).map_or(0, |entry| entry & STATE);
             state = if write { MODIFIED } else { was };
             if state != was {
-                self.upgrade(outside, line, was, slot);
+                self.upgrade(uncore, line, was, slot);
             }
         } else {
-            let (found, of_line) = self.outer(outside, line, write);
+            let (found, of_line) = self.outer(uncore, line, write);
             state = of_line;
             outcome = outcome.join(found).with_cause(CacheLevel::First, cause);
             self.install::<false>(line | state, stamp);
@@ -218,9 +218,9 @@ impl Core<'_> {
 
     /// A line that is here is written for the first time.
     #[inline(always)]
-    fn upgrade(&mut self, outside: &mut impl Outside, line: u64, was: u64, slot: usize) {
+    fn upgrade(&mut self, uncore: &mut impl Uncore, line: u64, was: u64, slot: usize) {
         if was == SHARED {
-            self.ask(outside, line, true);
+            self.snoop(uncore, line, true);
         }
         if let Some(entry) = self.words.get_mut(slot) {
             *entry = line | MODIFIED;
@@ -234,7 +234,7 @@ impl Core<'_> {
     #[inline(always)]
     pub(super) fn outer(
         &mut self,
-        outside: &mut impl Outside,
+        uncore: &mut impl Uncore,
         line: u64,
         write: bool,
     ) -> (AccessOutcome, u64) {
@@ -245,43 +245,44 @@ impl Core<'_> {
         }
         if was != 0 {
             let outcome =
-                AccessOutcome::new(Events::L1_MISS, LineHolder::Second, PageHolder::Unknown);
+                AccessOutcome::new(Events::L1_MISS, LineSource::Second, TranslationSource::Unknown);
             if !write || was == MODIFIED {
                 self.set_second(line | was);
                 return (outcome, was);
             }
             if was == SHARED {
-                self.ask(outside, line, true);
+                self.snoop(uncore, line, true);
             }
             self.set_second(line | MODIFIED);
             return (outcome, MODIFIED);
         }
-        let copies = self.ask(outside, line, write);
-        let state = match (write, copies) {
+        let snooped = self.snoop(uncore, line, write);
+        let state = match (write, snooped) {
             (true, _) => MODIFIED,
-            (false, Copies::None) => EXCLUSIVE,
+            (false, SnoopResult::None) => EXCLUSIVE,
             (false, _) => SHARED,
         };
         self.set_second(line | state);
-        let third = self.third(outside.common(), line);
+        let third = self.third(uncore.common(), line);
         let mut in_third = MissReason::Unknown;
         if self.shape.shadows.third.exists() {
-            in_third = self.touch_third(outside.common(), line);
+            in_third = self.touch_third(uncore.common(), line);
         }
         let missed = Events(Events::L1_MISS.0 | Events::L2_MISS.0);
-        let (events, served) = if copies == Copies::Modified {
-            (Events::HIT_MODIFIED, LineHolder::Modified)
+        let (events, served) = if snooped == SnoopResult::Modified {
+            (Events::HIT_MODIFIED, LineSource::Modified)
         } else if third {
-            (Events::NONE, LineHolder::Third)
+            (Events::NONE, LineSource::Third)
         } else {
-            (Events::L3_MISS, LineHolder::Memory)
+            (Events::L3_MISS, LineSource::Memory)
         };
-        let outcome = AccessOutcome::new(Events(missed.0 | events.0), served, PageHolder::Unknown)
-            .with_cause(CacheLevel::Second, cause);
+        let outcome =
+            AccessOutcome::new(Events(missed.0 | events.0), served, TranslationSource::Unknown)
+                .with_cause(CacheLevel::Second, cause);
         let outcome = match events {
             Events::L3_MISS => outcome.with_cause(CacheLevel::Third, in_third),
             _ => outcome,
         };
-        (outcome.and_elsewhere(copies == Copies::Clean), state)
+        (outcome.and_elsewhere(snooped == SnoopResult::Clean), state)
     }
 }

@@ -7,7 +7,7 @@
 //! are. A line that finds no room among those that threads have goes to a
 //! table of bits by hash, which forgets nothing.
 
-use super::{Core, LINE, Outside, word};
+use super::{Core, LINE, Uncore, word};
 
 /// Lines of a set: as many words for a line and its threads' bits as fit in
 /// one line of the host's.
@@ -20,7 +20,7 @@ const OVERFLOW: u64 = 1 << 16;
 /// Words of both tables, and of one behind them: not 0 when the second has any.
 pub(super) const DIRECTORY: u64 = SETS * 8 + OVERFLOW + 8;
 /// More threads than these are not asked whether a line may be forgotten.
-const FEW: u32 = 4;
+const MAX_ASKED: u32 = 4;
 
 /// Who may have a line: bits of threads by their numbers modulo 64.
 #[derive(Clone, Copy)]
@@ -39,15 +39,15 @@ fn hash(line: u64) -> u64 {
 }
 
 impl Core<'_> {
-    pub(super) fn sharers(&self, outside: &mut impl Outside, line: u64) -> Sharers {
+    pub(super) fn sharers(&self, uncore: &mut impl Uncore, line: u64) -> Sharers {
         let start = self.sharers_at(line);
-        let others = self.forever(outside.common(), line) | outside.unlisted();
+        let others = self.overflow_sharers(uncore.common(), line) | uncore.unlisted();
         let none = Sharers { at: usize::MAX, listed: 0, others, latest: 0 };
-        let found = outside.common().get(start..).and_then(|words| words.first_chunk::<WORDS>());
+        let found = uncore.common().get(start..).and_then(|words| words.first_chunk::<WORDS>());
         let Some(&words) = found else { return none };
         let entries = words.as_chunks::<2>().0;
         let Some(way) = entries.iter().position(|entry| entry[0] & !63 == line) else {
-            let way = self.room(outside, entries, start / WORDS);
+            let way = self.room(uncore, entries, start / WORDS);
             return Sharers { at: start + 2 * way, ..none };
         };
         let [of, listed] = entries.get(way).copied().unwrap_or_default();
@@ -64,13 +64,13 @@ impl Core<'_> {
 
     /// Bits of those that may have a line whose entry went.
     #[inline(always)]
-    fn forever(&self, common: &[u64], line: u64) -> u64 {
-        self.forever_of(common, line).copied().unwrap_or(0)
+    fn overflow_sharers(&self, common: &[u64], line: u64) -> u64 {
+        self.overflow_word(common, line).copied().unwrap_or(0)
     }
 
     /// The word that has them, if any such word is in use.
     #[inline(always)]
-    pub(super) fn forever_of<'w>(&self, common: &'w [u64], line: u64) -> Option<&'w u64> {
+    pub(super) fn overflow_word<'w>(&self, common: &'w [u64], line: u64) -> Option<&'w u64> {
         let used = common.get(word(self.shape.directory + SETS * 8 + OVERFLOW));
         if used == Some(&0) {
             return None;
@@ -79,14 +79,14 @@ impl Core<'_> {
     }
 
     /// Whether lines of a page may be anybody's, for all that is listed.
-    pub(super) fn lists_any(&self, outside: &mut impl Outside, page: u64) -> bool {
+    pub(super) fn lists_any(&self, uncore: &mut impl Uncore, page: u64) -> bool {
         (0..64).map(|number| page + number * LINE).any(|line| {
             let from = self.sharers_at(line);
-            let common = outside.common();
+            let common = uncore.common();
             let words = common.get(from..).and_then(|words| words.first_chunk::<WORDS>());
             let entries = words.map_or(&[][..], |words| words.as_chunks::<2>().0);
             entries.iter().any(|[of, bits]| of & !63 == line && *bits != 0)
-                || self.forever(common, line) != 0
+                || self.overflow_sharers(common, line) != 0
         })
     }
 
@@ -96,17 +96,17 @@ impl Core<'_> {
 
     /// A way of a set for a line that is not there: free, or of a line that no
     /// thread has any more, or one whose threads are remembered by hash.
-    fn room(&self, outside: &mut impl Outside, entries: &[[u64; 2]], set: usize) -> usize {
+    fn room(&self, uncore: &mut impl Uncore, entries: &[[u64; 2]], set: usize) -> usize {
         if let Some(free) = entries.iter().position(|entry| entry[1] == 0) {
             return free;
         }
         for (way, &[of, bits]) in entries.iter().enumerate() {
             let line = of & !63;
-            if bits.count_ones() > FEW || self.has(line) {
+            if bits.count_ones() > MAX_ASKED || self.has(line) {
                 continue;
             }
             let mut there = false;
-            outside.each(bits, |other| {
+            uncore.each(bits, |other| {
                 there = other.has(line);
                 !there
             });
@@ -118,7 +118,7 @@ impl Core<'_> {
         let [of, bits] = entries.get(way).copied().unwrap_or_default();
         let used = word(self.shape.directory + SETS * 8 + OVERFLOW);
         for (at, bits) in [(self.overflow(of & !63), bits), (used, 1)] {
-            if let Some(place) = outside.common().get_mut(at) {
+            if let Some(place) = uncore.common().get_mut(at) {
                 *place |= bits;
             }
         }
@@ -127,13 +127,8 @@ impl Core<'_> {
 
     /// Lists a thread, by its number modulo 64, and those that have the line
     /// still.
-    pub(super) fn list_sharers(
-        outside: &mut impl Outside,
-        line: u64,
-        sharers: Sharers,
-        thread: u64,
-    ) {
-        let words = outside.common().get_mut(sharers.at..);
+    pub(super) fn list_sharers(uncore: &mut impl Uncore, line: u64, sharers: Sharers, thread: u64) {
+        let words = uncore.common().get_mut(sharers.at..);
         if let Some([of, bits]) = words.and_then(|words| words.first_chunk_mut::<2>()) {
             *of = line | thread;
             *bits = sharers.listed | 1 << thread;

@@ -3,7 +3,7 @@
 //! Exact LRU: each way has a stamp, and a line that is in the table has a
 //! later one there when it was hit since. Stamps of ways are lower bounds,
 //! and the way with the smallest is brought up to date before it goes. A set
-//! keeps its ways in the order of their stamps (see `Order`), so
+//! keeps its ways in the order of their stamps (see `LruOrder`), so
 //! that the smallest is known at once.
 //!
 //! In memory each set has the words of its ways (address and state), then
@@ -12,7 +12,7 @@
 //! data that are in the cache and not in the table: while it is 0, what the
 //! table has not the cache has not either.
 
-use super::order::{self, Order};
+use super::order::{self, LruOrder};
 use super::{Core, LevelShape, LineTables, STATE, is, word};
 use crate::block::{ENTRIES, NO_LINE, index, key, line_of, names, stamp_index, veiled};
 
@@ -97,8 +97,8 @@ impl Core<'_> {
         }
         let earlier = stamps.iter().filter(|&&other| other < stamp).count();
         let at = self.order_at::<CODE>(line);
-        if let Some(word) = self.words.get_mut(at).filter(|_| ways <= order::MOST) {
-            *word = Order::of(*word, ways).with(way, earlier).word(ways);
+        if let Some(word) = self.words.get_mut(at).filter(|_| ways <= order::MAX_WAYS) {
+            *word = LruOrder::of(*word, ways).with(way, earlier).word(ways);
         }
     }
 
@@ -277,9 +277,9 @@ impl Core<'_> {
 
     #[inline(always)]
     fn oldest<const CODE: bool>(&self, line: u64, from: usize, ways: usize) -> usize {
-        if ways <= order::MOST {
+        if ways <= order::MAX_WAYS {
             let word = self.words.get(self.order_at::<CODE>(line)).copied().unwrap_or(0);
-            return Order::of(word, ways).first();
+            return LruOrder::of(word, ways).first();
         }
         let stamps = self.words.get(from + ways..from + 2 * ways).unwrap_or_default();
         let least = stamps.iter().enumerate().min_by_key(|&(_, stamp)| stamp);

@@ -2,10 +2,10 @@
 //! smallest stamp lowest.
 
 /// Ways that a word has room for.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX_WAYS: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Order(u64);
+pub(super) struct LruOrder(u64);
 
 /// Way n is the n-th.
 const NATURAL: u64 = 0xfedc_ba98_7654_3210;
@@ -13,14 +13,14 @@ const NATURAL: u64 = 0xfedc_ba98_7654_3210;
 /// Bits of the first so many ways of an order.
 #[inline(always)]
 fn below(ways: usize) -> u64 {
-    if ways < MOST { (1 << (4 * ways)) - 1 } else { u64::MAX }
+    if ways < MAX_WAYS { (1 << (4 * ways)) - 1 } else { u64::MAX }
 }
 
-impl Order {
+impl LruOrder {
     /// From its word in memory: 0 is the natural order.
     #[inline(always)]
-    pub(super) fn of(word: u64, ways: usize) -> Order {
-        Order((word ^ NATURAL) & below(ways))
+    pub(super) fn of(word: u64, ways: usize) -> LruOrder {
+        LruOrder((word ^ NATURAL) & below(ways))
     }
 
     #[inline(always)]
@@ -40,21 +40,21 @@ impl Order {
 
     /// The first way made the last one.
     #[inline(always)]
-    pub(super) fn turned(self, ways: usize) -> Order {
-        Order(self.0 >> 4 | (self.0 & 15) << (4 * (ways - 1)))
+    pub(super) fn rotated(self, ways: usize) -> LruOrder {
+        LruOrder(self.0 >> 4 | (self.0 & 15) << (4 * (ways - 1)))
     }
 
     /// With a way moved so that it has so many before it.
     #[inline]
-    pub(super) fn with(self, way: usize, before: usize) -> Order {
+    pub(super) fn with(self, way: usize, before: usize) -> LruOrder {
         let way = u64::try_from(way).unwrap_or(0);
         let mut now = 0;
-        while now + 1 < MOST && self.0 >> (4 * now) & 15 != way {
+        while now + 1 < MAX_WAYS && self.0 >> (4 * now) & 15 != way {
             now += 1;
         }
         let others = self.0 & below(now) | self.0 >> 4 & !below(now);
-        let to = before.min(MOST - 1);
-        Order(others & below(to) | way << (4 * to) | (others & !below(to)) << 4)
+        let to = before.min(MAX_WAYS - 1);
+        LruOrder(others & below(to) | way << (4 * to) | (others & !below(to)) << 4)
     }
 }
 
@@ -64,17 +64,17 @@ mod tests {
 
     #[test]
     fn ways_move() {
-        let order = Order::of(0, 8);
+        let order = LruOrder::of(0, 8);
         assert_eq!((order.first(), order.second(), order.word(8)), (0, 1, 0));
-        let turned = order.turned(8);
-        assert_eq!(turned, order.with(0, 7));
-        assert_eq!((turned.first(), turned.second()), (1, 2));
-        assert_eq!(Order::of(turned.word(8), 8), turned);
+        let rotated = order.rotated(8);
+        assert_eq!(rotated, order.with(0, 7));
+        assert_eq!((rotated.first(), rotated.second()), (1, 2));
+        assert_eq!(LruOrder::of(rotated.word(8), 8), rotated);
         assert_eq!(order.with(5, 5), order);
-        assert_eq!(order.with(5, 0), Order(0x7643_2105));
-        assert_eq!(order.with(2, 4), Order(0x7652_4310));
-        let wide = Order::of(0, 16);
-        assert_eq!(wide.with(0, 15), wide.turned(16));
+        assert_eq!(order.with(5, 0), LruOrder(0x7643_2105));
+        assert_eq!(order.with(2, 4), LruOrder(0x7652_4310));
+        let wide = LruOrder::of(0, 16);
+        assert_eq!(wide.with(0, 15), wide.rotated(16));
         assert_eq!(wide.with(15, 0).first(), 15);
         assert_eq!(wide.with(15, 15), wide);
     }

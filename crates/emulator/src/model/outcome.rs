@@ -29,7 +29,7 @@ impl Events {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum LineHolder {
+pub enum LineSource {
     #[default]
     First,
     Second,
@@ -41,7 +41,7 @@ pub enum LineHolder {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum PageHolder {
+pub enum TranslationSource {
     /// No TLB is modelled.
     #[default]
     Unknown,
@@ -73,7 +73,11 @@ pub enum CacheLevel {
 
 impl AccessOutcome {
     #[inline(always)]
-    pub const fn new(events: Events, served: LineHolder, translated: PageHolder) -> AccessOutcome {
+    pub const fn new(
+        events: Events,
+        served: LineSource,
+        translated: TranslationSource,
+    ) -> AccessOutcome {
         AccessOutcome(events.0 | (served as u64) << SERVED | (translated as u64) << TRANSLATED)
     }
 
@@ -83,23 +87,23 @@ impl AccessOutcome {
     }
 
     #[inline(always)]
-    pub fn served(self) -> LineHolder {
+    pub fn served(self) -> LineSource {
         match self.0 >> SERVED & 15 {
-            0 => LineHolder::First,
-            1 => LineHolder::Second,
-            2 => LineHolder::Third,
-            3 => LineHolder::Modified,
-            _ => LineHolder::Memory,
+            0 => LineSource::First,
+            1 => LineSource::Second,
+            2 => LineSource::Third,
+            3 => LineSource::Modified,
+            _ => LineSource::Memory,
         }
     }
 
     #[inline(always)]
-    pub fn translated(self) -> PageHolder {
+    pub fn translated(self) -> TranslationSource {
         match self.0 >> TRANSLATED & 15 {
-            0 => PageHolder::Unknown,
-            1 => PageHolder::First,
-            2 => PageHolder::Second,
-            _ => PageHolder::Walk,
+            0 => TranslationSource::Unknown,
+            1 => TranslationSource::First,
+            2 => TranslationSource::Second,
+            _ => TranslationSource::Walk,
         }
     }
 
@@ -113,7 +117,7 @@ impl AccessOutcome {
     /// not, the program has had access to it lately.
     #[inline(always)]
     pub fn is_new(self) -> bool {
-        self.events() != Events::NONE || self.served() != LineHolder::First
+        self.events() != Events::NONE || self.served() != LineSource::First
     }
 
     #[inline(always)]
@@ -180,22 +184,22 @@ impl AccessOutcome {
     pub fn source(self, operation: u64, locked: bool) -> u64 {
         const HIT: u64 = 2;
         let (level, number) = match self.served() {
-            LineHolder::First => (1 << 3, 1),
-            LineHolder::Second => (1 << 5, 2),
-            LineHolder::Third | LineHolder::Modified => (1 << 6, 3),
-            LineHolder::Memory => (1 << 7, 13),
+            LineSource::First => (1 << 3, 1),
+            LineSource::Second => (1 << 5, 2),
+            LineSource::Third | LineSource::Modified => (1 << 6, 3),
+            LineSource::Memory => (1 << 7, 13),
         };
         let snoop = match self.served() {
-            LineHolder::Modified => 1 << 4,
+            LineSource::Modified => 1 << 4,
             _ if self.elsewhere() => 1 << 2,
-            LineHolder::First | LineHolder::Second => 1 << 1,
-            LineHolder::Third | LineHolder::Memory => 1 << 3,
+            LineSource::First | LineSource::Second => 1 << 1,
+            LineSource::Third | LineSource::Memory => 1 << 3,
         };
         let page = match self.translated() {
-            PageHolder::Unknown => 1,
-            PageHolder::First => 1 << 1 | 1 << 3,
-            PageHolder::Second => 1 << 1 | 1 << 4,
-            PageHolder::Walk => 1 << 2 | 1 << 4,
+            TranslationSource::Unknown => 1,
+            TranslationSource::First => 1 << 1 | 1 << 3,
+            TranslationSource::Second => 1 << 1 | 1 << 4,
+            TranslationSource::Walk => 1 << 2 | 1 << 4,
         };
         let block = if self.events().meet(Events::BLOCKED) { 2 } else { 1 };
         operation

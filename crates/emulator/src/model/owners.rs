@@ -7,7 +7,7 @@
 //! that are there are listed, and the page, with all others of its place, is
 //! looked up line by line for ever.
 
-use super::{Core, LINE, Outside, word};
+use super::{Core, LINE, Uncore, word};
 
 /// Words of the table: an owner's number in the low bits of a page's address,
 /// 0 for none.
@@ -33,33 +33,33 @@ impl Core<'_> {
     /// Whether no other thread may have a line of a page, now that this one
     /// is to have one.
     #[inline(always)]
-    pub(super) fn owns(&self, outside: &mut impl Outside, line: u64) -> bool {
+    pub(super) fn owns(&self, uncore: &mut impl Uncore, line: u64) -> bool {
         let at = self.owner_at(line);
-        let own = line & !WITHIN | outside.number();
-        match outside.common().get(at) {
+        let own = line & !WITHIN | uncore.number();
+        match uncore.common().get(at) {
             // Who has been alone has lines that nobody knows of.
-            Some(&entry) if entry == own => outside.unlisted() == 0,
+            Some(&entry) if entry == own => uncore.unlisted() == 0,
             Some(&LISTED) | None => false,
-            Some(&entry) => self.take_page(outside, at, entry, own),
+            Some(&entry) => self.take_page(uncore, at, entry, own),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn take_page(&self, outside: &mut impl Outside, at: usize, entry: u64, own: u64) -> bool {
-        let known = outside.unlisted() == 0;
+    fn take_page(&self, uncore: &mut impl Uncore, at: usize, entry: u64, own: u64) -> bool {
+        let known = uncore.unlisted() == 0;
         let page = own & !WITHIN;
         let free = if entry == 0 {
             if !known {
                 return false;
             }
-            !self.lists_any(outside, page)
+            !self.lists_any(uncore, page)
         } else if (entry ^ own) & !WITHIN == 0 {
-            !self.list_owned(outside, page, entry & WITHIN) && known
+            !self.list_owned(uncore, page, entry & WITHIN) && known
         } else {
             return false;
         };
-        if let Some(place) = outside.common().get_mut(at) {
+        if let Some(place) = uncore.common().get_mut(at) {
             *place = if free { own } else { LISTED };
         }
         free
@@ -67,17 +67,17 @@ impl Core<'_> {
 
     /// Lists the lines of a page that its owner has, and says whether there
     /// are any.
-    fn list_owned(&self, outside: &mut impl Outside, page: u64, owner: u64) -> bool {
+    fn list_owned(&self, uncore: &mut impl Uncore, page: u64, owner: u64) -> bool {
         let mut held = 0_u64;
-        outside.each(1 << (owner & 63), |other| {
+        uncore.each(1 << (owner & 63), |other| {
             let has = |number: &u64| other.has(page + number * LINE);
             held |= (0..64).filter(has).fold(0, |lines, number| lines | 1 << number);
             true
         });
         for number in (0..64).filter(|number| held >> number & 1 != 0) {
             let line = page + number * LINE;
-            let sharers = self.sharers(outside, line);
-            Core::list_sharers(outside, line, sharers, owner & 63);
+            let sharers = self.sharers(uncore, line);
+            Core::list_sharers(uncore, line, sharers, owner & 63);
         }
         held != 0
     }

@@ -9,7 +9,7 @@
 //! In memory: entries of 8 words ([`PAGE`] on), for each set a word of list
 //! ends, and a hash from pages to entries with linear probing.
 
-use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
+use super::outcome::{AccessOutcome, Events, LineSource, TranslationSource};
 use super::shape::PAGE_WORDS;
 use super::{Core, STATE, word};
 
@@ -26,14 +26,14 @@ const NEWER: u64 = 4;
 /// Number of the entry behind it.
 const OLDER: u64 = 5;
 
-const HIT: AccessOutcome = page(Events::NONE, PageHolder::First);
+const HIT: AccessOutcome = page(Events::NONE, TranslationSource::First);
 /// Both events of a miss; who asked keeps the one it is.
 const EITHER: u64 = Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0;
-const MISS: AccessOutcome = page(Events(EITHER), PageHolder::Second);
-const WALK: AccessOutcome = page(Events(EITHER | Events::PAGE_WALK.0), PageHolder::Walk);
+const MISS: AccessOutcome = page(Events(EITHER), TranslationSource::Second);
+const WALK: AccessOutcome = page(Events(EITHER | Events::PAGE_WALK.0), TranslationSource::Walk);
 
-const fn page(events: Events, translated: PageHolder) -> AccessOutcome {
-    AccessOutcome::new(events, LineHolder::First, translated)
+const fn page(events: Events, translated: TranslationSource) -> AccessOutcome {
+    AccessOutcome::new(events, LineSource::First, translated)
 }
 
 /// No entry: no TLB is modelled.
@@ -43,15 +43,15 @@ const NONE: u64 = 0xffff;
 
 /// The word of list ends of a set: newest, oldest, number of entries used.
 #[derive(Clone, Copy)]
-struct Ends {
+struct ListEnds {
     newest: u64,
     oldest: u64,
     used: u64,
 }
 
-impl Ends {
-    fn of(word: u64) -> Ends {
-        Ends { newest: word & NONE, oldest: word >> 16 & NONE, used: word >> 32 }
+impl ListEnds {
+    fn of(word: u64) -> ListEnds {
+        ListEnds { newest: word & NONE, oldest: word >> 16 & NONE, used: word >> 32 }
     }
 
     fn word(self) -> u64 {
@@ -156,7 +156,7 @@ impl Core<'_> {
         let newer = self.load(entry + NEWER);
         if newer != NONE {
             let at = self.ends_at(self.shape.dtlb.set(page));
-            let mut ends = Ends::of(self.load(at));
+            let mut ends = ListEnds::of(self.load(at));
             let older = self.load(entry + OLDER);
             let number =
                 if older == NONE { ends.oldest } else { self.load(self.entry(older) + NEWER) };
@@ -173,7 +173,7 @@ impl Core<'_> {
     fn bring_page(&mut self, page: u64, number: u64, stamp: u64) -> (AccessOutcome, u64) {
         let tlb = self.shape.dtlb;
         let set = tlb.set(number);
-        let mut ends = Ends::of(self.load(self.ends_at(set)));
+        let mut ends = ListEnds::of(self.load(self.ends_at(set)));
         let free = if ends.used < tlb.ways {
             let free = set * tlb.ways + ends.used;
             ends.used += 1;
@@ -202,7 +202,7 @@ impl Core<'_> {
 
     /// Puts an entry into the list behind those listed with later stamps,
     /// which are looked for from both ends.
-    fn insert(&mut self, ends: &mut Ends, number: u64, stamp: u64) {
+    fn insert(&mut self, ends: &mut ListEnds, number: u64, stamp: u64) {
         let (mut newer, mut older) = (NONE, ends.newest);
         let (mut later, mut earlier) = (ends.oldest, NONE);
         loop {
@@ -223,7 +223,7 @@ impl Core<'_> {
     }
 
     #[inline(always)]
-    fn link(&mut self, ends: &mut Ends, newer: u64, older: u64) {
+    fn link(&mut self, ends: &mut ListEnds, newer: u64, older: u64) {
         if newer == NONE {
             ends.newest = older;
         } else {
@@ -237,7 +237,7 @@ impl Core<'_> {
     }
 
     /// Frees the entry of a full set that was used the longest time ago.
-    fn evict_page(&mut self, ends: &mut Ends) -> u64 {
+    fn evict_page(&mut self, ends: &mut ListEnds) -> u64 {
         for _ in 0..=self.shape.dtlb.ways {
             let number = ends.oldest;
             let entry = self.entry(number);

@@ -6,17 +6,17 @@
 //! does so once.
 
 use super::shape::STRIDES;
-use super::{Core, DataAccess, LINE, Outside, word};
+use super::{Core, DataAccess, LINE, Uncore, word};
 
 const PAGE: u64 = 4096;
 /// Strides in a row after which the next address is trusted.
-const SURE: u64 = 2;
+const TRUSTED_STRIDES: u64 = 2;
 
 impl Core<'_> {
     #[inline(never)]
     pub(super) fn prefetch(
         &mut self,
-        outside: &mut impl Outside,
+        uncore: &mut impl Uncore,
         line: u64,
         access: &DataAccess,
         stamp: u64,
@@ -24,15 +24,15 @@ impl Core<'_> {
         let next = line.wrapping_add(LINE);
         if next / PAGE == line / PAGE && self.find_in_second(next).is_none() {
             let before = self.second(next);
-            let state = self.state_for_read(outside, next, before);
+            let state = self.state_for_read(uncore, next, before);
             self.set_second(next | state);
-            self.third(outside.common(), next);
+            self.third(uncore.common(), next);
         }
         let Some(to) = self.learn(access) else { return };
         if to / PAGE == line / PAGE && to & !(LINE - 1) != line {
             let to = to & !(LINE - 1);
             if self.find::<false>(to).is_none() {
-                let (_, state) = self.outer(outside, to, false);
+                let (_, state) = self.outer(uncore, to, false);
                 self.install::<false>(to | state, stamp);
                 if self.shape.l1d.exists() {
                     self.count_hidden(1);
@@ -41,13 +41,13 @@ impl Core<'_> {
         }
     }
 
-    fn state_for_read(&self, outside: &mut impl Outside, line: u64, before: u64) -> u64 {
-        use super::outside::Copies;
+    fn state_for_read(&self, uncore: &mut impl Uncore, line: u64, before: u64) -> u64 {
+        use super::uncore::SnoopResult;
         if before != 0 {
             return before;
         }
-        match self.ask(outside, line, false) {
-            Copies::None => super::EXCLUSIVE,
+        match self.snoop(uncore, line, false) {
+            SnoopResult::None => super::EXCLUSIVE,
             _ => super::SHARED,
         }
     }
@@ -62,12 +62,12 @@ impl Core<'_> {
         let stride = access.address.wrapping_sub(*last);
         let same = *rest & 0xffff == ip;
         let trust = if same && *rest >> 16 & 0xffff == stride & 0xffff && stride != 0 {
-            (*rest >> 32).saturating_add(1).min(SURE)
+            (*rest >> 32).saturating_add(1).min(TRUSTED_STRIDES)
         } else {
             0
         };
         *last = access.address;
         *rest = ip | (stride & 0xffff) << 16 | trust << 32;
-        (trust >= SURE).then(|| access.address.wrapping_add(stride))
+        (trust >= TRUSTED_STRIDES).then(|| access.address.wrapping_add(stride))
     }
 }

@@ -7,26 +7,26 @@
 //! [`Shape::quick`](super::Shape::quick).
 
 use super::first::which;
-use super::order::Order;
-use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
-use super::outside::Outside;
+use super::order::LruOrder;
+use super::outcome::{AccessOutcome, Events, LineSource, TranslationSource};
 use super::pages::NO_PAGE;
 use super::shape::QUICK_SETS;
 use super::stack::{of, to_front};
+use super::uncore::Uncore;
 use super::{Core, DataAccess, EXCLUSIVE, LINE, MODIFIED, STATE, word};
 use crate::block::{NO_LINE, index, key, names, stamp_index, veiled};
 
 const SECOND: AccessOutcome =
-    AccessOutcome::new(Events::L1_MISS, LineHolder::Second, PageHolder::Unknown);
+    AccessOutcome::new(Events::L1_MISS, LineSource::Second, TranslationSource::Unknown);
 const THIRD: AccessOutcome = AccessOutcome::new(
     Events(Events::L1_MISS.0 | Events::L2_MISS.0),
-    LineHolder::Third,
-    PageHolder::Unknown,
+    LineSource::Third,
+    TranslationSource::Unknown,
 );
 const MEMORY: AccessOutcome = AccessOutcome::new(
     Events(Events::L1_MISS.0 | Events::L2_MISS.0 | Events::L3_MISS.0),
-    LineHolder::Memory,
-    PageHolder::Unknown,
+    LineSource::Memory,
+    TranslationSource::Unknown,
 );
 
 /// Where the words of order begin, and the sets: the first level is the first
@@ -44,7 +44,7 @@ impl Core<'_> {
     #[inline(always)]
     pub fn quick<const WAYS: usize, const TLB: bool>(
         &mut self,
-        outside: &mut impl Outside,
+        uncore: &mut impl Uncore,
         access: DataAccess,
     ) -> Option<AccessOutcome> {
         let line = access.address & !(LINE - 1);
@@ -65,7 +65,7 @@ impl Core<'_> {
         }
         let (of_page, page) =
             if TLB { self.translated(line, access) } else { (AccessOutcome::default(), NO_PAGE) };
-        let (mut outcome, entry) = self.beyond(outside, line, access.write);
+        let (mut outcome, entry) = self.beyond(uncore, line, access.write);
         if !access.read {
             outcome = outcome.without(Events::HIT_MODIFIED);
         }
@@ -106,14 +106,9 @@ impl Core<'_> {
 
     /// Brings a line from beyond the first level, as [`Core::outer`] does.
     #[inline(always)]
-    fn beyond(
-        &mut self,
-        outside: &mut impl Outside,
-        line: u64,
-        write: bool,
-    ) -> (AccessOutcome, u64) {
-        if outside.several() {
-            let (outcome, state) = self.outer(outside, line, write);
+    fn beyond(&mut self, uncore: &mut impl Uncore, line: u64, write: bool) -> (AccessOutcome, u64) {
+        if uncore.has_other_cores() {
+            let (outcome, state) = self.outer(uncore, line, write);
             return (outcome, line | state);
         }
         let entry = line | if write { MODIFIED } else { EXCLUSIVE };
@@ -127,7 +122,7 @@ impl Core<'_> {
                 return (SECOND, entry);
             }
         }
-        (if self.third(outside.common(), line) { THIRD } else { MEMORY }, entry)
+        (if self.third(uncore.common(), line) { THIRD } else { MEMORY }, entry)
     }
 
     /// Puts a line into the place of the one of its set that was used the
@@ -141,7 +136,7 @@ impl Core<'_> {
     ) -> Option<()> {
         let from = FIRST + set * 2 * WAYS;
         let near = self.words.first_chunk_mut::<NEAR>()?;
-        let mut order = Order::of(*near.get(ORDERS + set)?, WAYS);
+        let mut order = LruOrder::of(*near.get(ORDERS + set)?, WAYS);
         let mut slot = from + order.first();
         let mut gone = *near.get(slot)?;
         let mut place = index(gone);
@@ -154,7 +149,7 @@ impl Core<'_> {
         if shown && hit > *near.get(from + WAYS + order.second())? {
             slot = self.victim::<false>(new & !STATE).0 & (NEAR - 1);
             let near = self.words.first_chunk_mut::<NEAR>()?;
-            order = Order::of(*near.get(ORDERS + set)?, WAYS);
+            order = LruOrder::of(*near.get(ORDERS + set)?, WAYS);
             gone = *near.get(slot)?;
             place = index(gone);
             shown = self.is_shown(gone & !STATE);
@@ -162,7 +157,7 @@ impl Core<'_> {
             self.page_used(gone & !STATE, hit);
         }
         let near = self.words.first_chunk_mut::<NEAR>()?;
-        *near.get_mut(ORDERS + set)? = order.turned(WAYS).word(WAYS);
+        *near.get_mut(ORDERS + set)? = order.rotated(WAYS).word(WAYS);
         *near.get_mut(slot)? = new;
         *near.get_mut(slot + WAYS)? = stamp;
         if gone == 0 {

@@ -9,7 +9,7 @@
 //! so that one which comes back to it is seen. What goes from it is younger than
 //! all that the larger cache has beyond: a list.
 
-use super::pages_seen::{self, PagesSeen, Past};
+use super::seen_lines::{self, LineHistory, SeenLines};
 use super::{LevelShape, word};
 
 #[repr(C)]
@@ -76,7 +76,7 @@ impl ShadowShape {
             return 0;
         }
         let nodes = self.lines + self.more;
-        HEAD as u64 + 2 * self.lines + 5 * nodes + self.buckets() + pages_seen::WORDS
+        HEAD as u64 + 2 * self.lines + 5 * nodes + self.buckets() + seen_lines::WORDS
     }
 }
 
@@ -94,7 +94,7 @@ struct Node {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ShadowHit {
     /// In both caches.
     Near,
     /// In the larger one alone.
@@ -103,9 +103,9 @@ pub(super) enum Found {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Touch {
-    pub(super) found: Found,
-    pub(super) past: Past,
+pub(super) struct ShadowLookup {
+    pub(super) found: ShadowHit,
+    pub(super) history: LineHistory,
     /// The line that fell out of the smaller cache.
     pub(super) gone: Option<u64>,
 }
@@ -116,7 +116,7 @@ pub(super) struct Shadow<'w> {
     heap: &'w mut [[u64; 2]],
     nodes: &'w mut [[u64; 5]],
     buckets: &'w mut [u64],
-    pages: PagesSeen<'w>,
+    pages: SeenLines<'w>,
 }
 
 impl<'w> Shadow<'w> {
@@ -131,7 +131,7 @@ impl<'w> Shadow<'w> {
         let (nodes, rest) = rest.split_at_mut_checked(word(5 * (shape.lines + shape.more)))?;
         let (buckets, rest) = rest.split_at_mut_checked(word(shape.buckets()))?;
         let (heap, nodes) = (heap.as_chunks_mut().0, nodes.as_chunks_mut().0);
-        let pages = PagesSeen::new(rest)?;
+        let pages = SeenLines::new(rest)?;
         Some(Shadow { more: shape.more, head, heap, nodes, buckets, pages })
     }
 
@@ -163,21 +163,21 @@ impl<'w> Shadow<'w> {
         line: u64,
         stamp: u64,
         latest: impl Fn(u64) -> Option<u64>,
-    ) -> Touch {
-        let past = self.pages.enter(line);
+    ) -> ShadowLookup {
+        let history = self.pages.enter(line);
         let known = self.find(line);
         if let Some(at) = known {
             let node = self.node(at);
             if node.line & LISTED == 0 {
                 self.put(at, Node { stamp, ..node });
-                return Touch { found: Found::Near, past, gone: None };
+                return ShadowLookup { found: ShadowHit::Near, history, gone: None };
             }
             self.unlist(at);
             let gone = self.turn_out(latest);
             let chain = self.node(at).chain;
             self.put(at, Node { line, stamp, chain, ..Node::default() });
             self.put_top(stamp, at);
-            return Touch { found: Found::Far, past, gone };
+            return ShadowLookup { found: ShadowHit::Far, history, gone };
         }
         let near = self.word(NEAR);
         let fits = word(near) < self.heap.len();
@@ -196,7 +196,7 @@ impl<'w> Shadow<'w> {
             *last = [stamp, at];
             self.set(NEAR, near + 1);
         }
-        Touch { found: Found::Nowhere, past, gone }
+        ShadowLookup { found: ShadowHit::Nowhere, history, gone }
     }
 
     #[inline(always)]

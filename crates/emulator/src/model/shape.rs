@@ -39,9 +39,9 @@ impl LevelShape {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// By [`LineHolder`](super::LineHolder).
+    /// By [`LineSource`](super::LineSource).
     pub lines: [u64; 5],
-    /// More, by [`PageHolder`](super::PageHolder).
+    /// More, by [`TranslationSource`](super::TranslationSource).
     pub pages: [u64; 4],
     /// More for a load that waits for a store it cannot take data from.
     pub blocked: u64,
@@ -78,16 +78,16 @@ pub struct Shape {
     pub shadows: Shadows,
     pub costs: Costs,
     /// How many of `large` are in use.
-    pub larges: u64,
+    pub huge_pages: u64,
     /// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size; in
     /// their order.
     pub large: [[[u64; 3]; QUARTER]; 4],
 }
 
 /// Words of a [`Shape`] before the ranges of large pages.
-const SHAPE_WORDS: usize = offset_of!(Shape, larges) / 8;
+const SHAPE_WORDS: usize = offset_of!(Shape, huge_pages) / 8;
 /// Ranges of large pages that a space can have.
-pub const LARGE: usize = 4 * QUARTER;
+pub const MAX_HUGE_PAGES: usize = 4 * QUARTER;
 /// As many as an array may have whose default is known.
 const QUARTER: usize = 32;
 
@@ -159,12 +159,12 @@ impl Shape {
     /// Log2 of the size of the page at an address.
     #[inline(always)]
     pub(super) fn page_shift(&self, address: u64) -> u64 {
-        if self.larges == 0 { 12 } else { self.large_shift(address) }
+        if self.huge_pages == 0 { 12 } else { self.huge_page_shift(address) }
     }
 
     #[cold]
-    fn large_shift(&self, address: u64) -> u64 {
-        let used = usize::try_from(self.larges).unwrap_or(0);
+    fn huge_page_shift(&self, address: u64) -> u64 {
+        let used = usize::try_from(self.huge_pages).unwrap_or(0);
         let ranges = self.large.as_flattened().get(..used).unwrap_or_default();
         let after = ranges.partition_point(|[_, end, _]| *end <= address);
         ranges.get(after).filter(|[begin, ..]| *begin <= address).map_or(12, |range| range[2] & 63)

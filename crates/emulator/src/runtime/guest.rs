@@ -2,32 +2,32 @@
 //! (its tests run it in process) and for the image.
 
 mod arrival;
-pub mod baton;
-pub mod book;
 pub mod branches;
-mod call;
+pub mod burst_phase;
 mod count;
+mod element_iter;
+pub mod event_counters;
 pub mod header;
 pub mod heap;
-pub mod legs;
 pub mod moved_object;
 pub mod period;
 pub mod record;
 pub mod region;
 pub mod ring;
+pub mod run_token;
 mod slow_path;
 pub mod stack;
-pub mod stretch;
 #[allow(unsafe_code, reason = "memory that translated code and other threads work on too")]
 pub mod sys;
+mod syscall_kind;
 pub mod thread;
+pub mod time_slice;
 mod turn;
-mod walk;
 
 /// What `access` and `record` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum NextMove {
+pub enum RuntimeAction {
     Resume = 0,
     /// From `access`: a record is due; call `record`.
     Record = 1,

@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perfdata::{Pid, Tid};
 
-use super::guest::baton::{Baton, WORDS};
+use super::guest::burst_phase::BurstSchedule;
 use super::guest::header::{BRANCHES, Header, THREADS};
-use super::guest::stretch::Bursts;
-use super::guest::thread::{EMPTY, Own};
+use super::guest::run_token::{RunToken, WORDS};
+use super::guest::thread::{EMPTY, RuntimeState};
 use crate::block::{self, EVENTS, SIZE};
 use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
 use crate::model::Shape;
-pub use events::{EventSetup, EventSum};
+pub use events::{EventSetup, EventTotals};
 use layouts::MovedLayout;
 
 const PAGE: usize = 4096;
@@ -28,7 +28,7 @@ const PAGE: usize = 4096;
 pub struct Setup {
     events: Vec<EventSetup>,
     shape: Shape,
-    bursts: Bursts,
+    bursts: BurstSchedule,
     layouts: Vec<MovedLayout>,
 }
 
@@ -76,7 +76,7 @@ impl Setup {
         let forward = events.iter().any(|one| one.event == EmulatedEvent::BlockedForward);
         let tells = |level| events.iter().any(|one| one.tells(level));
         let shape = geometry.shape().with_shadows(tells).place(false, forward);
-        Ok(Setup { events, shape, bursts: Bursts::default(), layouts: Vec::new() })
+        Ok(Setup { events, shape, bursts: BurstSchedule::default(), layouts: Vec::new() })
     }
 
     /// Whether the modelled machine prefetches; it does not by default.
@@ -108,7 +108,7 @@ impl Setup {
     /// the size of its data. With `turns` one thread runs at a time.
     pub fn space(&self, words: &[AtomicU64], ring: u64, ring_bytes: u64, turns: bool) {
         if turns {
-            self.baton(words).begin(self.seed());
+            self.run_token(words).begin(self.seed());
         }
         put(words, offset_of!(Header, ring), ring);
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
@@ -134,7 +134,7 @@ impl Setup {
         put(words, block::CLOCK, 1);
         self.begin_periods(words, thread.seed);
         fill(words, block::BRANCHES, thread.miss);
-        self.begin_bursts(words, thread.seed, thread.miss, self.baton(space).is_on());
+        self.begin_bursts(words, thread.seed, thread.miss, self.run_token(space).is_on());
         let own = block::RUNTIME;
         let id = |id: i32| u64::from(id.cast_unsigned());
         put(words, own, u64::try_from(thread.index).unwrap_or(0));
@@ -145,13 +145,13 @@ impl Setup {
         let alone = (0..word(highest)).all(|at| get(space, entries + 8 * at) == 0);
         put(space, entries + 8 * thread.index, thread.block);
         put(space, offset_of!(Header, highest), highest.max(number + 1));
-        self.baton(space).join(thread.index, thread.filtered);
+        self.run_token(space).join(thread.index, thread.filtered);
         if alone {
             // Its lines are listed once there is a second thread.
             put(space, offset_of!(Header, unlisted), 1 << (number & 63));
             begin(space, number, true);
         } else {
-            put(words, own + offset_of!(Own, listed), EMPTY);
+            put(words, own + offset_of!(RuntimeState, listed), EMPTY);
             put(space, offset_of!(Header, several), 1);
         }
     }
@@ -159,7 +159,7 @@ impl Setup {
     /// Takes a thread that ended out of its space, and frees the space's lock
     /// if it held that. The last one left takes no lock any more; its lines
     /// count as unlisted from then on: its number, for [`Setup::unlist`].
-    pub fn thread_gone(&self, space: &[AtomicU64], index: usize) -> Option<usize> {
+    pub fn remove_thread(&self, space: &[AtomicU64], index: usize) -> Option<usize> {
         let entries = offset_of!(Header, threads);
         if index < THREADS {
             put(space, entries + 8 * index, 0);
@@ -187,13 +187,13 @@ impl Setup {
 
     /// The lines of a thread, by its words, are listed once it has company.
     pub fn unlist(&self, words: &[AtomicU64]) {
-        put(words, block::RUNTIME + offset_of!(Own, listed), 0);
+        put(words, block::RUNTIME + offset_of!(RuntimeState, listed), 0);
     }
 
-    pub fn baton<'a>(&self, space: &'a [AtomicU64]) -> Baton<'a> {
-        let from = offset_of!(Header, baton) / 8;
+    pub fn run_token<'a>(&self, space: &'a [AtomicU64]) -> RunToken<'a> {
+        let from = offset_of!(Header, run_token) / 8;
         let words = space.get(from..from + WORDS).unwrap_or_default();
-        Baton::new(words, highest(space))
+        RunToken::new(words, highest(space))
     }
 
     /// The full table of indirect branches in a space's words, for
@@ -272,7 +272,7 @@ mod tests {
                 filtered: false,
             };
             setup.thread(&space, &block, thread);
-            get(&block, block::RUNTIME + offset_of!(Own, listed))
+            get(&block, block::RUNTIME + offset_of!(RuntimeState, listed))
         };
         let several = || get(&space, offset_of!(Header, several));
         let unlisted = || get(&space, offset_of!(Header, unlisted));
@@ -281,12 +281,12 @@ mod tests {
         assert_eq!((several(), unlisted()), (0, 1));
         assert_eq!(start(1), EMPTY, "it has no lines yet");
         assert_eq!((several(), unlisted(), begun()), (1, 1, 1));
-        assert_eq!(setup.thread_gone(&space, 0), Some(1));
+        assert_eq!(setup.remove_thread(&space, 0), Some(1));
         assert_eq!((several(), unlisted(), begun()), (0, 3, 2), "it may have some from now on");
         assert_eq!(start(0), EMPTY);
         assert_eq!((several(), begun()), (1, 2));
-        setup.thread_gone(&space, 0);
-        setup.thread_gone(&space, 1);
+        setup.remove_thread(&space, 0);
+        setup.remove_thread(&space, 1);
         assert_eq!(several(), 0);
     }
 }

@@ -7,7 +7,7 @@ pub use parse::ObjectLayoutError;
 pub use row_order::RowOrder;
 use std::fmt;
 
-pub(crate) const LARGE_PAGE: u64 = 2 << 20;
+pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 /// Behind the last address that a program has.
 pub(crate) const BEYOND: u64 = 1 << 47;
 

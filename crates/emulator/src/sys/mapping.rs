@@ -14,21 +14,21 @@ use rustix::fs::{
 /// A memfd and the tracer's mapping of the whole of it. Sparse: pages
 /// exist once written.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct SharedMemory {
     file: OwnedFd,
     map: MmapRaw,
 }
 
-impl Memory {
+impl SharedMemory {
     /// A new one of `bytes` bytes, zero.
-    pub(crate) fn new(name: &str, bytes: usize) -> io::Result<Memory> {
+    pub(crate) fn new(name: &str, bytes: usize) -> io::Result<SharedMemory> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create(name, flags)?;
         ftruncate(&file, bytes as u64)?;
         // The target has it, too: cut short, our mapping would be SIGBUS.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let map = MmapOptions::new().len(bytes).map_raw(file.as_raw_fd())?;
-        Ok(Memory { file, map })
+        Ok(SharedMemory { file, map })
     }
 
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
@@ -71,9 +71,9 @@ impl Memory {
     /// Bytes of which the target writes none while this is used: code, or
     /// the state of threads that do not run.
     /// It must be asked for once only: what is given is exclusive.
-    pub(crate) fn part(self: &Arc<Memory>, offset: usize, bytes: usize) -> MemoryPart {
+    pub(crate) fn part(self: &Arc<SharedMemory>, offset: usize, bytes: usize) -> SharedMemoryRange {
         self.at(offset, bytes);
-        MemoryPart { memory: Arc::clone(self), offset, bytes }
+        SharedMemoryRange { memory: Arc::clone(self), offset, bytes }
     }
 
     /// Gives a range back to the kernel: it is zero again.
@@ -84,15 +84,15 @@ impl Memory {
     }
 }
 
-/// A range of [`Memory`] that only its holder writes.
+/// A range of [`SharedMemory`] that only its holder writes.
 #[derive(Debug)]
-pub(crate) struct MemoryPart {
-    memory: Arc<Memory>,
+pub(crate) struct SharedMemoryRange {
+    memory: Arc<SharedMemory>,
     offset: usize,
     bytes: usize,
 }
 
-impl AsMut<[u8]> for MemoryPart {
+impl AsMut<[u8]> for SharedMemoryRange {
     fn as_mut(&mut self) -> &mut [u8] {
         let start = self.memory.at(self.offset, self.bytes);
         // SAFETY: within the mapping; exclusive on this side as parts do not
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn who_has_the_file_cannot_cut_it() {
-        let memory = Memory::new("hardmeter test", 1 << 16).unwrap();
+        let memory = SharedMemory::new("hardmeter test", 1 << 16).unwrap();
         for bytes in [0, 4096, 1 << 20] {
             assert!(ftruncate(memory.file(), bytes).is_err(), "{bytes}");
         }

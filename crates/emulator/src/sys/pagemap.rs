@@ -8,14 +8,14 @@ use std::os::fd::AsRawFd;
 /// A run of pages of the same kind: struct page_region.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct PageRegion {
     pub(crate) start: u64,
     /// Behind the last.
     pub(crate) end: u64,
     categories: u64,
 }
 
-impl Run {
+impl PageRegion {
     /// Mapped by one entry of a higher level: of 2 MiB at least.
     pub(crate) fn is_huge(&self) -> bool {
         self.categories & HUGE != 0
@@ -31,7 +31,7 @@ const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610;
 /// struct pm_scan_arg
 #[repr(C)]
 #[derive(Debug, Default)]
-struct Scan {
+struct ScanArgument {
     size: u64,
     flags: u64,
     start: u64,
@@ -47,22 +47,22 @@ struct Scan {
 }
 
 /// The pages of a range that are there, in order. `pagemap` is a process's.
-pub(crate) fn scan(pagemap: &File, start: u64, end: u64) -> io::Result<Vec<Run>> {
+pub(crate) fn scan(pagemap: &File, start: u64, end: u64) -> io::Result<Vec<PageRegion>> {
     let mut found = Vec::new();
     let mut from = start;
     while from < end {
-        let mut runs = [Run::default(); 256];
-        let mut scan = Scan {
-            size: size_of::<Scan>() as u64,
+        let mut runs = [PageRegion::default(); 256];
+        let mut scan = ScanArgument {
+            size: size_of::<ScanArgument>() as u64,
             start: from,
             end,
             vec: runs.as_mut_ptr().addr() as u64,
             vec_len: runs.len() as u64,
             category_anyof_mask: PRESENT | SWAPPED,
             return_mask: PRESENT | SWAPPED | HUGE,
-            ..Scan::default()
+            ..ScanArgument::default()
         };
-        // SAFETY: reads and writes a `Scan`, and writes at most `vec_len`
+        // SAFETY: reads and writes a `ScanArgument`, and writes at most `vec_len`
         // runs to `vec`.
         let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut scan) };
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
@@ -88,7 +88,7 @@ mod tests {
         let file = File::open("/proc/self/pagemap").unwrap();
         match scan(&file, start, start + 64 * 4096) {
             Ok(runs) => {
-                let holds = |run: &Run| (run.start..run.end).contains(&(start + 4096 * 3));
+                let holds = |run: &PageRegion| (run.start..run.end).contains(&(start + 4096 * 3));
                 assert!(runs.iter().any(holds), "{runs:?}");
             }
             Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {}

@@ -6,7 +6,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::account::Ended;
+use crate::account::TaskExit;
 
 /// General registers of a tracee, as PTRACE_GETREGS gives them.
 pub(crate) type TraceeRegisters = libc::user_regs_struct;
@@ -83,9 +83,9 @@ pub(crate) enum TraceeStop {
     /// A signal is about to be delivered; also a step's or breakpoint's trap.
     Signal(c_int),
     /// clone, fork or vfork: the new task's id.
-    Made {
+    Cloned {
         child: i32,
-        how: Made,
+        how: CloneKind,
     },
     /// It runs another program; the id of the thread that called exec.
     Exec {
@@ -103,17 +103,17 @@ pub(crate) enum TraceeStop {
 
 impl TraceeStop {
     /// How the task ended, if it did: it is reaped by then.
-    pub(crate) fn end(self) -> Option<Ended> {
+    pub(crate) fn end(self) -> Option<TaskExit> {
         match self {
-            TraceeStop::Exited(status) => Some(Ended::Exited(status)),
-            TraceeStop::Killed(signal) => Some(Ended::Killed(signal)),
+            TraceeStop::Exited(status) => Some(TaskExit::Exited(status)),
+            TraceeStop::Killed(signal) => Some(TaskExit::Killed(signal)),
             _ => None,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum CloneKind {
     /// clone without CLONE_VFORK, and an exit signal that is not SIGCHLD.
     Clone,
     /// fork, or clone with SIGCHLD.
@@ -353,12 +353,12 @@ fn interpret(tid: i32, status: c_int) -> TraceeStop {
         return TraceeStop::Killed(libc::WTERMSIG(status));
     }
     let signal = libc::WSTOPSIG(status);
-    let made = |how| TraceeStop::Made { child: message(tid), how };
+    let made = |how| TraceeStop::Cloned { child: message(tid), how };
     match (status >> 16) & 0xff {
         0 => TraceeStop::Signal(signal),
-        libc::PTRACE_EVENT_CLONE => made(Made::Clone),
-        libc::PTRACE_EVENT_FORK => made(Made::Fork),
-        libc::PTRACE_EVENT_VFORK => made(Made::Vfork),
+        libc::PTRACE_EVENT_CLONE => made(CloneKind::Clone),
+        libc::PTRACE_EVENT_FORK => made(CloneKind::Fork),
+        libc::PTRACE_EVENT_VFORK => made(CloneKind::Vfork),
         libc::PTRACE_EVENT_EXEC => TraceeStop::Exec { former: message(tid) },
         libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => TraceeStop::Group(signal),
         libc::PTRACE_EVENT_STOP => TraceeStop::Interrupted,

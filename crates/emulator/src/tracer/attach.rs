@@ -8,9 +8,9 @@ use std::sync::Arc;
 use perfdata::Pid;
 use raw_cpuid::CpuId;
 
-use super::engine::{Engine, SpacePlan, TaskMode, TracedTask, Trouble, panicked};
+use super::engine::{Engine, SpacePlan, TaskError, TaskMode, TracedTask, panicked};
 use super::progress::TracerProgress;
-use super::side::{Side, task};
+use super::sideband::{SidebandWriter, task};
 use super::space::SpaceLayout;
 use super::status;
 use super::{emulation::system, maps};
@@ -18,14 +18,14 @@ use crate::account::{EmulationAccount, StartError};
 use crate::event::{Class, EmulatedEvent};
 use crate::runtime::{EventSetup, Setup, SetupError, image};
 use crate::settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
-use crate::sys::mapping::Memory;
+use crate::sys::mapping::SharedMemory;
 use crate::sys::{alarm, ptrace};
-use crate::translate::{Countdown, CpuFeatures, EventCountdown, Needs};
+use crate::translate::{Countdown, CpuFeatures, EventCountdown, Instrumentation};
 
 pub(crate) fn begin(
     target: EmulationTarget,
     settings: EmulationSettings,
-    ring: Arc<Memory>,
+    ring: Arc<SharedMemory>,
     progress: Arc<TracerProgress>,
 ) -> Result<(Engine, PipeWriter), StartError> {
     let (EmulationTarget::Held(Pid(pid)) | EmulationTarget::Process(Pid(pid))) = target;
@@ -33,8 +33,11 @@ pub(crate) fn begin(
     let plan = plan(settings, ring)?;
     let held = matches!(target, EmulationTarget::Held(_));
     check(pid, held)?;
-    let side =
-        Side::new(&plan.settings.side_attr, plan.settings.side_id, plan.settings.data_mappings);
+    let side = SidebandWriter::new(
+        &plan.settings.side_attr,
+        plan.settings.side_id,
+        plan.settings.data_mappings,
+    );
     let side = side.map_err(StartError::Settings)?;
     let (alarm, writer) = alarm::arm().map_err(system("starting a process"))?;
     let mut engine = Engine {
@@ -42,7 +45,7 @@ pub(crate) fn begin(
         tasks: Default::default(),
         memories: BTreeMap::new(),
         spaces: BTreeMap::new(),
-        trap_actions: Default::default(),
+        sigtrap_actions: Default::default(),
         reports: VecDeque::new(),
         early: Default::default(),
         side,
@@ -64,7 +67,7 @@ pub(crate) fn begin(
     Ok((engine, writer))
 }
 
-fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, StartError> {
+fn plan(settings: EmulationSettings, ring: Arc<SharedMemory>) -> Result<SpacePlan, StartError> {
     let event = |one: &EventSettings| {
         let event = EventSetup::new(one.event, one.interval, &one.attr, one.id)?;
         Ok(event.with_drawn_periods(one.seed))
@@ -81,33 +84,33 @@ fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, Sta
     let warm = settings.burst.map(|burst| burst.warm_up(&settings.geometry, settings.counted()));
     let setup = setup.with_bursts(settings.burst, warm.unwrap_or(0));
     let (image, features, transparent) = (image(), features(), super::smaps::transparent());
-    let keeps_rights = super::rights::keeps_rights();
-    let (layout, needs) = (SpaceLayout::new(&setup), needs(&settings)?);
+    let keeps_privileges = super::privileged_exec::keeps_privileges();
+    let (layout, instrumentation) = (SpaceLayout::new(&setup), instrumentation(&settings)?);
     Ok(SpacePlan {
         setup,
         layout,
         image,
         features,
-        needs,
+        instrumentation,
         ring,
-        keeps_rights,
+        keeps_privileges,
         transparent,
         settings,
     })
 }
 
 /// Places among so many instructions can be told apart.
-const LONGEST_PERIOD: u64 = 1 << 60;
+const MAX_PERIOD: u64 = 1 << 60;
 
 fn check_burst(
     Burst { on, every, .. }: Burst,
     events: impl Iterator<Item = EmulatedEvent>,
 ) -> Result<(), StartError> {
     let wrong = |text: String| Err(StartError::Settings(text));
-    if on == 0 || on > every || every > LONGEST_PERIOD {
+    if on == 0 || on > every || every > MAX_PERIOD {
         return wrong(format!(
             "bursts of {on} instructions of every {every}: use 1 or more, and not more than the \
-             whole, which is {LONGEST_PERIOD} at most"
+             whole, which is {MAX_PERIOD} at most"
         ));
     }
     let events: Vec<EmulatedEvent> = events.collect();
@@ -128,12 +131,13 @@ fn check_burst(
     Ok(())
 }
 
-fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
-    let mut needs = Needs { burst: settings.burst.is_some(), ..Needs::default() };
+fn instrumentation(settings: &EmulationSettings) -> Result<Instrumentation, StartError> {
+    let mut instrumentation =
+        Instrumentation { burst: settings.burst.is_some(), ..Instrumentation::default() };
     for (event, one) in (0..).zip(&settings.events) {
-        needs.data |= one.event.is_of_data();
+        instrumentation.data |= one.event.is_of_data();
         // Code takes room from data in the levels that hold both.
-        needs.fetch |= settings.geometry.l1i.is_some()
+        instrumentation.fetch |= settings.geometry.l1i.is_some()
             && matches!(one.event, EmulatedEvent::L2Miss | EmulatedEvent::L3Miss);
         let of = match one.event {
             EmulatedEvent::Class(Class::Retired) => Countdown::All,
@@ -143,14 +147,14 @@ fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
                 })?)
             }
             of if of.is_of_heap() => {
-                needs.heap = true;
+                instrumentation.heap = true;
                 continue;
             }
             _ => continue,
         };
-        needs.countdowns.push(EventCountdown { event, of });
+        instrumentation.countdowns.push(EventCountdown { event, of });
     }
-    Ok(needs)
+    Ok(instrumentation)
 }
 
 /// What can be told before anything is changed.
@@ -202,10 +206,10 @@ fn refused(pid: i32, error: std::io::Error) -> StartError {
     }
 }
 
-fn not_taken(pid: i32, trouble: Trouble) -> StartError {
-    match trouble {
-        Trouble::Gone => StartError::Gone { pid: Pid(pid) },
-        Trouble::Broken(text) => {
+fn not_taken(pid: i32, error: TaskError) -> StartError {
+    match error {
+        TaskError::Gone => StartError::Gone { pid: Pid(pid) },
+        TaskError::Broken(text) => {
             StartError::Settings(format!("process {pid} could not be emulated: {text}"))
         }
     }
@@ -236,10 +240,11 @@ impl Engine {
         // The kernel kills what is traced when this thread ends.
         let taken = catch_unwind(AssertUnwindSafe(|| {
             let tasks = self.stop_natives(pid)?;
-            self.take_over(pid, &tasks).map_err(|trouble| not_taken(pid, trouble))
+            self.take_over(pid, &tasks).map_err(|error| not_taken(pid, error))
         }));
-        let taken = taken
-            .unwrap_or_else(|panic| Err(not_taken(pid, Trouble::Broken(panicked(panic.as_ref())))));
+        let taken = taken.unwrap_or_else(|panic| {
+            Err(not_taken(pid, TaskError::Broken(panicked(panic.as_ref()))))
+        });
         if taken.is_err() {
             self.abandon();
         }
@@ -255,22 +260,22 @@ impl Engine {
             match self.stop_native(tid).and_then(|()| self.note_filter(tid)) {
                 Ok(true) => stopped.push(tid),
                 Ok(false) => return Err(StartError::Seccomp { pid: Pid(pid) }),
-                Err(Trouble::Gone) => {}
+                Err(TaskError::Gone) => {}
                 Err(broken) => return Err(not_taken(pid, broken)),
             }
         }
         Ok(stopped)
     }
 
-    fn take_over(&mut self, pid: i32, tasks: &[i32]) -> Result<(), Trouble> {
-        let Some(first) = tasks.first().copied() else { return Err(Trouble::Gone) };
+    fn take_over(&mut self, pid: i32, tasks: &[i32]) -> Result<(), TaskError> {
+        let Some(first) = tasks.first().copied() else { return Err(TaskError::Gone) };
         self.make_space(first, tasks.len() > 1)?;
         let memory = self.task(first)?.memory;
         for tid in tasks {
             self.task(*tid)?.memory = memory;
         }
         self.side.comm(&self.plan.ring, task(pid, pid), &status::name(pid), false);
-        for region in maps::regions_to_tell(first)? {
+        for region in maps::regions_with_stack(first)? {
             self.side.mapping(&self.plan.ring, task(pid, pid), &region);
         }
         self.account.processes += 1;
@@ -284,12 +289,12 @@ impl Engine {
         self.restart(tasks)
     }
 
-    fn stop_native(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn stop_native(&mut self, tid: i32) -> Result<(), TaskError> {
         ptrace::interrupt(tid)?;
-        match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+        match ptrace::wait_for(tid)?.ok_or(TaskError::Gone)? {
             stop @ (ptrace::TraceeStop::Exited(_) | ptrace::TraceeStop::Killed(_)) => {
                 self.report_later(tid, stop);
-                return Err(Trouble::Gone);
+                return Err(TaskError::Gone);
             }
             ptrace::TraceeStop::Signal(_) => {
                 let info = ptrace::signal_info(tid)?;
@@ -305,7 +310,7 @@ impl Engine {
 
     /// Translated code is in no restartable sequence the kernel knows:
     /// programs do without while they are emulated.
-    fn suspend_rseq(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn suspend_rseq(&mut self, tid: i32) -> Result<(), TaskError> {
         const UNREGISTER: u64 = 1;
         let Ok(rseq) = ptrace::rseq(tid) else { return Ok(()) };
         if rseq.address == 0 {

@@ -1,10 +1,10 @@
 //! System calls that the tracer looks at.
 
 use super::buffers::{self, READS};
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use super::filter::adds_filter;
-use super::give_way::MEMORY_CALLS;
-use super::side::task;
+use super::relocate::MEMORY_CALLS;
+use super::sideband::task;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 
@@ -38,13 +38,13 @@ const WATCHED: [i64; 11] = [
 ];
 
 impl Engine {
-    pub(crate) fn watch_calls(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn watch_calls(&mut self, tid: i32) -> Result<(), TaskError> {
         let task = self.task(tid)?;
         let (memory, Some(number)) = (task.memory, task.block) else { return Ok(()) };
-        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
-        let (fixed, space) = (of.fixed, self.spaces.get(&of.space).ok_or(Trouble::Gone)?);
+        let of = self.memories.get(&memory).ok_or(TaskError::Gone)?;
+        let (fixed, space) = (of.fixed, self.spaces.get(&of.space).ok_or(TaskError::Gone)?);
         let at = space.block_offset(number) + block::SYSCALLS;
-        let exec: &[i64] = match self.plan.keeps_rights {
+        let exec: &[i64] = match self.plan.keeps_privileges {
             true => &[],
             false => &[libc::SYS_execve, libc::SYS_execveat],
         };
@@ -65,9 +65,9 @@ impl Engine {
 
     /// A thread is about to make a call; its state is in `guest`, at the
     /// instruction.
-    pub(crate) fn system_call(&mut self, tid: i32, next: u64) -> Result<(), Trouble> {
+    pub(crate) fn system_call(&mut self, tid: i32, next: u64) -> Result<(), TaskError> {
         self.account.work.calls += 1;
-        let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+        let Some(guest) = self.task(tid)?.guest else { return Err(TaskError::Gone) };
         // The kernel looks at eax alone.
         let number = (guest.rax & 0xffff_ffff).cast_signed();
         match number {
@@ -81,7 +81,7 @@ impl Engine {
             libc::SYS_getrandom => self.getrandom(tid, next, guest),
             _ if MEMORY_CALLS.contains(&number) => self.memory_call(tid, next, guest),
             libc::SYS_execve | libc::SYS_execveat => {
-                if self.left_for_rights(tid, &guest)? {
+                if self.left_for_privileges(tid, &guest)? {
                     return Ok(());
                 }
                 self.native_step(tid)
@@ -118,25 +118,25 @@ impl Engine {
         }
     }
 
-    pub(crate) fn make_and_go(&mut self, tid: i32, next: u64) -> Result<(), Trouble> {
+    pub(crate) fn make_and_go(&mut self, tid: i32, next: u64) -> Result<(), TaskError> {
         self.make(tid, next)?;
         self.enter_and_go(tid)
     }
 
     /// Makes the call as the program asks; its result. `guest` is behind it
     /// then.
-    pub(crate) fn make(&mut self, tid: i32, next: u64) -> Result<i64, Trouble> {
-        let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+    pub(crate) fn make(&mut self, tid: i32, next: u64) -> Result<i64, TaskError> {
+        let Some(guest) = self.task(tid)?.guest else { return Err(TaskError::Gone) };
         let arguments = [guest.rdi, guest.rsi, guest.rdx, guest.r10, guest.r8, guest.r9];
         let number = guest.rax.cast_signed();
         let memory = self.task(tid)?.memory;
-        let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
+        let gadget = self.memories.get(&memory).ok_or(TaskError::Gone)?.gadget;
         let result = self.inject_filtered(tid, gadget, |calls| calls.call(number, &arguments))?;
         self.put_result(tid, next, result)?;
         Ok(result)
     }
 
-    fn put_result(&mut self, tid: i32, next: u64, result: i64) -> Result<(), Trouble> {
+    fn put_result(&mut self, tid: i32, next: u64, result: i64) -> Result<(), TaskError> {
         if let Some(guest) = &mut self.task(tid)?.guest {
             guest.rax = result.cast_unsigned();
             guest.rcx = next;
@@ -148,16 +148,16 @@ impl Engine {
     }
 
     /// Goes on as if the call had returned this.
-    fn answer(&mut self, tid: i32, next: u64, result: i64) -> Result<(), Trouble> {
+    fn answer(&mut self, tid: i32, next: u64, result: i64) -> Result<(), TaskError> {
         self.put_result(tid, next, result)?;
         self.enter_and_go(tid)
     }
 
     /// The kernel puts the state from before a signal back; it is the
     /// program's own.
-    fn return_from_signal(&mut self, tid: i32, guest: TraceeRegisters) -> Result<(), Trouble> {
+    fn return_from_signal(&mut self, tid: i32, guest: TraceeRegisters) -> Result<(), TaskError> {
         let memory = self.task(tid)?.memory;
-        let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
+        let gadget = self.memories.get(&memory).ok_or(TaskError::Gone)?.gadget;
         let mut registers = guest;
         registers.rip = gadget;
         registers.orig_rax = u64::MAX;
@@ -185,7 +185,7 @@ impl Engine {
         }
     }
 
-    fn arch_prctl(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+    fn arch_prctl(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), TaskError> {
         match guest.rdi {
             ARCH_SET_GS => {
                 let (space, number) = self.block_of(tid)?;
@@ -220,11 +220,11 @@ impl Engine {
     }
 
     /// The same numbers in every run.
-    fn getrandom(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
-        const MOST: u64 = 1 << 20;
-        let length = guest.rsi.min(MOST);
+    fn getrandom(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), TaskError> {
+        const MAX_BYTES: u64 = 1 << 20;
+        let length = guest.rsi.min(MAX_BYTES);
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-        super::fixed::fill(&mut self.random, &mut bytes);
+        super::fixed_random::fill(&mut self.random, &mut bytes);
         let result = match crate::sys::remote::write(tid, guest.rdi, &bytes) {
             Ok(()) => length.cast_signed(),
             Err(_) => -14,
@@ -234,7 +234,7 @@ impl Engine {
 
     /// A call reads into memory: pages of it that only we protect are to be
     /// written. The thread, which may have to wait, makes it itself.
-    fn read_call(&mut self, tid: i32, guest: &TraceeRegisters) -> Result<(), Trouble> {
+    fn read_call(&mut self, tid: i32, guest: &TraceeRegisters) -> Result<(), TaskError> {
         let memory = self.task(tid)?.memory;
         let number = (guest.rax & 0xffff_ffff).cast_signed();
         for range in buffers::ranges(tid, number, guest.rsi, guest.rdx) {

@@ -16,7 +16,7 @@ pub(crate) const PAGE: u64 = 4096;
 const BYTES: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum WriteDetection {
     /// By the system calls that change mappings: it cannot be written.
     Calls,
     /// It was writable: write-protected by us, a fault tells.
@@ -27,10 +27,10 @@ pub(crate) enum Watch {
 
 /// A page that code was translated from.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct CodePage {
     /// What it held then.
     pub(crate) bytes: Box<[u8; BYTES]>,
-    pub(crate) watch: Watch,
+    pub(crate) write_detection: WriteDetection,
     /// It comes from no file.
     anonymous: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Page {
 #[derive(Debug, Default)]
 pub(crate) struct CodePages {
     /// By address.
-    pub(crate) pages: FxHashMap<u64, Page>,
+    pub(crate) pages: FxHashMap<u64, CodePage>,
     /// Pages that were written after they were protected: how often.
     pub(crate) written: FxHashMap<u64, u32>,
     /// Pages that had no code to read when it was looked for.
@@ -77,7 +77,8 @@ impl CodePages {
     }
 
     pub(crate) fn protected(&self) -> Vec<u64> {
-        let of = self.pages.iter().filter(|(_, page)| page.watch == Watch::Protected);
+        let of =
+            self.pages.iter().filter(|(_, page)| page.write_detection == WriteDetection::Protected);
         of.map(|(address, _)| *address).collect()
     }
 
@@ -111,8 +112,10 @@ impl CodePages {
         let mut gone = Vec::new();
         for address in inside {
             let writable = self.region(tid, address).is_some_and(MappedRegion::writable);
-            let watch = self.pages.get(&address).map(|page| page.watch);
-            if watch == Some(Watch::Protected) || writable && watch == Some(Watch::Calls) {
+            let write_detection = self.pages.get(&address).map(|page| page.write_detection);
+            if write_detection == Some(WriteDetection::Protected)
+                || writable && write_detection == Some(WriteDetection::Calls)
+            {
                 self.pages.remove(&address);
                 gone.push(address);
             }
@@ -182,7 +185,7 @@ impl CodeReader<'_> {
         CodeReader { tid, code, protect, check, compared: Vec::new(), changed: Vec::new() }
     }
 
-    fn page(&mut self, address: u64) -> Option<&Page> {
+    fn page(&mut self, address: u64) -> Option<&CodePage> {
         self.compare(address);
         if !self.code.pages.contains_key(&address) {
             let mut bytes = Box::new([0; BYTES]);
@@ -195,18 +198,18 @@ impl CodeReader<'_> {
             // Another mapping of the same memory may be writable.
             let elsewhere = region.shared;
             let often = self.code.written.get(&address).is_some_and(|times| *times >= OFTEN);
-            let watch = match (written, elsewhere || often) {
-                (_, true) => Watch::Checked,
-                (true, false) => Watch::Protected,
-                (false, false) => Watch::Calls,
+            let write_detection = match (written, elsewhere || often) {
+                (_, true) => WriteDetection::Checked,
+                (true, false) => WriteDetection::Protected,
+                (false, false) => WriteDetection::Calls,
             };
-            match watch {
-                Watch::Protected => self.protect.push(address),
-                Watch::Checked => self.check.push(address),
-                Watch::Calls => {}
+            match write_detection {
+                WriteDetection::Protected => self.protect.push(address),
+                WriteDetection::Checked => self.check.push(address),
+                WriteDetection::Calls => {}
             }
             let anonymous = region.inode == 0;
-            self.code.pages.insert(address, Page { bytes, watch, anonymous });
+            self.code.pages.insert(address, CodePage { bytes, write_detection, anonymous });
             self.compared.push(address);
         }
         self.code.pages.get(&address)
@@ -216,7 +219,8 @@ impl CodeReader<'_> {
     /// they cannot write, which no call about mappings tells of.
     fn compare(&mut self, address: u64) {
         let known = self.code.pages.get(&address);
-        let unseen = known.is_some_and(|page| page.anonymous && page.watch == Watch::Calls);
+        let unseen = known
+            .is_some_and(|page| page.anonymous && page.write_detection == WriteDetection::Calls);
         if unseen && !self.compared.contains(&address) {
             self.compared.push(address);
             self.changed.extend(self.code.changed(self.tid, &(address..address + PAGE)));

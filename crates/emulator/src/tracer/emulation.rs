@@ -12,15 +12,17 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use super::attach;
 use super::progress::TracerProgress;
-use crate::account::{EmulationAccount, EmulationWake, Ended, Fault, StartError, TargetStanding};
+use crate::account::{
+    EmulationAccount, EmulationState, EmulationWake, Fault, StartError, TaskExit,
+};
 use crate::runtime::guest::ring::{HEAD, LIMIT, PAGE, TAIL};
 use crate::settings::{EmulationSettings, EmulationTarget};
-use crate::sys::mapping::Memory;
+use crate::sys::mapping::SharedMemory;
 
 /// A target that runs under the emulated PMU. Dropping it stops it.
 #[derive(Debug)]
 pub struct Emulation {
-    ring: Arc<Memory>,
+    ring: Arc<SharedMemory>,
     progress: Arc<TracerProgress>,
     /// Its end wakes the tracer, which then leaves the target.
     alarm: Mutex<Option<PipeWriter>>,
@@ -28,7 +30,7 @@ pub struct Emulation {
 }
 
 /// How long records may wait in the ring unseen.
-const GLANCE: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 /// Offsets of data_offset and data_size in page 0.
 const DATA_OFFSET: usize = 1040;
 const DATA_SIZE: usize = 1048;
@@ -41,7 +43,7 @@ impl Emulation {
     /// Takes hold of the target: a held command stays held, and is emulated
     /// from its exec on; the threads of a process are emulated at once. All
     /// tracing is done by a thread of its own, which reaps the target's
-    /// process: do not wait(2) for it unless it [was left](TargetStanding::Left).
+    /// process: do not wait(2) for it unless it [was left](EmulationState::Left).
     ///
     /// # Errors
     /// [`StartError`]; the target is as it was.
@@ -58,14 +60,14 @@ impl Emulation {
         }
         let pages = usize::try_from(settings.ring_pages).unwrap_or(usize::MAX);
         let bytes = pages.saturating_add(1).saturating_mul(PAGE);
-        let ring = Memory::new("hardmeter ring", bytes).map_err(system("making the ring"))?;
+        let ring = SharedMemory::new("hardmeter ring", bytes).map_err(system("making the ring"))?;
         let ring = Arc::new(ring);
         ring.word(DATA_OFFSET).store(PAGE as u64, Ordering::Relaxed);
         ring.word(DATA_SIZE).store((bytes - PAGE) as u64, Ordering::Relaxed);
         ring.word(LIMIT).store(settings.count.unwrap_or(u64::MAX), Ordering::Relaxed);
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let bell = eventfd(0, flags).map_err(system("eventfd"))?;
-        let progress = Arc::new(TracerProgress::new(bell));
+        let wake_fd = eventfd(0, flags).map_err(system("eventfd"))?;
+        let progress = Arc::new(TracerProgress::new(wake_fd));
         let (tell, told) = mpsc::channel();
         let (own_ring, own_progress) = (Arc::clone(&ring), Arc::clone(&progress));
         let thread = std::thread::Builder::new()
@@ -73,7 +75,7 @@ impl Emulation {
             .spawn(move || {
                 // Whoever waits must learn of this thread's end, whatever
                 // ends it; the kernel kills what it traced still.
-                let _last = Last(Arc::clone(&own_progress));
+                let _last = StateGuard(Arc::clone(&own_progress));
                 let begun = attach::begin(target, settings, own_ring, own_progress);
                 match begun {
                     Ok((engine, alarm)) => {
@@ -102,8 +104,8 @@ impl Emulation {
 
     /// Readable (poll(2)) when [`wait`](Emulation::wait) would return at
     /// once: something has come to pass since it last did.
-    pub fn bell(&self) -> BorrowedFd<'_> {
-        self.progress.bell.as_fd()
+    pub fn wake_fd(&self) -> BorrowedFd<'_> {
+        self.progress.wake_fd.as_fd()
     }
 
     /// Whether a quarter of the ring is filled.
@@ -119,28 +121,25 @@ impl Emulation {
     pub fn wait(&self, timeout: Duration) -> EmulationWake {
         let end = Instant::now() + timeout;
         loop {
-            let standing = self.standing();
+            let state = self.state();
             let records = self.progress.filled() || self.filled();
             let left = end.saturating_duration_since(Instant::now());
-            if records || standing != TargetStanding::Emulated || left.is_zero() {
-                self.progress.heard();
-                return EmulationWake { records, standing };
+            if records || state != EmulationState::Emulated || left.is_zero() {
+                self.progress.clear_wake();
+                return EmulationWake { records, state };
             }
-            let mut files = [PollFd::new(&self.progress.bell, PollFlags::IN)];
-            let wait = Timespec::try_from(left.min(GLANCE)).ok();
+            let mut files = [PollFd::new(&self.progress.wake_fd, PollFlags::IN)];
+            let wait = Timespec::try_from(left.min(CHECK_INTERVAL)).ok();
             if poll(&mut files, wait.as_ref()).is_ok_and(|ready| ready > 0) {
-                self.progress.heard();
-                let standing = self.standing();
-                return EmulationWake {
-                    records: self.progress.filled() || self.filled(),
-                    standing,
-                };
+                self.progress.clear_wake();
+                let state = self.state();
+                return EmulationWake { records: self.progress.filled() || self.filled(), state };
             }
         }
     }
 
     /// Lets every thread run on natively; returns at once, and
-    /// [`TargetStanding::Left`] says when it is done.
+    /// [`EmulationState::Left`] says when it is done.
     pub fn stop(&self) {
         let writer = self.alarm.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut writer) = writer {
@@ -162,12 +161,12 @@ impl Emulation {
     }
 
     /// How the target's own process ended, once it has while it was traced.
-    pub fn ended(&self) -> Option<Ended> {
+    pub fn ended(&self) -> Option<TaskExit> {
         self.progress.ended()
     }
 
-    pub fn standing(&self) -> TargetStanding {
-        self.progress.standing()
+    pub fn state(&self) -> EmulationState {
+        self.progress.state()
     }
 
     /// Stops, waits until all is left or gone, and gives the books. The ring
@@ -188,19 +187,19 @@ impl Emulation {
 }
 
 /// Says at its end that nothing is emulated any more.
-struct Last(Arc<TracerProgress>);
+struct StateGuard(Arc<TracerProgress>);
 
-impl Drop for Last {
+impl Drop for StateGuard {
     fn drop(&mut self) {
-        if self.0.standing() == TargetStanding::Emulated {
-            self.0.stand(TargetStanding::Gone);
+        if self.0.state() == EmulationState::Emulated {
+            self.0.set_state(EmulationState::Gone);
         }
     }
 }
 
 impl AsFd for Emulation {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell()
+        self.wake_fd()
     }
 }
 

@@ -13,18 +13,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::injection::Injection;
 use super::page_sizes::PageSizes;
 use super::progress::TracerProgress;
-use super::side::Side;
-use super::smaps::Transparent;
+use super::sideband::SidebandWriter;
+use super::smaps::TransparentHugePages;
 use super::space::{Space, SpaceLayout};
 use super::status::status;
-use super::trap::TrapAction;
-use crate::account::{EmulationAccount, Fault, TargetStanding};
+use super::trap::SigtrapAction;
+use crate::account::{EmulationAccount, EmulationState, Fault};
 use crate::block;
 use crate::runtime::{RuntimeImage, Setup};
 use crate::settings::EmulationSettings;
-use crate::sys::mapping::Memory;
+use crate::sys::mapping::SharedMemory;
 use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
-use crate::translate::{CpuFeatures, Needs};
+use crate::translate::{CpuFeatures, Instrumentation};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskMode {
@@ -113,11 +113,11 @@ pub(crate) struct SpacePlan {
     pub(crate) layout: SpaceLayout,
     pub(crate) image: RuntimeImage,
     pub(crate) features: CpuFeatures,
-    pub(crate) needs: Needs,
-    pub(crate) ring: Arc<Memory>,
+    pub(crate) instrumentation: Instrumentation,
+    pub(crate) ring: Arc<SharedMemory>,
     /// Whether programs get their rights by exec although they are traced.
-    pub(crate) keeps_rights: bool,
-    pub(crate) transparent: Transparent,
+    pub(crate) keeps_privileges: bool,
+    pub(crate) transparent: TransparentHugePages,
 }
 
 /// The tracer's state; lives on its thread.
@@ -126,12 +126,12 @@ pub(crate) struct Engine {
     pub(crate) plan: SpacePlan,
     pub(crate) tasks: FxHashMap<i32, TracedTask>,
     pub(crate) memories: BTreeMap<u32, AddressSpace>,
-    pub(crate) trap_actions: FxHashMap<i32, TrapAction>,
+    pub(crate) sigtrap_actions: FxHashMap<i32, SigtrapAction>,
     pub(crate) spaces: BTreeMap<u32, Space>,
     pub(crate) reports: VecDeque<(i32, TraceeStop)>,
     /// New tasks that stopped before their maker told of them.
     pub(crate) early: FxHashSet<i32>,
-    pub(crate) side: Side,
+    pub(crate) side: SidebandWriter,
     pub(crate) account: EmulationAccount,
     pub(crate) progress: Arc<TracerProgress>,
     /// The process whose end wakes the loop.
@@ -175,8 +175,8 @@ impl Engine {
             }
             self.account.work.stops += 1;
             match self.handle(tid, stop) {
-                Ok(()) | Err(Trouble::Gone) => {}
-                Err(Trouble::Broken(text)) => self.give_up_memory(tid, &text),
+                Ok(()) | Err(TaskError::Gone) => {}
+                Err(TaskError::Broken(text)) => self.abandon_space(tid, &text),
             }
         }
     }
@@ -188,10 +188,9 @@ impl Engine {
         };
         self.side.close(&self.plan.ring, Duration::from_secs(1));
         self.account.side_lost += self.side.lost();
-        self.book_mappings();
-        let standing =
-            if self.progress.left() { TargetStanding::Left } else { TargetStanding::Gone };
-        self.progress.stand(standing);
+        self.add_mapping_counts();
+        let state = if self.progress.left() { EmulationState::Left } else { EmulationState::Gone };
+        self.progress.set_state(state);
         result.map(|()| self.account)
     }
 
@@ -212,7 +211,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn handle(&mut self, tid: i32, stop: TraceeStop) -> Result<(), Trouble> {
+    pub(crate) fn handle(&mut self, tid: i32, stop: TraceeStop) -> Result<(), TaskError> {
         if let Some(how) = stop.end() {
             self.gone(tid, how);
             return Ok(());
@@ -230,7 +229,7 @@ impl Engine {
             (_, TraceeStop::Exec { former }) => self.begin_image(tid, former),
             (_, TraceeStop::Group(_)) => Ok(ptrace::listen(tid)?),
             (TaskMode::Emulated, stop) if task.parked => self.unpark(tid, stop),
-            (_, TraceeStop::Made { child, how }) => self.made(tid, child, how),
+            (_, TraceeStop::Cloned { child, how }) => self.on_clone(tid, child, how),
             (TaskMode::Held, TraceeStop::Signal(signal)) => Ok(ptrace::resume(tid, signal)?),
             (TaskMode::Held, _) => Ok(ptrace::resume(tid, 0)?),
             (TaskMode::Emulated, TraceeStop::Signal(signal)) if !task.unborn => {
@@ -242,14 +241,14 @@ impl Engine {
     }
 
     /// Lets a thread go on in translated code, or to its next signal.
-    pub(crate) fn go(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn go(&mut self, tid: i32) -> Result<(), TaskError> {
         self.prompt(tid)?;
         Ok(ptrace::resume(tid, 0)?)
     }
 
     /// Sees to it that a stopped thread stops again for the first signal that
     /// waits, before it does anything else.
-    pub(crate) fn prompt(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn prompt(&mut self, tid: i32) -> Result<(), TaskError> {
         let task = self.task(tid)?;
         let Some(waiting) = task.pending.front().map(SignalInfo::number) else { return Ok(()) };
         let (pid, sent) = (task.pid, task.prompted);
@@ -267,7 +266,7 @@ impl Engine {
     }
 
     /// Keeps a signal that a thread stopped for until it can be delivered.
-    pub(crate) fn keep(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+    pub(crate) fn keep(&mut self, tid: i32, info: SignalInfo) -> Result<(), TaskError> {
         let task = self.task(tid)?;
         match info.is_prompt() {
             true => task.prompted = None,
@@ -280,22 +279,22 @@ impl Engine {
     }
 
     /// The task, which must be known.
-    pub(crate) fn task(&mut self, tid: i32) -> Result<&mut TracedTask, Trouble> {
-        self.tasks.get_mut(&tid).ok_or(Trouble::Gone)
+    pub(crate) fn task(&mut self, tid: i32) -> Result<&mut TracedTask, TaskError> {
+        self.tasks.get_mut(&tid).ok_or(TaskError::Gone)
     }
 
-    pub(crate) fn space_of(&mut self, tid: i32) -> Result<&mut Space, Trouble> {
+    pub(crate) fn space_of(&mut self, tid: i32) -> Result<&mut Space, TaskError> {
         let memory = self.task(tid)?.memory;
         let space = self.memories.get(&memory).map(|memory| memory.space);
-        space.and_then(|space| self.spaces.get_mut(&space)).ok_or(Trouble::Gone)
+        space.and_then(|space| self.spaces.get_mut(&space)).ok_or(TaskError::Gone)
     }
 
-    pub(crate) fn block_of(&mut self, tid: i32) -> Result<(&mut Space, usize), Trouble> {
-        let block = self.task(tid)?.block.ok_or(Trouble::Gone)?;
+    pub(crate) fn block_of(&mut self, tid: i32) -> Result<(&mut Space, usize), TaskError> {
+        let block = self.task(tid)?.block.ok_or(TaskError::Gone)?;
         Ok((self.space_of(tid)?, block))
     }
 
-    pub(crate) fn own_gs_base(&mut self, tid: i32) -> Result<u64, Trouble> {
+    pub(crate) fn own_gs_base(&mut self, tid: i32) -> Result<u64, TaskError> {
         match self.task(tid)?.block {
             Some(number) => Ok(self.space_of(tid)?.get(number, block::GS_BASE)),
             None => Ok(self.task(tid)?.gs_base),
@@ -306,10 +305,10 @@ impl Engine {
     pub(crate) fn inject<T>(
         &mut self,
         tid: i32,
-        calls: impl FnOnce(&mut Injection) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        calls: impl FnOnce(&mut Injection) -> Result<T, TaskError>,
+    ) -> Result<T, TaskError> {
         let memory = self.task(tid)?.memory;
-        let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
+        let gadget = self.memories.get(&memory).ok_or(TaskError::Gone)?.gadget;
         self.inject_at(tid, gadget, calls)
     }
 
@@ -318,11 +317,11 @@ impl Engine {
         &mut self,
         tid: i32,
         gadget: u64,
-        calls: impl FnOnce(&mut Injection) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        calls: impl FnOnce(&mut Injection) -> Result<T, TaskError>,
+    ) -> Result<T, TaskError> {
         self.set_aside(tid, true)?;
         let result = self.inject_filtered(tid, gadget, calls);
-        if !matches!(result, Err(Trouble::Gone)) {
+        if !matches!(result, Err(TaskError::Gone)) {
             self.set_aside(tid, false)?;
         }
         result
@@ -334,8 +333,8 @@ impl Engine {
         &mut self,
         tid: i32,
         gadget: u64,
-        calls: impl FnOnce(&mut Injection) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        calls: impl FnOnce(&mut Injection) -> Result<T, TaskError>,
+    ) -> Result<T, TaskError> {
         let mut injection = Injection::begin(tid, gadget)?;
         let result = calls(&mut injection);
         let finished = injection.finish();
@@ -371,7 +370,7 @@ impl Engine {
         self.release(task.memory, task.block);
     }
 
-    pub(crate) fn lose_due(&mut self, tid: i32) {
+    pub(crate) fn count_due_as_lost(&mut self, tid: i32) {
         let Some(task) = self.tasks.get(&tid) else { return };
         let of = self.memories.get(&task.memory);
         let space = of.and_then(|of| self.spaces.get(&of.space));
@@ -387,7 +386,7 @@ impl Engine {
         if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
             let words = space.block_words(block);
             self.account.take(&self.plan.setup, words);
-            let last = self.plan.setup.thread_gone(space.slot_words(slot), block);
+            let last = self.plan.setup.remove_thread(space.slot_words(slot), block);
             if let Some(last) = last {
                 self.plan.setup.unlist(space.block_words(last));
             }
@@ -453,7 +452,7 @@ impl EmulationAccount {
 }
 
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum TaskError {
     /// The thread is gone, or runs another program now: its report says so,
     /// or will.
     Gone,
@@ -461,20 +460,20 @@ pub(crate) enum Trouble {
     Broken(String),
 }
 
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
+impl From<io::Error> for TaskError {
+    fn from(error: io::Error) -> TaskError {
         match error.raw_os_error() {
-            Some(libc::ESRCH) => Trouble::Gone,
-            _ => Trouble::Broken(error.to_string()),
+            Some(libc::ESRCH) => TaskError::Gone,
+            _ => TaskError::Broken(error.to_string()),
         }
     }
 }
 
-impl Trouble {
-    pub(crate) fn doing(self, what: &str) -> Trouble {
+impl TaskError {
+    pub(crate) fn doing(self, what: &str) -> TaskError {
         match self {
-            Trouble::Gone => Trouble::Gone,
-            Trouble::Broken(text) => Trouble::Broken(format!("{what}: {text}")),
+            TaskError::Gone => TaskError::Gone,
+            TaskError::Broken(text) => TaskError::Broken(format!("{what}: {text}")),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::code::{CodeReader, PAGE, Watch};
-use super::engine::{Engine, Trouble};
+use super::code::{CodeReader, PAGE, WriteDetection};
+use super::engine::{Engine, TaskError};
 use super::registers::restart_call;
 use super::space::ZONE;
 use crate::block;
@@ -18,8 +18,8 @@ const READ_EXEC: u64 = 5;
 impl Engine {
     /// Takes a task that stands at an instruction of its program (`guest`)
     /// to the translation of it; does not let it run.
-    pub(crate) fn enter(&mut self, tid: i32) -> Result<(), Trouble> {
-        let mut guest = self.task(tid)?.guest.ok_or(Trouble::Gone)?;
+    pub(crate) fn enter(&mut self, tid: i32) -> Result<(), TaskError> {
+        let mut guest = self.task(tid)?.guest.ok_or(TaskError::Gone)?;
         restart_call(&mut guest);
         self.task(tid)?.guest = Some(guest);
         let to = self.translate(tid, guest.rip)?;
@@ -35,19 +35,19 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn enter_and_go(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn enter_and_go(&mut self, tid: i32) -> Result<(), TaskError> {
         self.enter(tid)?;
         self.go(tid)
     }
 
     /// The translation of an address; `tid` is stopped, its state in `guest`.
-    fn translate(&mut self, tid: i32, pc: u64) -> Result<u64, Trouble> {
+    fn translate(&mut self, tid: i32, pc: u64) -> Result<u64, TaskError> {
         self.account.work.translations += 1;
         for _ in 0..ROUNDS {
             let (space, number) = self.block_of(tid)?;
-            let half = space.half(number);
+            let variant = space.variant(number);
             let mut source = CodeReader::new(tid, &mut space.code);
-            let result = space.cache.translate(half, pc, &mut source);
+            let result = space.cache.translate(variant, pc, &mut source);
             let (protect, check, changed) = (source.protect, source.check, source.changed);
             let unchanged = changed.is_empty();
             if !unchanged {
@@ -65,18 +65,18 @@ impl Engine {
                     let setup = self.plan.setup.clone();
                     let memory = self.task(tid)?.memory;
                     let slot = self.memories.get(&memory).and_then(|of| of.slot);
-                    self.space_of(tid)?.enter_branches(&setup, slot.ok_or(Trouble::Gone)?);
+                    self.space_of(tid)?.enter_branches(&setup, slot.ok_or(TaskError::Gone)?);
                     return Ok(to);
                 }
                 Err(TranslateError::NoZone { near }) => self.add_zone(tid, near)?,
                 Err(TranslateError::Full { .. }) => self.flush(tid)?,
             }
         }
-        Err(Trouble::Broken(format!("the code at {pc:#x} could not be translated: it changes")))
+        Err(TaskError::Broken(format!("the code at {pc:#x} could not be translated: it changes")))
     }
 
     /// Sees to it that changes of new pages of code come to be known.
-    fn watch(&mut self, tid: i32, protect: &[u64], check: &[u64]) -> Result<(), Trouble> {
+    fn watch(&mut self, tid: i32, protect: &[u64], check: &[u64]) -> Result<(), TaskError> {
         if !protect.is_empty() {
             let memory = self.task(tid)?.memory;
             if self.shares(memory) {
@@ -117,7 +117,7 @@ impl Engine {
         &mut self,
         tid: i32,
         ranges: Vec<Range<u64>>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let memory = self.task(tid)?.memory;
         if self.shares(memory) {
             return self.move_out(tid);
@@ -128,7 +128,7 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn drop_code(&mut self, tid: i32, range: Range<u64>) -> Result<(), Trouble> {
+    pub(crate) fn drop_code(&mut self, tid: i32, range: Range<u64>) -> Result<(), TaskError> {
         self.account.work.changes += 1;
         let setup = self.plan.setup.clone();
         let space = self.space_of(tid)?;
@@ -140,12 +140,12 @@ impl Engine {
     /// The program writes to a page that was protected for its code: lets it,
     /// and forgets the code. False: the fault is the program's own. The
     /// task's state is in `guest`.
-    pub(crate) fn unprotect(&mut self, tid: i32, address: u64) -> Result<bool, Trouble> {
+    pub(crate) fn unprotect(&mut self, tid: i32, address: u64) -> Result<bool, TaskError> {
         const ALL: u64 = 7;
         let page = address & !(PAGE - 1);
         let space = self.space_of(tid)?;
         match space.code.pages.get(&page) {
-            Some(known) if known.watch == Watch::Protected => {}
+            Some(known) if known.write_detection == WriteDetection::Protected => {}
             // Another thread's fault was first.
             _ => return Ok(space.code.written.contains_key(&page) && self.writable(tid, page)?),
         }
@@ -164,12 +164,12 @@ impl Engine {
         Ok(true)
     }
 
-    fn writable(&mut self, tid: i32, address: u64) -> Result<bool, Trouble> {
+    fn writable(&mut self, tid: i32, address: u64) -> Result<bool, TaskError> {
         let regions = super::maps::regions(tid)?;
         Ok(regions.iter().any(|region| region.holds(address) && region.writable()))
     }
 
-    pub(crate) fn add_zone(&mut self, tid: i32, near: u64) -> Result<(), Trouble> {
+    pub(crate) fn add_zone(&mut self, tid: i32, near: u64) -> Result<(), TaskError> {
         self.add_zone_avoiding(tid, near, &(0..0))
     }
 
@@ -178,13 +178,13 @@ impl Engine {
         tid: i32,
         near: u64,
         range: &Range<u64>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let memory = self.task(tid)?.memory;
         if self.shares(memory) {
             return self.move_out(tid);
         }
         let regions = super::maps::regions_and(tid, range)?;
-        let no_room = || Trouble::Broken(format!("no room for translated code near {near:#x}"));
+        let no_room = || TaskError::Broken(format!("no room for translated code near {near:#x}"));
         let base = super::maps::room_near(&regions, near, ZONE as u64).ok_or_else(no_room)?;
         let space = self.space_of(tid)?;
         // All in use, near code that may be gone by now.
@@ -193,13 +193,13 @@ impl Engine {
         self.map(tid, &file, &[(base, offset, ZONE, READ_EXEC)])?;
         let space = self.space_of(tid)?;
         let part = Box::new(space.memory.part(offset, ZONE));
-        space.cache.add_zone(base, part).map_err(|e| Trouble::Broken(e.to_string()))?;
+        space.cache.add_zone(base, part).map_err(|e| TaskError::Broken(e.to_string()))?;
         space.zones.insert(base, offset);
         space.code.stale();
         Ok(())
     }
 
-    fn flush(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn flush(&mut self, tid: i32) -> Result<(), TaskError> {
         self.account.work.flushes += 1;
         let setup = self.plan.setup.clone();
         let memory = self.task(tid)?.memory;
@@ -221,7 +221,7 @@ impl Engine {
         self.restart(&stopped)
     }
 
-    fn start_again(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn start_again(&mut self, tid: i32) -> Result<(), TaskError> {
         self.enter(tid)?;
         if std::mem::take(&mut self.task(tid)?.group_stop) {
             // It stops with its group again before it does anything.
@@ -230,10 +230,10 @@ impl Engine {
         self.go(tid)
     }
 
-    pub(crate) fn restart(&mut self, stopped: &[i32]) -> Result<(), Trouble> {
+    pub(crate) fn restart(&mut self, stopped: &[i32]) -> Result<(), TaskError> {
         for tid in stopped {
             match self.start_again(*tid) {
-                Ok(()) | Err(Trouble::Gone) => {}
+                Ok(()) | Err(TaskError::Gone) => {}
                 Err(broken) => return Err(broken),
             }
         }

@@ -4,7 +4,7 @@
 //! with a filter is not emulated: the filter would kill it for a call that it
 //! never made.
 
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use super::status;
 use crate::sys::ptrace::{SignalInfo, TraceeRegisters, set_options};
 
@@ -26,7 +26,7 @@ pub(crate) fn adds_filter(guest: &TraceeRegisters) -> bool {
 impl Engine {
     /// Sets a stopped thread's filters aside for calls of ours, or puts them
     /// back; nothing for one that has none.
-    pub(crate) fn set_aside(&mut self, tid: i32, aside: bool) -> Result<(), Trouble> {
+    pub(crate) fn set_aside(&mut self, tid: i32, aside: bool) -> Result<(), TaskError> {
         if self.tasks.get(&tid).is_some_and(|task| task.filtered) {
             set_options(tid, self.kill, aside)?;
         }
@@ -35,8 +35,8 @@ impl Engine {
 
     /// Notes whether a stopped thread has a filter. False: it has, and we may
     /// not set it aside.
-    pub(crate) fn note_filter(&mut self, tid: i32) -> Result<bool, Trouble> {
-        let filtered = status::status(tid).map_err(|_| Trouble::Gone)?.seccomp != 0;
+    pub(crate) fn note_filter(&mut self, tid: i32) -> Result<bool, TaskError> {
+        let filtered = status::status(tid).map_err(|_| TaskError::Gone)?.seccomp != 0;
         self.task(tid)?.filtered = filtered;
         Ok(!filtered || self.may_set_aside(tid))
     }
@@ -47,7 +47,7 @@ impl Engine {
 
     /// The program is about to give itself a filter; its state is in `guest`,
     /// at the instruction. False: it was left, and does it natively.
-    pub(crate) fn before_filter(&mut self, tid: i32) -> Result<bool, Trouble> {
+    pub(crate) fn before_filter(&mut self, tid: i32) -> Result<bool, TaskError> {
         if self.may_set_aside(tid) {
             return Ok(true);
         }
@@ -61,7 +61,7 @@ impl Engine {
     }
 
     /// It has: perhaps all its threads (SECCOMP_FILTER_FLAG_TSYNC).
-    pub(crate) fn after_filter(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn after_filter(&mut self, tid: i32) -> Result<(), TaskError> {
         let pid = self.task(tid)?.pid;
         for (of, task) in self.tasks.iter_mut().filter(|(_, task)| task.pid == pid) {
             // One that has ended meanwhile needs none.

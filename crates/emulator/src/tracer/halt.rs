@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, TaskMode, Trouble};
+use super::engine::{Engine, TaskError, TaskMode};
 use super::settle::is_fault;
 use super::status::status;
 use crate::sys::ptrace::{self, SI_KERNEL, TraceeStop};
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_micros(20);
 const LONG: Duration = Duration::from_millis(2);
 
 impl Engine {
-    pub(crate) fn halt(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn halt(&mut self, tid: i32) -> Result<(), TaskError> {
         let task = self.task(tid)?;
         if task.guest.is_some() || task.parked || task.mode == TaskMode::Held {
             return Ok(());
@@ -42,8 +42,8 @@ impl Engine {
                     self.keep(tid, info)?;
                 }
             }
-            TraceeStop::Made { child, how } => {
-                if self.note_made(tid, child, how)? {
+            TraceeStop::Cloned { child, how } => {
+                if self.note_clone(tid, child, how)? {
                     return Ok(());
                 }
                 // The call has no result yet, and would put it into what a call
@@ -52,7 +52,7 @@ impl Engine {
             }
             TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. } => {
                 self.report_later(tid, stop);
-                return Err(Trouble::Gone);
+                return Err(TaskError::Gone);
             }
             TraceeStop::Group(_) => {
                 let task = self.task(tid)?;
@@ -67,7 +67,7 @@ impl Engine {
     /// Interrupts a running task; its stop. The end of a process's first
     /// thread is reported only when the others have ended as well: it is gone
     /// before that.
-    fn interrupted(&mut self, tid: i32) -> Result<TraceeStop, Trouble> {
+    fn interrupted(&mut self, tid: i32) -> Result<TraceeStop, TaskError> {
         ptrace::interrupt(tid)?;
         let mut look = Instant::now() + LONG;
         loop {
@@ -76,7 +76,7 @@ impl Engine {
             }
             if Instant::now() > look {
                 if status(tid).map_or(true, |status| status.ended) {
-                    return ptrace::poll_for(tid)?.ok_or(Trouble::Gone);
+                    return ptrace::poll_for(tid)?.ok_or(TaskError::Gone);
                 }
                 look = Instant::now() + LONG;
             }
@@ -87,7 +87,7 @@ impl Engine {
     /// Halts the tasks of an address space but one; those that were running.
     /// Those that wait for a child of vfork stay where they are, which is in
     /// no code of ours.
-    pub(crate) fn halt_all(&mut self, memory: u32, but: i32) -> Result<Vec<i32>, Trouble> {
+    pub(crate) fn halt_all(&mut self, memory: u32, but: i32) -> Result<Vec<i32>, TaskError> {
         let mut halted = Vec::new();
         // What is halted may have made others meanwhile.
         loop {
@@ -103,7 +103,7 @@ impl Engine {
                 match self.halt(tid) {
                     Ok(()) if self.task(tid).is_ok_and(|task| task.parked) => {}
                     Ok(()) => halted.push(tid),
-                    Err(Trouble::Gone) => self.vanish(tid),
+                    Err(TaskError::Gone) => self.vanish(tid),
                     Err(broken) => return Err(broken),
                 }
             }
@@ -121,7 +121,7 @@ impl Engine {
     /// until that is gone. It is taken out of translated code at once: behind
     /// the call it stops at its program's own next instruction, before that
     /// is done.
-    pub(crate) fn park(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn park(&mut self, tid: i32) -> Result<(), TaskError> {
         let registers = ptrace::registers(tid)?;
         if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
             let mut guest = self.guest_at(tid, registers, location)?;
@@ -129,13 +129,13 @@ impl Engine {
             ptrace::set_registers(tid, &guest)?;
         }
         self.task(tid)?.parked = true;
-        self.stand_aside(tid)?;
+        self.yield_in_kernel(tid)?;
         Ok(ptrace::step(tid, 0)?)
     }
 
     /// The child of a thread that was parked is gone, and the thread behind
     /// its call.
-    pub(crate) fn unpark(&mut self, tid: i32, stop: TraceeStop) -> Result<(), Trouble> {
+    pub(crate) fn unpark(&mut self, tid: i32, stop: TraceeStop) -> Result<(), TaskError> {
         let mut behind = false;
         if let TraceeStop::Signal(_) = stop {
             let info = ptrace::signal_info(tid)?;

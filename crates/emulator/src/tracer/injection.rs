@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::engine::Trouble;
+use super::engine::TaskError;
 use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
 
 /// A stopped thread that makes calls at a `syscall` instruction of its
@@ -20,7 +20,7 @@ pub(crate) struct Injection {
 }
 
 /// Reports of other kinds before a step is given up.
-const PATIENCE: usize = 1000;
+const MAX_REPORTS: usize = 1000;
 
 impl Injection {
     /// The thread must be stopped; `gadget` is the address of a `syscall`
@@ -32,7 +32,7 @@ impl Injection {
     }
 
     /// Makes a call; what it returned, errors as negative numbers.
-    pub(crate) fn call(&mut self, number: i64, arguments: &[u64]) -> Result<i64, Trouble> {
+    pub(crate) fn call(&mut self, number: i64, arguments: &[u64]) -> Result<i64, TaskError> {
         let mut registers = self.saved;
         let argument = |at: usize| arguments.get(at).copied().unwrap_or(0);
         registers.rip = self.gadget;
@@ -50,19 +50,19 @@ impl Injection {
     }
 
     /// The same, with an error's text.
-    pub(crate) fn checked(&mut self, number: i64, arguments: &[u64]) -> Result<u64, Trouble> {
+    pub(crate) fn checked(&mut self, number: i64, arguments: &[u64]) -> Result<u64, TaskError> {
         let result = self.call(number, arguments)?;
         match i32::try_from(result) {
             Ok(errno @ -4095..=-1) => {
                 let error = io::Error::from_raw_os_error(-errno);
-                Err(Trouble::Broken(format!("system call {number} in the target: {error}")))
+                Err(TaskError::Broken(format!("system call {number} in the target: {error}")))
             }
             _ => Ok(result.cast_unsigned()),
         }
     }
 
-    fn run(&mut self) -> Result<TraceeRegisters, Trouble> {
-        for _ in 0..PATIENCE {
+    fn run(&mut self) -> Result<TraceeRegisters, TaskError> {
+        for _ in 0..MAX_REPORTS {
             ptrace::step(self.tid, 0)?;
             match ptrace::wait_for(self.tid)? {
                 Some(TraceeStop::Signal(libc::SIGTRAP)) => {
@@ -80,13 +80,13 @@ impl Injection {
                 }
                 Some(stop @ (TraceeStop::Exited(_) | TraceeStop::Killed(_))) => {
                     self.end = Some(stop);
-                    return Err(Trouble::Gone);
+                    return Err(TaskError::Gone);
                 }
                 Some(_) => {}
-                None => return Err(Trouble::Gone),
+                None => return Err(TaskError::Gone),
             }
         }
-        Err(Trouble::Broken(format!(
+        Err(TaskError::Broken(format!(
             "thread {} does not get past the system call at {:#x}",
             self.tid, self.gadget
         )))

@@ -1,12 +1,12 @@
 //! Letting the target run on natively.
 
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use super::registers::restart_call;
-use crate::account::Ended;
+use crate::account::TaskExit;
 use crate::sys::ptrace::{self, TraceeStop};
 
 /// Steps in which a signal that waits for nothing must have come.
-const PATIENCE: usize = 100;
+const MAX_STEPS: usize = 100;
 
 /// A task that stands in its own state, and the signal that it goes on with;
 /// 0: none.
@@ -16,9 +16,9 @@ struct ReadyTask {
 }
 
 impl ReadyTask {
-    fn let_go(self) -> Result<(), Trouble> {
-        match ptrace::detach(self.tid, self.signal).map_err(Trouble::from) {
-            Err(Trouble::Gone) => Ok(()),
+    fn detach(self) -> Result<(), TaskError> {
+        match ptrace::detach(self.tid, self.signal).map_err(TaskError::from) {
+            Err(TaskError::Gone) => Ok(()),
             detached => detached,
         }
     }
@@ -62,14 +62,14 @@ impl Engine {
         let mut tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
         tasks.sort_unstable();
         let result = if memory == 0 { self.leave_held(&tasks) } else { self.leave_memory(memory) };
-        if let Err(Trouble::Broken(text)) = result {
+        if let Err(TaskError::Broken(text)) = result {
             self.kill_memory(&tasks, &text);
         }
     }
 
     /// The emulation of a task cannot go on: gives up its address space. All
     /// others are emulated as before.
-    pub(crate) fn give_up_memory(&mut self, tid: i32, text: &str) {
+    pub(crate) fn abandon_space(&mut self, tid: i32, text: &str) {
         let Some(task) = self.tasks.get(&tid) else {
             return self.account.broken.push((perfdata::Pid(tid), format!("is gone: {text}")));
         };
@@ -97,21 +97,21 @@ impl Engine {
             if tid == self.alarm {
                 continue;
             }
-            if let Err(Trouble::Broken(text)) = self.handle(tid, stop) {
+            if let Err(TaskError::Broken(text)) = self.handle(tid, stop) {
                 self.kill_memory(&[tid], &text);
             }
         }
     }
 
     /// A process that has just begun another program, natively so far.
-    pub(crate) fn leave_image(&mut self, tid: i32, former: i32) -> Result<(), Trouble> {
+    pub(crate) fn leave_image(&mut self, tid: i32, former: i32) -> Result<(), TaskError> {
         self.forget(former);
         self.forget(tid);
         self.progress.leave();
         Ok(ptrace::detach(tid, 0)?)
     }
 
-    fn leave_held(&mut self, tasks: &[i32]) -> Result<(), Trouble> {
+    fn leave_held(&mut self, tasks: &[i32]) -> Result<(), TaskError> {
         for tid in tasks {
             // One whose space could not be made: stopped, in its own state.
             if self.tasks.get(tid).is_some_and(|task| task.guest.is_some()) {
@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Leaves an address space's tasks, but those that wait for a child.
-    pub(crate) fn leave_memory(&mut self, memory: u32) -> Result<(), Trouble> {
+    pub(crate) fn leave_memory(&mut self, memory: u32) -> Result<(), TaskError> {
         self.halt_all(memory, 0)?;
         let mut tasks: Vec<i32> = self.tasks_of(memory);
         tasks.retain(|tid| self.tasks.get(tid).is_some_and(|task| task.guest.is_some()));
@@ -161,7 +161,7 @@ impl Engine {
         for tid in tasks {
             match self.make_ready(tid) {
                 Ok(task) => ready.push(task),
-                Err(Trouble::Gone) => self.forget(tid),
+                Err(TaskError::Gone) => self.forget(tid),
                 Err(broken) => return Err(broken),
             }
         }
@@ -170,18 +170,18 @@ impl Engine {
         }
         let mut left = Ok(());
         for task in ready {
-            left = left.and(task.let_go());
+            left = left.and(task.detach());
         }
         left
     }
 
-    pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), TaskError> {
         match self.make_ready(tid) {
             Ok(ready) => {
                 self.forget(tid);
-                ready.let_go()
+                ready.detach()
             }
-            Err(Trouble::Gone) => {
+            Err(TaskError::Gone) => {
                 self.forget(tid);
                 Ok(())
             }
@@ -189,26 +189,26 @@ impl Engine {
         }
     }
 
-    fn make_ready(&mut self, tid: i32) -> Result<ReadyTask, Trouble> {
+    fn make_ready(&mut self, tid: i32) -> Result<ReadyTask, TaskError> {
         let gs_base = self.own_gs_base(tid)?;
         if let Some(rseq) = self.task(tid)?.rseq.take() {
             let arguments = [rseq.address, u64::from(rseq.size), 0, u64::from(rseq.signature)];
             self.inject(tid, |calls| calls.call(libc::SYS_rseq, &arguments))?;
         }
-        let mut guest = self.task(tid)?.guest.ok_or(Trouble::Gone)?;
+        let mut guest = self.task(tid)?.guest.ok_or(TaskError::Gone)?;
         restart_call(&mut guest);
         guest.gs_base = gs_base;
         ptrace::set_registers(tid, &guest)?;
         self.hand_trap_action(tid, &guest)?;
-        let signal = self.hand_signals(tid)?;
+        let signal = self.deliver_pending(tid)?;
         self.progress.leave();
         Ok(ReadyTask { tid, signal })
     }
 
     /// Has a thread, stopped in its own state, take the signals that wait for
     /// it; the last one goes with its detaching.
-    fn hand_signals(&mut self, tid: i32) -> Result<i32, Trouble> {
-        for _ in 0..PATIENCE {
+    fn deliver_pending(&mut self, tid: i32) -> Result<i32, TaskError> {
+        for _ in 0..MAX_STEPS {
             let task = self.task(tid)?;
             if task.pending.is_empty() && task.prompted.is_none() {
                 return Ok(0);
@@ -278,8 +278,8 @@ impl Engine {
 }
 
 /// How a task ended that was killed; stops that were on the way come first.
-fn end_of(tid: i32) -> Option<Ended> {
-    for _ in 0..PATIENCE {
+fn end_of(tid: i32) -> Option<TaskExit> {
+    for _ in 0..MAX_STEPS {
         if let Some(how) = ptrace::wait_for(tid).ok()??.end() {
             return Some(how);
         }

@@ -10,8 +10,8 @@ use perfdata::{
     SampleType, Task, Time,
 };
 
-use super::engine::{Engine, Trouble};
-use super::side::{now, task};
+use super::engine::{Engine, TaskError};
+use super::sideband::{now, task};
 use crate::event::EmulatedEvent;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
@@ -21,7 +21,7 @@ const USER_EXACT: u16 = 2 | 1 << 14;
 /// Bytes of a record at most: a multiple of 8 that its header can tell.
 const LARGEST: usize = 65_528;
 /// How long the ring's reader is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+const READER_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 struct MappingSample<'s> {
@@ -35,42 +35,47 @@ struct MappingSample<'s> {
 
 impl Engine {
     /// mmap(2) has worked.
-    pub(crate) fn tell_mapped(
+    pub(crate) fn record_mapped(
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
         at: u64,
-    ) -> Result<(), Trouble> {
-        self.tell_change(tid, guest, at, MappingChange::mapped(guest.rsi, guest.r10))
+    ) -> Result<(), TaskError> {
+        self.record_mapping_change(tid, guest, at, MappingChange::mapped(guest.rsi, guest.r10))
     }
 
     /// munmap(2) has worked.
-    pub(crate) fn tell_unmapped(
+    pub(crate) fn record_unmapped(
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
-    ) -> Result<(), Trouble> {
-        self.tell_change(tid, guest, guest.rdi, MappingChange::unmapped(guest.rsi))
+    ) -> Result<(), TaskError> {
+        self.record_mapping_change(tid, guest, guest.rdi, MappingChange::unmapped(guest.rsi))
     }
 
     /// mremap(2) has worked.
-    pub(crate) fn tell_remapped(
+    pub(crate) fn record_remapped(
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
         at: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let TraceeRegisters { rdi: old, rsi: old_length, rdx: length, r10: flags, .. } = *guest;
-        self.tell_change(tid, guest, at, MappingChange::remapped(old, old_length, length, flags))
+        self.record_mapping_change(
+            tid,
+            guest,
+            at,
+            MappingChange::remapped(old, old_length, length, flags),
+        )
     }
 
-    fn tell_change(
+    fn record_mapping_change(
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
         address: u64,
         change: MappingChange,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let pid = self.task(tid)?.pid;
         let ring = std::sync::Arc::clone(&self.plan.ring);
         let events = &self.plan.settings.events;
@@ -91,11 +96,11 @@ impl Engine {
         stack.iter_mut().skip(copied).for_each(|byte| *byte = 0);
         // What has no record is made and not written: lost.
         let record = encode(&event.attr, &sample, &stack, copied).unwrap_or_default();
-        self.side.sample(&ring, &record, PATIENCE);
+        self.side.sample(&ring, &record, READER_TIMEOUT);
         Ok(())
     }
 
-    pub(crate) fn book_mappings(&mut self) {
+    pub(crate) fn add_mapping_counts(&mut self) {
         let mut events = self.plan.settings.counted();
         let place = events.position(|event| event == EmulatedEvent::Mapping);
         let counts = place.and_then(|place| self.account.by_event.get_mut(place));

@@ -68,13 +68,13 @@ pub(crate) fn regions_and(pid: i32, range: &Range<u64>) -> io::Result<Vec<Mapped
 }
 
 /// The most that a stack is taken to grow to where nothing limits it.
-const MOST_STACK: u64 = 1 << 30;
+const MAX_STACK: u64 = 1 << 30;
 
 /// The regions of a process, its stack as large as it may become: it grows
 /// without a call that would tell.
-pub(crate) fn regions_to_tell(pid: i32) -> io::Result<Vec<MappedRegion>> {
+pub(crate) fn regions_with_stack(pid: i32) -> io::Result<Vec<MappedRegion>> {
     let mut regions = regions(pid)?;
-    grow_stack(&mut regions, limits::stack(pid)?.unwrap_or(MOST_STACK));
+    grow_stack(&mut regions, limits::stack(pid)?.unwrap_or(MAX_STACK));
     Ok(regions)
 }
 
@@ -84,7 +84,7 @@ fn grow_stack(regions: &mut [MappedRegion], limit: u64) {
     let Some(at) = regions.iter().position(|region| region.path == b"[stack]") else { return };
     let below = at.checked_sub(1).and_then(|at| regions.get(at)).map_or(0, |region| region.end);
     let Some(stack) = regions.get_mut(at) else { return };
-    let lowest = stack.end.saturating_sub(limit.min(MOST_STACK)).max(below.saturating_add(GUARD));
+    let lowest = stack.end.saturating_sub(limit.min(MAX_STACK)).max(below.saturating_add(GUARD));
     stack.start = stack.start.min(lowest.next_multiple_of(PAGE));
 }
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::code::PAGE;
-use super::engine::{Engine, Trouble};
-use super::give_way::{REMAP_FIXED, pages};
+use super::engine::{Engine, TaskError};
 use super::maps;
-use super::side::task;
+use super::relocate::{REMAP_FIXED, pages};
+use super::sideband::task;
 use crate::sys::ptrace::TraceeRegisters;
 
 /// mmap(2).
@@ -18,15 +18,15 @@ impl Engine {
         tid: i32,
         next: u64,
         guest: TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let number = (guest.rax & 0xffff_ffff).cast_signed();
-        self.give_way(tid, &guest)?;
+        self.relocate_for_call(tid, &guest)?;
         match number {
             libc::SYS_mmap => self.map_call(tid, next, guest)?,
             libc::SYS_munmap => {
                 let result = self.make(tid, next)?;
                 if result == 0 {
-                    self.tell_unmapped(tid, &guest)?;
+                    self.record_unmapped(tid, &guest)?;
                     self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
                     let end = guest.rdi.saturating_add(guest.rsi);
                     self.pages_changed(tid, guest.rdi..end, false)?;
@@ -37,7 +37,7 @@ impl Engine {
             libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
                 let result = self.make(tid, next)?;
                 if number == libc::SYS_shmat && !is_error(result) {
-                    self.tell_mappings(tid, result.cast_unsigned(), 1)?;
+                    self.record_mappings(tid, result.cast_unsigned(), 1)?;
                 }
                 self.mappings_changed(tid, 0, u64::MAX, true)?;
                 self.pages_changed(tid, 0..u64::MAX, true)?;
@@ -59,7 +59,7 @@ impl Engine {
                 let end = self.make(tid, next)?.cast_unsigned();
                 let before = self.heap_moved(tid, end)?;
                 if before.is_none_or(|before| before < end) {
-                    self.tell_data(tid, end.wrapping_sub(1), 1)?;
+                    self.record_data_mappings(tid, end.wrapping_sub(1), 1)?;
                 }
             }
             _ => {
@@ -69,31 +69,36 @@ impl Engine {
         self.enter_and_go(tid)
     }
 
-    fn map_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+    fn map_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), TaskError> {
         let length = guest.rsi;
         let result = self.make(tid, next)?;
         if !is_error(result) {
-            self.tell_mapped(tid, &guest, result.cast_unsigned())?;
+            self.record_mapped(tid, &guest, result.cast_unsigned())?;
             let code = guest.rdx & u64::from(maps::EXEC) != 0;
             if code || guest.r10 & FIXED != 0 {
                 self.mappings_changed(tid, result.cast_unsigned(), length, code)?;
             }
             if code || self.plan.settings.data_mappings {
-                self.tell_mappings(tid, result.cast_unsigned(), length)?;
+                self.record_mappings(tid, result.cast_unsigned(), length)?;
             }
             self.pages_mapped(tid, result.cast_unsigned(), &guest)?;
         }
         Ok(())
     }
 
-    fn protect_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+    fn protect_call(
+        &mut self,
+        tid: i32,
+        next: u64,
+        guest: TraceeRegisters,
+    ) -> Result<(), TaskError> {
         let (address, length) = (guest.rdi, guest.rsi);
         let result = self.make(tid, next)?;
         if result == 0 {
             self.pages_changed(tid, address..address.saturating_add(length), false)?;
             if guest.rdx & u64::from(maps::EXEC) != 0 {
                 self.mappings_changed(tid, address, length, true)?;
-                self.tell_mappings(tid, address, length)?;
+                self.record_mappings(tid, address, length)?;
             } else if guest.rdx & u64::from(maps::WRITE) == 0 {
                 self.mappings_changed(tid, address, length, false)?;
             } else {
@@ -103,15 +108,15 @@ impl Engine {
         Ok(())
     }
 
-    fn remap_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
+    fn remap_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), TaskError> {
         let old = guest.rdi..guest.rdi.saturating_add(guest.rsi);
         // Pages keep their protection where they are moved to.
         self.unprotect_all(tid, &old)?;
         let result = self.make(tid, next)?;
         if !is_error(result) {
             let to = result.cast_unsigned();
-            self.tell_remapped(tid, &guest, to)?;
-            self.tell_data(tid, to, guest.rdx)?;
+            self.record_remapped(tid, &guest, to)?;
+            self.record_data_mappings(tid, to, guest.rdx)?;
             self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
             if guest.r10 & REMAP_FIXED != 0 {
                 self.mappings_changed(tid, guest.r8, guest.rdx, false)?;
@@ -123,19 +128,19 @@ impl Engine {
     }
 
     /// Records of the mappings in a range, where those of data are told.
-    fn tell_data(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+    fn record_data_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), TaskError> {
         match self.plan.settings.data_mappings {
-            true => self.tell_mappings(tid, start, length),
+            true => self.record_mappings(tid, start, length),
             false => Ok(()),
         }
     }
 
     /// Records of the mappings in a range: those that hold code, and data
     /// where that is told.
-    fn tell_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+    fn record_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), TaskError> {
         let pid = self.task(tid)?.pid;
         let end = start.saturating_add(length);
-        for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
+        for region in maps::regions(tid).map_err(|_| TaskError::Gone)? {
             if region.start < end && start < region.end {
                 self.side.mapping(&self.plan.ring, task(pid, tid), &region);
             }
@@ -146,7 +151,7 @@ impl Engine {
     /// A range can be written and not executed, so that new code may be made
     /// there: what is another is seen when it can be executed again. Until
     /// then what was translated stays.
-    fn written_now(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+    fn written_now(&mut self, tid: i32, start: u64, length: u64) -> Result<(), TaskError> {
         let range = pages(&(start..start.saturating_add(length)));
         let memory = self.task(tid)?.memory;
         let shares = self.shares(memory);
@@ -164,7 +169,7 @@ impl Engine {
         Ok(())
     }
 
-    fn unprotect_all(&mut self, tid: i32, range: &Range<u64>) -> Result<(), Trouble> {
+    fn unprotect_all(&mut self, tid: i32, range: &Range<u64>) -> Result<(), TaskError> {
         for page in self.space_of(tid)?.code.protected() {
             if range.contains(&page) {
                 self.unprotect(tid, page)?;
@@ -181,7 +186,7 @@ impl Engine {
         start: u64,
         length: u64,
         code: bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let range = pages(&(start..start.saturating_add(length)));
         let space = self.space_of(tid)?;
         space.code.stale();

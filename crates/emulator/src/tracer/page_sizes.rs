@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use super::engine::{AddressSpace, Engine, Trouble};
-use super::smaps::{self, BLOCK, Large, Transparent};
-use crate::model::LARGE;
+use super::engine::{AddressSpace, Engine, TaskError};
+use super::smaps::{self, BLOCK, HugePageRange, TransparentHugePages};
+use crate::model::MAX_HUGE_PAGES;
 use crate::sys::ptrace::TraceeRegisters;
 
 /// mmap(2): MAP_HUGETLB, MAP_ANONYMOUS.
@@ -21,7 +21,7 @@ const MADV_HUGEPAGE: u64 = 14;
 /// What a space's mappings were like when they were last looked at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageSizes {
-    ranges: Vec<Large>,
+    ranges: Vec<HugePageRange>,
     asked: bool,
     heap: u64,
 }
@@ -33,7 +33,7 @@ impl Engine {
 
     pub(crate) fn follows_heap(&self) -> bool {
         self.plan.settings.data_mappings
-            || self.has_pages() && self.plan.transparent == Transparent::Always
+            || self.has_pages() && self.plan.transparent == TransparentHugePages::Always
     }
 
     /// A mapping was made at `start` by the call in `guest`.
@@ -42,7 +42,7 @@ impl Engine {
         tid: i32,
         start: u64,
         guest: &TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let (length, flags) = (guest.rsi, guest.r10);
         // A file's, on hugetlbfs.
         let aligned = start.is_multiple_of(BLOCK) && length.is_multiple_of(BLOCK);
@@ -55,7 +55,7 @@ impl Engine {
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         if guest.rdx == MADV_HUGEPAGE {
             self.memory_of(tid)?.page_sizes.asked = true;
         }
@@ -64,7 +64,7 @@ impl Engine {
 
     /// The heap ends at an address now. Where it ended before; None: that was
     /// not known.
-    pub(crate) fn heap_moved(&mut self, tid: i32, end: u64) -> Result<Option<u64>, Trouble> {
+    pub(crate) fn heap_moved(&mut self, tid: i32, end: u64) -> Result<Option<u64>, TaskError> {
         let before = std::mem::replace(&mut self.memory_of(tid)?.page_sizes.heap, end);
         if before == 0 {
             return Ok(None);
@@ -80,13 +80,13 @@ impl Engine {
         tid: i32,
         range: Range<u64>,
         named: bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let sizes = &self.memory_of(tid)?.page_sizes;
         let had = sizes.ranges.iter().any(|large| large[0] < range.end && range.start < large[1]);
         let asked = match self.plan.transparent {
-            Transparent::Always => true,
-            Transparent::Asked => self.memory_of(tid)?.page_sizes.asked,
-            Transparent::Never => false,
+            TransparentHugePages::Always => true,
+            TransparentHugePages::Madvise => self.memory_of(tid)?.page_sizes.asked,
+            TransparentHugePages::Never => false,
         };
         let block = range.start.checked_next_multiple_of(BLOCK);
         let may =
@@ -95,37 +95,37 @@ impl Engine {
     }
 
     /// Reads the sizes of all pages, and tells the model if they changed.
-    pub(crate) fn look_at_pages(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn look_at_pages(&mut self, tid: i32) -> Result<(), TaskError> {
         if !self.has_pages() {
             return Ok(());
         }
-        let mut ranges = smaps::large_pages(tid).map_err(|_| Trouble::Gone)?;
-        if ranges.len() > LARGE {
+        let mut ranges = smaps::huge_page_ranges(tid).map_err(|_| TaskError::Gone)?;
+        if ranges.len() > MAX_HUGE_PAGES {
             // The largest ones matter most.
             ranges.sort_unstable_by_key(|range| std::cmp::Reverse(range[1] - range[0]));
-            ranges.truncate(LARGE);
+            ranges.truncate(MAX_HUGE_PAGES);
             ranges.sort_unstable();
         }
         let sizes = &mut self.memory_of(tid)?.page_sizes;
         sizes.asked |= !ranges.is_empty();
         if sizes.ranges != ranges {
             sizes.ranges = ranges;
-            self.tell_page_sizes(tid)?;
+            self.update_page_sizes(tid)?;
         }
         Ok(())
     }
 
-    pub(crate) fn tell_page_sizes(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn update_page_sizes(&mut self, tid: i32) -> Result<(), TaskError> {
         let memory = self.task(tid)?.memory;
-        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
+        let of = self.memories.get(&memory).ok_or(TaskError::Gone)?;
         if let (Some(space), Some(slot)) = (self.spaces.get(&of.space), of.slot) {
-            self.plan.setup.large_pages(space.slot_words(slot), &of.page_sizes.ranges);
+            self.plan.setup.huge_page_ranges(space.slot_words(slot), &of.page_sizes.ranges);
         }
         Ok(())
     }
 
-    fn memory_of(&mut self, tid: i32) -> Result<&mut AddressSpace, Trouble> {
+    fn memory_of(&mut self, tid: i32) -> Result<&mut AddressSpace, TaskError> {
         let memory = self.task(tid)?.memory;
-        self.memories.get_mut(&memory).ok_or(Trouble::Gone)
+        self.memories.get_mut(&memory).ok_or(TaskError::Gone)
     }
 }

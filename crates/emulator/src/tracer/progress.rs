@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::account::{Ended, TargetStanding};
+use crate::account::{EmulationState, TaskExit};
 
 /// Shared by the tracer and the handle.
 #[derive(Debug)]
@@ -12,60 +12,60 @@ pub(crate) struct TracerProgress {
     state: Mutex<State>,
     full: AtomicBool,
     /// An eventfd.
-    pub(crate) bell: OwnedFd,
+    pub(crate) wake_fd: OwnedFd,
 }
 
 #[derive(Debug)]
 struct State {
-    standing: TargetStanding,
-    ended: Option<Ended>,
+    state: EmulationState,
+    ended: Option<TaskExit>,
     left: bool,
 }
 
 impl TracerProgress {
-    pub(crate) fn new(bell: OwnedFd) -> TracerProgress {
-        let state = State { standing: TargetStanding::Emulated, ended: None, left: false };
-        TracerProgress { state: Mutex::new(state), full: AtomicBool::new(false), bell }
+    pub(crate) fn new(wake_fd: OwnedFd) -> TracerProgress {
+        let state = State { state: EmulationState::Emulated, ended: None, left: false };
+        TracerProgress { state: Mutex::new(state), full: AtomicBool::new(false), wake_fd }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ring(&self) {
         // It can only fail when the count is full: then it is readable.
-        let _readable = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        let _readable = rustix::io::write(&self.wake_fd, &1u64.to_ne_bytes());
     }
 
-    pub(crate) fn heard(&self) {
+    pub(crate) fn clear_wake(&self) {
         let mut count = [0; 8];
-        let _none = rustix::io::read(&self.bell, &mut count);
+        let _none = rustix::io::read(&self.wake_fd, &mut count);
     }
 
-    pub(crate) fn end(&self, how: Ended) {
-        self.state().ended = Some(how);
+    pub(crate) fn end(&self, how: TaskExit) {
+        self.lock().ended = Some(how);
         self.ring();
     }
 
-    pub(crate) fn ended(&self) -> Option<Ended> {
-        self.state().ended
+    pub(crate) fn ended(&self) -> Option<TaskExit> {
+        self.lock().ended
     }
 
     pub(crate) fn leave(&self) {
-        self.state().left = true;
+        self.lock().left = true;
     }
 
     pub(crate) fn left(&self) -> bool {
-        self.state().left
+        self.lock().left
     }
 
-    pub(crate) fn stand(&self, standing: TargetStanding) {
-        self.state().standing = standing;
+    pub(crate) fn set_state(&self, state: EmulationState) {
+        self.lock().state = state;
         self.ring();
     }
 
-    pub(crate) fn standing(&self) -> TargetStanding {
-        self.state().standing
+    pub(crate) fn state(&self) -> EmulationState {
+        self.lock().state
     }
 
     /// A thread waits for room in the ring.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, TaskMode, Trouble};
+use super::engine::{Engine, TaskError, TaskMode};
 use super::registers::register;
 use super::step::repeats;
-use super::stuck::StuckWatch;
+use super::watchdog::RuntimeWatchdog;
 use crate::block::{self, NAME};
 use crate::runtime::guest::region::RDI;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
@@ -13,7 +13,7 @@ use crate::sys::remote;
 use crate::translate::{CodeStop, Location, MARK_BYTES, Phase};
 
 /// Steps and stops before it is given up.
-const PATIENCE: usize = 20_000;
+const MAX_STEPS: usize = 20_000;
 /// How long a thread waits for room in the ring when it is to be left.
 const ROOM: Duration = Duration::from_secs(1);
 
@@ -25,7 +25,7 @@ impl Engine {
         tid: i32,
         mut registers: TraceeRegisters,
         location: Location,
-    ) -> Result<TraceeRegisters, Trouble> {
+    ) -> Result<TraceeRegisters, TaskError> {
         for at in (0..16).filter(|at| location.held >> at & 1 == 1) {
             let (space, number) = self.block_of(tid)?;
             let value = space.get(number, block::REGISTERS + 8 * at);
@@ -54,7 +54,7 @@ impl Engine {
     /// Brings a stopped thread to an instruction's begin and keeps its state
     /// in `guest`. Signals that come on the way come later: in the order in
     /// which they were sent.
-    pub(crate) fn settle(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn settle(&mut self, tid: i32) -> Result<(), TaskError> {
         let task = self.task(tid)?;
         if task.guest.is_some() || task.parked {
             return Ok(());
@@ -71,35 +71,35 @@ impl Engine {
         }
         let blocked = ptrace::block_signals(tid)?;
         let result = self.run_to_begin(tid);
-        if !matches!(result, Err(Trouble::Gone)) {
+        if !matches!(result, Err(TaskError::Gone)) {
             ptrace::set_blocked_signals(tid, blocked)?;
         }
         result
     }
 
-    fn run_to_begin(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn run_to_begin(&mut self, tid: i32) -> Result<(), TaskError> {
         let mut registers = ptrace::registers(tid)?;
-        let mut watch = StuckWatch::new(tid);
-        for _ in 0..PATIENCE {
-            watch.check()?;
+        let mut watchdog = RuntimeWatchdog::new(tid);
+        for _ in 0..MAX_STEPS {
+            watchdog.check()?;
             let space = self.space_of(tid)?;
             let inside = space.in_runtime(registers.rip);
             match space.cache.locate(registers.rip) {
-                None if inside => registers = self.out_of_runtime(tid, registers, &watch)?,
+                None if inside => registers = self.out_of_runtime(tid, registers, &watchdog)?,
                 // A program's own address: it is there already.
                 None => {
                     self.task(tid)?.guest = Some(registers);
                     return Ok(());
                 }
                 Some(Location { phase: Phase::Runtime, .. }) => {
-                    registers = self.out_of_runtime(tid, registers, &watch)?;
+                    registers = self.out_of_runtime(tid, registers, &watchdog)?;
                 }
                 Some(location) if location.phase == Phase::Checked => {
                     if repeats(tid, registers.rip) {
                         if let Some(after) = self.finish_repeat(tid, registers)? {
                             registers = after;
                             // Its time was the program's own.
-                            watch = StuckWatch::new(tid);
+                            watchdog = RuntimeWatchdog::new(tid);
                             continue;
                         }
                         // Interrupted between two elements, as by hardware; the
@@ -121,7 +121,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        Err(watch.stuck())
+        Err(watchdog.stuck())
     }
 
     /// Lets a thread finish its slow path. `registers` are those of its stop.
@@ -129,22 +129,22 @@ impl Engine {
         &mut self,
         tid: i32,
         registers: TraceeRegisters,
-        watch: &StuckWatch,
-    ) -> Result<TraceeRegisters, Trouble> {
+        watchdog: &RuntimeWatchdog,
+    ) -> Result<TraceeRegisters, TaskError> {
         self.side.free_stray_lock(&self.plan.ring, &self.tasks);
         let (space, number) = self.block_of(tid)?;
         if !space.in_runtime(registers.rip) {
             // In the stubs around it RESUME may not have its value yet.
             return self.one_step(tid);
         }
-        let boundary = space.cache.boundary().ok_or(Trouble::Gone)?;
+        let boundary = space.cache.boundary().ok_or(TaskError::Gone)?;
         let resume = space.get(number, block::RESUME);
         if resume == boundary {
             return self.one_step(tid);
         }
         space.set(number, block::RESUME, boundary);
-        self.call_out(tid)?;
-        let result = self.run_to_boundary(tid, watch);
+        self.interrupt_wait(tid)?;
+        let result = self.run_to_boundary(tid, watchdog);
         let (space, number) = self.block_of(tid)?;
         let reached = space.get(number, block::RESUME) == boundary;
         if reached {
@@ -169,10 +169,10 @@ impl Engine {
     fn run_to_boundary(
         &mut self,
         tid: i32,
-        watch: &StuckWatch,
-    ) -> Result<TraceeRegisters, Trouble> {
+        watchdog: &RuntimeWatchdog,
+    ) -> Result<TraceeRegisters, TaskError> {
         let mut nudged = Vec::new();
-        let result = self.run_among_others(tid, &mut nudged, watch);
+        let result = self.run_among_others(tid, &mut nudged, watchdog);
         for other in nudged {
             // A thread that has ended meanwhile needs no nudge.
             let _ended = ptrace::interrupt(other);
@@ -184,10 +184,10 @@ impl Engine {
         &mut self,
         tid: i32,
         nudged: &mut Vec<i32>,
-        watch: &StuckWatch,
-    ) -> Result<TraceeRegisters, Trouble> {
+        watchdog: &RuntimeWatchdog,
+    ) -> Result<TraceeRegisters, TaskError> {
         loop {
-            watch.check()?;
+            watchdog.check()?;
             ptrace::resume(tid, 0)?;
             match self.next_stop(tid, nudged)? {
                 TraceeStop::Signal(libc::SIGTRAP) => {
@@ -218,10 +218,10 @@ impl Engine {
                 stop
                 @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }) => {
                     self.report_later(tid, stop);
-                    return Err(Trouble::Gone);
+                    return Err(TaskError::Gone);
                 }
-                TraceeStop::Made { child, how } => {
-                    if self.note_made(tid, child, how)? {
+                TraceeStop::Cloned { child, how } => {
+                    if self.note_clone(tid, child, how)? {
                         return Ok(ptrace::registers(tid)?);
                     }
                 }
@@ -234,7 +234,7 @@ impl Engine {
     /// The next stop of a thread that runs; others' are kept, and those that
     /// stopped in the runtime go on. It is interrupted if it takes long: it
     /// was in the lookup of a branch, which does not end at RESUME.
-    fn next_stop(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<TraceeStop, Trouble> {
+    fn next_stop(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<TraceeStop, TaskError> {
         const PAUSE: Duration = Duration::from_micros(50);
         const PAUSES: usize = 20;
         for tries in 1.. {
@@ -248,12 +248,12 @@ impl Engine {
                 ptrace::interrupt(tid)?;
             }
         }
-        Err(Trouble::Gone)
+        Err(TaskError::Gone)
     }
 
     /// Lets threads run on that stopped in the runtime, where they may hold
     /// what another thread waits for; they are to be interrupted afterwards.
-    fn free_runtime(&mut self, but: i32, nudged: &mut Vec<i32>) -> Result<(), Trouble> {
+    fn free_runtime(&mut self, but: i32, nudged: &mut Vec<i32>) -> Result<(), TaskError> {
         for _ in 0..self.reports.len() {
             let Some((tid, stop)) = self.reports.pop_front() else { break };
             if tid != but && self.stands_in_runtime(tid, stop)? {
@@ -267,7 +267,7 @@ impl Engine {
 
     /// Whether a thread stopped in the runtime for something that can wait:
     /// keeps the signal for later, and lets it run.
-    fn stands_in_runtime(&mut self, tid: i32, stop: TraceeStop) -> Result<bool, Trouble> {
+    fn stands_in_runtime(&mut self, tid: i32, stop: TraceeStop) -> Result<bool, TaskError> {
         let emulated = self.tasks.get(&tid);
         if !emulated
             .is_some_and(|task| task.mode == TaskMode::Emulated && !task.unborn && !task.parked)
@@ -303,7 +303,7 @@ impl Engine {
 
     /// What the runtime stopped for while its end was waited for. True: the
     /// state is in `guest`.
-    pub(crate) fn runtime_stop(&mut self, tid: i32) -> Result<bool, Trouble> {
+    pub(crate) fn runtime_stop(&mut self, tid: i32) -> Result<bool, TaskError> {
         let (space, number) = self.block_of(tid)?;
         match space.get(number, block::EXIT) {
             why if why == block::Exit::RingFull as u64 => {
@@ -316,7 +316,7 @@ impl Engine {
                             // It is lost, and is not told after all.
                             guest.rip = guest.rip.wrapping_add(MARK_BYTES);
                         }
-                        self.lose_due(tid);
+                        self.count_due_as_lost(tid);
                         self.task(tid)?.guest = Some(guest);
                         return Ok(true);
                     }
@@ -331,7 +331,7 @@ impl Engine {
     }
 
     /// The program's state when the runtime stopped: all is stored.
-    pub(crate) fn stored_guest(&mut self, tid: i32) -> Result<TraceeRegisters, Trouble> {
+    pub(crate) fn stored_guest(&mut self, tid: i32) -> Result<TraceeRegisters, TaskError> {
         let mut registers = ptrace::registers(tid)?;
         let (space, number) = self.block_of(tid)?;
         for at in 0..16 {
@@ -346,7 +346,7 @@ impl Engine {
         Ok(registers)
     }
 
-    pub(crate) fn site_ip(&mut self, tid: i32, site: u64) -> Result<u64, Trouble> {
+    pub(crate) fn site_ip(&mut self, tid: i32, site: u64) -> Result<u64, TaskError> {
         let mut ip = [0; 8];
         crate::sys::remote::read(tid, site, &mut ip)?;
         Ok(u64::from_le_bytes(ip))
@@ -354,7 +354,7 @@ impl Engine {
 
     /// If a thread stopped at a breakpoint of translated code: takes the
     /// program's state from there. Its registers must be in themselves.
-    pub(crate) fn take_stop(&mut self, tid: i32) -> Result<bool, Trouble> {
+    pub(crate) fn take_stop(&mut self, tid: i32) -> Result<bool, TaskError> {
         let mut registers = ptrace::registers(tid)?;
         let (space, number) = self.block_of(tid)?;
         let Some(stop) = space.cache.stop_at(registers.rip.wrapping_sub(1)) else {
@@ -391,7 +391,7 @@ pub(crate) fn is_fault(signal: i32, code: i32) -> bool {
 impl Engine {
     /// Reads the name of a region for a thread whose filter may end who reads it
     /// itself; the thread stands in the runtime, which asks again.
-    pub(crate) fn read_name(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn read_name(&mut self, tid: i32) -> Result<(), TaskError> {
         let setup = self.plan.setup.clone();
         let (space, number) = self.block_of(tid)?;
         let address = space.get(number, block::REGISTERS + 8 * RDI);
@@ -403,7 +403,7 @@ impl Engine {
     }
 
     /// Whether a thread that stands in the runtime has a mark to write.
-    pub(crate) fn is_at_mark(&mut self, tid: i32) -> Result<bool, Trouble> {
+    pub(crate) fn is_at_mark(&mut self, tid: i32) -> Result<bool, TaskError> {
         let setup = self.plan.setup.clone();
         let (space, number) = self.block_of(tid)?;
         Ok(setup.has_mark(space.block_words(number)))

@@ -1,9 +1,9 @@
 //! Stops of threads in translated code: breakpoints and signals.
 
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use super::settle::is_fault;
 use super::status::status;
-use super::trap::AtTrap;
+use super::trap::TrapDisposition;
 use crate::block::{self, Exit};
 use crate::sys::ptrace::{self, SI_KERNEL, SignalInfo, TraceeRegisters, TraceeStop};
 use crate::translate::{CodeStop, Location, Phase};
@@ -12,7 +12,7 @@ use crate::translate::{CodeStop, Location, Phase};
 const SEGV_ACCERR: i32 = 2;
 
 impl Engine {
-    pub(crate) fn signal(&mut self, tid: i32, signal: i32) -> Result<(), Trouble> {
+    pub(crate) fn signal(&mut self, tid: i32, signal: i32) -> Result<(), TaskError> {
         let info = ptrace::signal_info(tid)?;
         if info.is_prompt() {
             let task = self.task(tid)?;
@@ -50,7 +50,7 @@ impl Engine {
         tid: i32,
         stop: CodeStop,
         mut registers: TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         match stop {
             CodeStop::Direct { target } => registers.rip = target,
             CodeStop::Indirect => {
@@ -97,7 +97,9 @@ impl Engine {
             }
             CodeStop::Runtime => return self.runtime_asks(tid),
             CodeStop::Boundary => {
-                return Err(Trouble::Broken(format!("thread {tid} met a boundary that none set")));
+                return Err(TaskError::Broken(format!(
+                    "thread {tid} met a boundary that none set"
+                )));
             }
         }
         self.task(tid)?.guest = Some(registers);
@@ -106,18 +108,18 @@ impl Engine {
 
     /// Lets an indirect branch of this address space find its target next
     /// time.
-    fn know_branch(&mut self, tid: i32, target: u64) -> Result<(), Trouble> {
+    fn know_branch(&mut self, tid: i32, target: u64) -> Result<(), TaskError> {
         let (space, number) = self.block_of(tid)?;
-        let half = space.half(number);
+        let variant = space.variant(number);
         let memory = self.task(tid)?.memory;
-        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
+        let of = self.memories.get(&memory).ok_or(TaskError::Gone)?;
         if let (Some(space), Some(slot)) = (self.spaces.get(&of.space), of.slot) {
-            space.enter_branch(&self.plan.setup, slot, half, target);
+            space.enter_branch(&self.plan.setup, slot, variant, target);
         }
         Ok(())
     }
 
-    fn runtime_asks(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn runtime_asks(&mut self, tid: i32) -> Result<(), TaskError> {
         let (space, number) = self.block_of(tid)?;
         let why = space.get(number, block::EXIT);
         if why == Exit::RingFull as u64 {
@@ -140,15 +142,15 @@ impl Engine {
         self.runtime_fault(tid).map(|_| ())
     }
 
-    pub(crate) fn runtime_fault(&mut self, tid: i32) -> Result<bool, Trouble> {
+    pub(crate) fn runtime_fault(&mut self, tid: i32) -> Result<bool, TaskError> {
         let (space, number) = self.block_of(tid)?;
         let (why, site) = (space.get(number, block::EXIT), space.get(number, block::SITE));
         let ip = self.site_ip(tid, site)?;
-        Err(Trouble::Broken(format!("the runtime gave up ({why}) at the instruction {ip:#x}")))
+        Err(TaskError::Broken(format!("the runtime gave up ({why}) at the instruction {ip:#x}")))
     }
 
     /// The program's own instruction faulted, or something of ours.
-    fn fault(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+    fn fault(&mut self, tid: i32, info: SignalInfo) -> Result<(), TaskError> {
         let registers = ptrace::registers(tid)?;
         let space = self.space_of(tid)?;
         let location = space.cache.locate(registers.rip);
@@ -158,7 +160,7 @@ impl Engine {
             let (space, number) = self.block_of(tid)?;
             let site = space.get(number, block::SITE);
             let ip = self.site_ip(tid, site).unwrap_or(0);
-            return Err(Trouble::Broken(format!(
+            return Err(TaskError::Broken(format!(
                 "the emulator itself met {info:?} at {:#x} (address {:#x}), for the instruction {ip:#x}",
                 registers.rip,
                 info.address()
@@ -178,11 +180,12 @@ impl Engine {
     }
 
     /// A signal from elsewhere: delivered at an instruction's begin.
-    fn deliver_later(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+    fn deliver_later(&mut self, tid: i32, info: SignalInfo) -> Result<(), TaskError> {
         let number = info.number();
         if !self.catches(tid, number)? {
             // Its default, or nothing: the thread stays where it is.
-            let ignored = number == libc::SIGTRAP && self.at_trap(tid)? == AtTrap::Ignored;
+            let ignored =
+                number == libc::SIGTRAP && self.trap_disposition(tid)? == TrapDisposition::Ignored;
             ptrace::set_signal_info(tid, &info)?;
             self.prompt(tid)?;
             return Ok(ptrace::resume(tid, if ignored { 0 } else { number })?);
@@ -192,25 +195,25 @@ impl Engine {
         self.deliver(tid, info)
     }
 
-    fn catches(&mut self, tid: i32, signal: i32) -> Result<bool, Trouble> {
+    fn catches(&mut self, tid: i32, signal: i32) -> Result<bool, TaskError> {
         if signal == libc::SIGTRAP {
-            match self.at_trap(tid)? {
-                AtTrap::Unset => {}
-                told => return Ok(told == AtTrap::Caught),
+            match self.trap_disposition(tid)? {
+                TrapDisposition::Unset => {}
+                told => return Ok(told == TrapDisposition::Caught),
             }
         }
-        Ok(status(tid).map_err(|_| Trouble::Gone)?.catches(signal))
+        Ok(status(tid).map_err(|_| TaskError::Gone)?.catches(signal))
     }
 
     /// Delivers a signal to a thread whose state is in `guest`, and which is
     /// in the stop of a signal's delivery.
-    pub(crate) fn deliver(&mut self, tid: i32, mut info: SignalInfo) -> Result<(), Trouble> {
+    pub(crate) fn deliver(&mut self, tid: i32, mut info: SignalInfo) -> Result<(), TaskError> {
         self.account.work.signals += 1;
         if info.number() == libc::SIGTRAP {
             self.renew_trap_action(tid)?;
         }
         loop {
-            let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+            let Some(mut guest) = self.task(tid)?.guest else { return Err(TaskError::Gone) };
             // The kernel makes the handler's frame from this state.
             let (space, number) = self.block_of(tid)?;
             guest.gs_base = space.get(number, block::GS_BASE);
@@ -242,14 +245,14 @@ impl Engine {
     }
 
     /// Delivers a signal that the program's own instruction caused.
-    pub(crate) fn deliver_or_die(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+    pub(crate) fn deliver_or_die(&mut self, tid: i32, info: SignalInfo) -> Result<(), TaskError> {
         if self.catches(tid, info.number())? {
             return self.deliver(tid, info);
         }
         Ok(ptrace::resume(tid, info.number())?)
     }
 
-    fn code_changed(&mut self, tid: i32, ip: u64) -> Result<(), Trouble> {
+    fn code_changed(&mut self, tid: i32, ip: u64) -> Result<(), TaskError> {
         use super::code::PAGE;
         let first = ip & !(PAGE - 1);
         let changed = self.space_of(tid)?.code.changed(tid, &(first..first + 2 * PAGE));

@@ -12,7 +12,7 @@ const BLOCK_BITS: u64 = 21;
 
 /// Addresses whose pages are of one size above 4 KiB: begin, end, log2 of
 /// the size.
-pub(crate) type Large = [u64; 3];
+pub(crate) type HugePageRange = [u64; 3];
 
 #[derive(Debug)]
 struct Mapping {
@@ -29,28 +29,28 @@ struct Mapping {
 /// Whether the kernel gives large pages unasked, when asked, or never
 /// (transparent_hugepage/enabled).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transparent {
+pub(crate) enum TransparentHugePages {
     Always,
-    Asked,
+    Madvise,
     Never,
 }
 
-pub(crate) fn transparent() -> Transparent {
+pub(crate) fn transparent() -> TransparentHugePages {
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let text = std::fs::read_to_string(path).unwrap_or_default();
     match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
-        Some(("always", _)) => Transparent::Always,
-        Some(("madvise", _)) => Transparent::Asked,
-        _ => Transparent::Never,
+        Some(("always", _)) => TransparentHugePages::Always,
+        Some(("madvise", _)) => TransparentHugePages::Madvise,
+        _ => TransparentHugePages::Never,
     }
 }
 
 /// The large pages of a process, in order: those that are there, and those
 /// that the first access to them will bring.
-pub(crate) fn large_pages(pid: i32) -> io::Result<Vec<Large>> {
+pub(crate) fn huge_page_ranges(pid: i32) -> io::Result<Vec<HugePageRange>> {
     let text = std::fs::read(format!("/proc/{pid}/smaps"))?;
     let pagemap = File::open(format!("/proc/{pid}/pagemap"))?;
-    let mut found: Vec<Large> = Vec::new();
+    let mut found: Vec<HugePageRange> = Vec::new();
     for mapping in mappings(&text).iter().filter(|mapping| mapping.region.protection != 0) {
         for large in of_mapping(mapping, &pagemap) {
             match found.last_mut() {
@@ -62,7 +62,7 @@ pub(crate) fn large_pages(pid: i32) -> io::Result<Vec<Large>> {
     Ok(found)
 }
 
-fn of_mapping(mapping: &Mapping, pagemap: &File) -> Vec<Large> {
+fn of_mapping(mapping: &Mapping, pagemap: &File) -> Vec<HugePageRange> {
     let MappedRegion { start, end, .. } = mapping.region;
     if mapping.page > 4096 {
         return vec![[start, end, u64::from(mapping.page.trailing_zeros())]];
@@ -86,7 +86,7 @@ fn of_mapping(mapping: &Mapping, pagemap: &File) -> Vec<Large> {
 }
 
 /// The blocks of a range in which nothing of `small` lies.
-fn without(start: u64, end: u64, small: impl Iterator<Item = (u64, u64)>) -> Vec<Large> {
+fn without(start: u64, end: u64, small: impl Iterator<Item = (u64, u64)>) -> Vec<HugePageRange> {
     let mut found = Vec::new();
     let mut from = start;
     for (begin, after) in small.chain([(end, end)]) {
@@ -99,7 +99,7 @@ fn without(start: u64, end: u64, small: impl Iterator<Item = (u64, u64)>) -> Vec
     found
 }
 
-fn blocks(huge: impl Iterator<Item = (u64, u64)>) -> Vec<Large> {
+fn blocks(huge: impl Iterator<Item = (u64, u64)>) -> Vec<HugePageRange> {
     huge.map(|(start, end)| [start, end, BLOCK_BITS]).collect()
 }
 
@@ -166,11 +166,11 @@ mod tests {
         assert_eq!(found, [[block(1), block(2), 21], [block(6), block(9), 21]]);
         assert_eq!(without(block(1), block(3), [].into_iter()), [[block(1), block(3), 21]]);
         let whole = [(block(1), block(3))];
-        assert_eq!(without(block(1), block(3), whole.into_iter()), Vec::<Large>::new());
+        assert_eq!(without(block(1), block(3), whole.into_iter()), Vec::<HugePageRange>::new());
     }
 
     #[test]
     fn own_memory_is_read() {
-        large_pages(i32::try_from(std::process::id()).unwrap()).unwrap();
+        huge_page_ranges(i32::try_from(std::process::id()).unwrap()).unwrap();
     }
 }

@@ -14,8 +14,8 @@ use crate::block;
 use crate::code_cache::CodeCache;
 use crate::runtime::guest::branches;
 use crate::runtime::{RuntimeImage, Setup};
-use crate::sys::mapping::Memory;
-use crate::translate::Half;
+use crate::sys::mapping::SharedMemory;
+use crate::translate::CodeVariant;
 
 const IMAGE: usize = 1 << 20;
 /// Address spaces that can share code, as they do between fork and exec.
@@ -27,7 +27,7 @@ const BLOCKS: usize = 4096;
 const SHARE: u64 = 4;
 /// So many of both a limited one has at least: what does not find room then
 /// is refused, with that as the reason.
-const LEAST: usize = 4;
+const MIN_COUNT: usize = 4;
 const ZONES: usize = 24;
 /// Bytes of one: reserved, not used.
 pub(crate) const ZONE: usize = 128 << 20;
@@ -55,7 +55,7 @@ impl SpaceLayout {
         let share = |bytes: u64| bytes / SHARE;
         while limit.is_some_and(|limit| fitting.data() as u64 > share(limit)) {
             let (slots, threads) = (fitting.slots / 2, fitting.threads / 2);
-            if slots < LEAST || threads < LEAST {
+            if slots < MIN_COUNT || threads < MIN_COUNT {
                 break;
             }
             fitting = SpaceLayout::of(self.slot, slots, self.block, threads);
@@ -82,7 +82,7 @@ impl SpaceLayout {
 
 #[derive(Debug)]
 pub(crate) struct Space {
-    pub(crate) memory: Arc<Memory>,
+    pub(crate) memory: Arc<SharedMemory>,
     pub(crate) layout: SpaceLayout,
     /// Where the target has everything before the zones.
     pub(crate) base: u64,
@@ -99,8 +99,11 @@ pub(crate) struct Space {
 
 impl Space {
     /// Memory for a space, not yet mapped in a target.
-    pub(crate) fn memory(layout: &SpaceLayout, image: &RuntimeImage) -> io::Result<Arc<Memory>> {
-        let memory = Memory::new(crate::zone::MEMORY_NAME, layout.size)?;
+    pub(crate) fn memory(
+        layout: &SpaceLayout,
+        image: &RuntimeImage,
+    ) -> io::Result<Arc<SharedMemory>> {
+        let memory = SharedMemory::new(crate::zone::MEMORY_NAME, layout.size)?;
         if image.bytes.len() > IMAGE {
             return Err(io::Error::other("the runtime is larger than its place"));
         }
@@ -109,7 +112,7 @@ impl Space {
     }
 
     pub(crate) fn new(
-        memory: Arc<Memory>,
+        memory: Arc<SharedMemory>,
         layout: SpaceLayout,
         base: u64,
         ring: u64,
@@ -189,16 +192,18 @@ impl Space {
     /// is.
     fn tables(&self, number: usize) -> impl Iterator<Item = &[AtomicU64]> {
         let halves = if self.cache.has_bare() {
-            &[Half::Modelled, Half::Bare][..]
+            &[CodeVariant::Modelled, CodeVariant::Bare][..]
         } else {
-            &[Half::Modelled]
+            &[CodeVariant::Modelled]
         };
         let block = self.block_offset(number);
-        halves.iter().map(move |half| self.memory.words(block + half.table(), block::ENTRIES * 8))
+        halves
+            .iter()
+            .map(move |variant| self.memory.words(block + variant.table(), block::ENTRIES * 8))
     }
 
-    pub(crate) fn half(&self, number: usize) -> Half {
-        Half::of(self.get(number, block::HALF))
+    pub(crate) fn variant(&self, number: usize) -> CodeVariant {
+        CodeVariant::of(self.get(number, block::VARIANT))
     }
 
     /// Lets every indirect branch of a block be looked up anew.
@@ -213,7 +218,7 @@ impl Space {
     /// translated for. Others that share it come to ask.
     pub(crate) fn enter_branches(&mut self, setup: &Setup, slot: usize) {
         for entry in self.cache.take_entries() {
-            let Some(target) = branches::name(entry.half.word(), entry.pc) else { continue };
+            let Some(target) = branches::name(entry.variant.word(), entry.pc) else { continue };
             let to = entry.to;
             self.entries.insert(target, to);
             let table = setup.branches(self.slot_words(slot));
@@ -226,8 +231,14 @@ impl Space {
 
     /// Enters a target into the table of one address space, which did not
     /// know it.
-    pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, half: Half, target: u64) {
-        let known = branches::name(half.word(), target)
+    pub(crate) fn enter_branch(
+        &self,
+        setup: &Setup,
+        slot: usize,
+        variant: CodeVariant,
+        target: u64,
+    ) {
+        let known = branches::name(variant.word(), target)
             .and_then(|name| self.entries.get(&name).map(|to| (name, *to)));
         if let Some((name, to)) = known {
             branches::set(setup.branches(self.slot_words(slot)), name, to);
@@ -241,8 +252,8 @@ impl Space {
         }
     }
 
-    pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[(Half, u64)]) {
-        let name = |(half, target): &(Half, u64)| branches::name(half.word(), *target);
+    pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[(CodeVariant, u64)]) {
+        let name = |(variant, target): &(CodeVariant, u64)| branches::name(variant.word(), *target);
         let gone: Vec<u64> = gone.iter().filter_map(name).collect();
         for target in &gone {
             self.entries.remove(target);

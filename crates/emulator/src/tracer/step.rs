@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
-use super::engine::{Engine, Trouble};
-use super::give_way::narrow_call;
+use super::engine::{Engine, TaskError};
+use super::relocate::narrow_call;
 use super::settle::is_fault;
 use super::signal::is_write;
 use crate::block;
@@ -14,7 +14,7 @@ use crate::sys::remote;
 
 /// How long a repeated instruction may take: the memory that it touches may
 /// have to be read from disks first.
-const LONGEST: Duration = Duration::from_secs(60);
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 /// RFLAGS that `pushf` does not save: RF and VM.
 const NOT_PUSHED: u64 = 0x3_0000;
 
@@ -22,7 +22,7 @@ impl Engine {
     /// One instruction of translated code, at least; the stop is one in which
     /// signals can be delivered. A fault of it leaves the program at that
     /// instruction, where it will come again: `guest` is set then.
-    pub(crate) fn one_step(&mut self, tid: i32) -> Result<TraceeRegisters, Trouble> {
+    pub(crate) fn one_step(&mut self, tid: i32) -> Result<TraceeRegisters, TaskError> {
         while push_flags(tid)?.is_some() {}
         loop {
             ptrace::step(tid, 0)?;
@@ -43,7 +43,7 @@ impl Engine {
                     }
                     self.keep(tid, info)?;
                 }
-                TraceeStop::Made { child, how } if self.note_made(tid, child, how)? => {
+                TraceeStop::Cloned { child, how } if self.note_clone(tid, child, how)? => {
                     return Ok(ptrace::registers(tid)?);
                 }
                 _ => {}
@@ -57,7 +57,7 @@ impl Engine {
         &mut self,
         tid: i32,
         registers: TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
             let guest = self.guest_at(tid, registers, location)?;
             self.task(tid)?.guest = Some(guest);
@@ -66,16 +66,16 @@ impl Engine {
     }
 
     /// The stop of a thread that was let run; its end is kept for later.
-    pub(crate) fn stop_of(&mut self, tid: i32) -> Result<TraceeStop, Trouble> {
-        let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
+    pub(crate) fn stop_of(&mut self, tid: i32) -> Result<TraceeStop, TaskError> {
+        let stop = ptrace::wait_for(tid)?.ok_or(TaskError::Gone)?;
         if let TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. } = stop {
             self.report_later(tid, stop);
-            return Err(Trouble::Gone);
+            return Err(TaskError::Gone);
         }
         Ok(stop)
     }
 
-    fn stop_within(&mut self, tid: i32, longest: Duration) -> Result<TraceeStop, Trouble> {
+    fn stop_within(&mut self, tid: i32, longest: Duration) -> Result<TraceeStop, TaskError> {
         const PAUSE: Duration = Duration::from_micros(50);
         let end = Instant::now() + longest;
         loop {
@@ -85,12 +85,12 @@ impl Engine {
                     @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }),
                 ) => {
                     self.report_later(tid, stop);
-                    return Err(Trouble::Gone);
+                    return Err(TaskError::Gone);
                 }
                 Some(stop) => return Ok(stop),
                 None if Instant::now() > end => {
                     let text = format!("thread {tid} does not come to the end of an instruction");
-                    return Err(Trouble::Broken(text));
+                    return Err(TaskError::Broken(text));
                 }
                 None => std::thread::sleep(PAUSE),
             }
@@ -102,7 +102,7 @@ impl Engine {
     pub(crate) fn step_natively(
         &mut self,
         tid: i32,
-    ) -> Result<(TraceeStop, TraceeRegisters), Trouble> {
+    ) -> Result<(TraceeStop, TraceeRegisters), TaskError> {
         ptrace::step(tid, 0)?;
         let stop = self.stop_of(tid)?;
         Ok((stop, ptrace::registers(tid)?))
@@ -110,11 +110,11 @@ impl Engine {
 
     /// Lets the thread do one instruction of its program natively: its state
     /// is in `guest`.
-    pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), Trouble> {
-        let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+    pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), TaskError> {
+        let Some(mut guest) = self.task(tid)?.guest else { return Err(TaskError::Gone) };
         let memory_call = narrow_call(tid, &guest);
         if let Some(call) = &memory_call {
-            self.give_way(tid, call)?;
+            self.relocate_for_call(tid, call)?;
         }
         let (space, number) = self.block_of(tid)?;
         guest.gs_base = space.get(number, block::GS_BASE);
@@ -146,7 +146,7 @@ impl Engine {
                     }
                     self.keep(tid, info)?;
                 }
-                TraceeStop::Made { child, how } if self.note_made(tid, child, how)? => {
+                TraceeStop::Cloned { child, how } if self.note_clone(tid, child, how)? => {
                     return Ok(());
                 }
                 _ => {}
@@ -162,7 +162,7 @@ impl Engine {
         &mut self,
         tid: i32,
         at: TraceeRegisters,
-    ) -> Result<Option<TraceeRegisters>, Trouble> {
+    ) -> Result<Option<TraceeRegisters>, TaskError> {
         let end = instruction(tid, at.rip).next_ip();
         if ptrace::set_breakpoint(tid, Some(end)).is_err() {
             return Ok(None);
@@ -173,10 +173,10 @@ impl Engine {
         result.map(Some)
     }
 
-    fn run_to(&mut self, tid: i32, end: u64) -> Result<TraceeRegisters, Trouble> {
+    fn run_to(&mut self, tid: i32, end: u64) -> Result<TraceeRegisters, TaskError> {
         loop {
             ptrace::resume(tid, 0)?;
-            let stop = self.stop_within(tid, LONGEST)?;
+            let stop = self.stop_within(tid, STEP_TIMEOUT)?;
             let registers = ptrace::registers(tid)?;
             if let TraceeStop::Signal(signal) = stop {
                 let info = ptrace::signal_info(tid)?;
@@ -210,7 +210,7 @@ pub(crate) fn repeats(tid: i32, address: u64) -> bool {
 /// Does a `pushf` that a stopped thread is about to do: in a single step it
 /// would save the flag that asks for the step. The registers behind it; None:
 /// it is about to do something else, or what the processor must say.
-fn push_flags(tid: i32) -> Result<Option<TraceeRegisters>, Trouble> {
+fn push_flags(tid: i32) -> Result<Option<TraceeRegisters>, TaskError> {
     let mut registers = ptrace::registers(tid)?;
     let found = instruction(tid, registers.rip);
     let bytes = match found.mnemonic() {

@@ -1,8 +1,8 @@
 //! Programs that trace others themselves: a task has one tracer at most, so
 //! what they trace is left to them.
 
-use super::birth::clone_arguments;
-use super::engine::{Engine, TaskMode, Trouble};
+use super::clone_exec::clone_arguments;
+use super::engine::{Engine, TaskError, TaskMode};
 use crate::block;
 use crate::sys::ptrace::TraceeRegisters;
 
@@ -21,7 +21,7 @@ impl Engine {
         tid: i32,
         next: u64,
         guest: TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         match guest.rdi {
             TRACE_ME => {
                 let (pid, memory) = {
@@ -60,7 +60,7 @@ impl Engine {
         &mut self,
         tid: i32,
         mut guest: TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let flags = if guest.rax & 0xffff_ffff == libc::SYS_clone as u64 {
             guest.rdi &= !CLONE_UNTRACED;
             guest.rdi
@@ -77,7 +77,7 @@ impl Engine {
 
     /// Whether the thread stops at its next clone(2) or clone3(2): not at the one that was
     /// looked at, but after it.
-    pub(crate) fn watch_clone(&mut self, tid: i32, on: bool) -> Result<(), Trouble> {
+    pub(crate) fn watch_clone(&mut self, tid: i32, on: bool) -> Result<(), TaskError> {
         let (space, number) = self.block_of(tid)?;
         for call in [libc::SYS_clone, libc::SYS_clone3] {
             let call = usize::try_from(call).unwrap_or(0);

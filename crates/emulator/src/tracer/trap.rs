@@ -2,7 +2,7 @@
 //! well: the kernel forgets it when one is met while the signal is blocked or
 //! ignored (force_sig_info_to_task() in kernel/signal.c).
 
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 use crate::sys::remote;
@@ -17,30 +17,30 @@ const TRAP: u64 = 5;
 const CALL: i32 = libc::SIGTRAP | 0x80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TrapAction([u8; ACTION]);
+pub(crate) struct SigtrapAction([u8; ACTION]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtTrap {
+pub(crate) enum TrapDisposition {
     Unset,
     Dies,
     Ignored,
     Caught,
 }
 
-impl TrapAction {
+impl SigtrapAction {
     fn handler(&self) -> u64 {
         self.0.first_chunk().copied().map_or(0, u64::from_le_bytes)
     }
 }
 
 impl Engine {
-    pub(crate) fn at_trap(&mut self, tid: i32) -> Result<AtTrap, Trouble> {
+    pub(crate) fn trap_disposition(&mut self, tid: i32) -> Result<TrapDisposition, TaskError> {
         let pid = self.task(tid)?.pid;
-        Ok(match self.trap_actions.get(&pid).map(TrapAction::handler) {
-            None => AtTrap::Unset,
-            Some(0) => AtTrap::Dies,
-            Some(IGNORE) => AtTrap::Ignored,
-            Some(_) => AtTrap::Caught,
+        Ok(match self.sigtrap_actions.get(&pid).map(SigtrapAction::handler) {
+            None => TrapDisposition::Unset,
+            Some(0) => TrapDisposition::Dies,
+            Some(IGNORE) => TrapDisposition::Ignored,
+            Some(_) => TrapDisposition::Caught,
         })
     }
 
@@ -50,7 +50,7 @@ impl Engine {
         tid: i32,
         next: u64,
         guest: TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let mut wanted = [0; ACTION];
         let sets = guest.rdi == TRAP
             && guest.rsi != 0
@@ -59,21 +59,21 @@ impl Engine {
         if guest.rdi == TRAP && result == 0 {
             let pid = self.task(tid)?.pid;
             if guest.rdx != 0
-                && let Some(known) = self.trap_actions.get(&pid)
+                && let Some(known) = self.sigtrap_actions.get(&pid)
             {
                 remote::write(tid, guest.rdx, &known.0)?;
             }
             if sets {
-                self.trap_actions.insert(pid, TrapAction(wanted));
+                self.sigtrap_actions.insert(pid, SigtrapAction(wanted));
             }
         }
         self.enter_and_go(tid)
     }
 
     /// Makes the kernel know it again. The thread is settled.
-    pub(crate) fn renew_trap_action(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn renew_trap_action(&mut self, tid: i32) -> Result<(), TaskError> {
         let pid = self.task(tid)?.pid;
-        let Some(action) = self.trap_actions.get(&pid).copied() else { return Ok(()) };
+        let Some(action) = self.sigtrap_actions.get(&pid).copied() else { return Ok(()) };
         let (space, number) = self.block_of(tid)?;
         // No instruction is under way that has vectors there.
         let offset = space.block_offset(number) + block::VECTORS;
@@ -88,12 +88,12 @@ impl Engine {
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         /// Behind what the program may have below its stack pointer.
         const BELOW: u64 = 512;
         let task = self.task(tid)?;
         let (pid, memory) = (task.pid, task.memory);
-        let Some(action) = self.trap_actions.get(&pid).copied() else { return Ok(()) };
+        let Some(action) = self.sigtrap_actions.get(&pid).copied() else { return Ok(()) };
         let Some(gadget) = self.memories.get(&memory).map(|memory| memory.gadget) else {
             return Ok(());
         };
@@ -123,16 +123,16 @@ impl Engine {
     }
 
     pub(crate) fn inherit_trap_action(&mut self, from: i32, to: i32) {
-        if let Some(action) = self.trap_actions.get(&from).copied() {
-            self.trap_actions.insert(to, action);
+        if let Some(action) = self.sigtrap_actions.get(&from).copied() {
+            self.sigtrap_actions.insert(to, action);
         }
     }
 
     /// A process runs another program: what is ignored stays so, handlers are
     /// gone.
     pub(crate) fn keep_ignored_trap(&mut self, pid: i32) {
-        if self.trap_actions.get(&pid).is_some_and(|action| action.handler() != IGNORE) {
-            self.trap_actions.remove(&pid);
+        if self.sigtrap_actions.get(&pid).is_some_and(|action| action.handler() != IGNORE) {
+            self.sigtrap_actions.remove(&pid);
         }
     }
 }

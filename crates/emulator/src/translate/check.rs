@@ -5,7 +5,7 @@ use perfdata::AllocatorCall;
 
 use super::access::{Address, AddressForm, InstructionAccess, SegmentBase, Vectors};
 use super::assembler::{AddressSum, Assembler, low32};
-use super::emitter::{Cold, Emitter, STRIDE};
+use super::emitter::{ColdPath, Emitter, STRIDE};
 use super::mark::{ColdMark, MarkPhase};
 use super::register::{Gpr, Gprs, RAX, RCX, RDX, RSP};
 use crate::block::{self, AccessKind};
@@ -169,7 +169,7 @@ impl Emitter {
         &mut self,
         access: Option<&InstructionAccess>,
         marks: u32,
-    ) -> Vec<Cold> {
+    ) -> Vec<ColdPath> {
         if let Some(access) = access {
             if access.is_slow() {
                 self.prepare_slow();
@@ -211,8 +211,8 @@ impl Emitter {
         colds
     }
 
-    pub(crate) fn tell(&mut self, kind: AccessKind) {
-        let cold = self.told(kind, 0);
+    pub(crate) fn call_runtime(&mut self, kind: AccessKind) {
+        let cold = self.call_runtime_cold(kind, 0);
         self.hot.jump(cold.start);
         self.resume_here(cold);
         self.mark();
@@ -221,7 +221,7 @@ impl Emitter {
     /// Tells it that a function of an allocator begins, once: who is stopped
     /// behind that is taken on to the next instruction.
     pub(crate) fn allocator_entry(&mut self, call: AllocatorCall) {
-        let cold = self.told(AccessKind::AllocatorEntry, u32::from(call as u8));
+        let cold = self.call_runtime_cold(AccessKind::AllocatorEntry, u32::from(call as u8));
         self.hot.jump(cold.start);
         self.resume_here(cold);
         self.mark_step(MarkPhase::Checked);
@@ -234,13 +234,13 @@ impl Emitter {
         let index = Some((RCX, 0));
         self.hot.lea(RCX, &AddressSum { base: Some(RSP), index, ..AddressSum::default() });
         self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz awaited; jmp over; awaited:
-        let cold = self.told(AccessKind::AllocatorReturn, 0);
+        let cold = self.call_runtime_cold(AccessKind::AllocatorReturn, 0);
         self.hot.jump(cold.start);
         self.resume_here(cold);
         self.mark();
     }
 
-    fn told(&mut self, kind: AccessKind, elements: u32) -> Cold {
+    fn call_runtime_cold(&mut self, kind: AccessKind, elements: u32) -> ColdPath {
         let access = InstructionAccess {
             address: Address { form: AddressForm::Absolute(0), segment: SegmentBase::Flat },
             size: 0,
@@ -282,7 +282,12 @@ impl Emitter {
         self.mark_step(MarkPhase::Checked);
     }
 
-    fn cold_access(&mut self, access: &InstructionAccess, offset: u32, step: MarkPhase) -> Cold {
+    fn cold_access(
+        &mut self,
+        access: &InstructionAccess,
+        offset: u32,
+        step: MarkPhase,
+    ) -> ColdPath {
         let mut cold = std::mem::take(&mut self.cold);
         let begin = cold.bytes.len();
         let start = cold.here();
@@ -331,7 +336,7 @@ impl Emitter {
             phase: step,
         });
         self.cold = cold;
-        Cold { start, resume: site + 8 }
+        ColdPath { start, resume: site + 8 }
     }
 
     /// Index and mask vectors to where the runtime finds them.

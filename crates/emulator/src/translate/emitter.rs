@@ -3,7 +3,7 @@
 
 use super::access::{Address, AddressForm, SegmentBase};
 use super::assembler::{Assembler, low32};
-use super::location::Half;
+use super::location::CodeVariant;
 use super::mark::{BlockMark, ColdMark, Mark, MarkPhase};
 use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;
@@ -72,7 +72,7 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
-    pub(crate) fn new(translation: Translation, half: Half) -> Emitter {
+    pub(crate) fn new(translation: Translation, variant: CodeVariant) -> Emitter {
         // Compilers use r11 less than others; the flags go through rax.
         let second = if translation.features.bmi2 { R11 } else { RDX };
         Emitter {
@@ -98,7 +98,7 @@ impl Emitter {
             length: 0,
             flags_out: false,
             second,
-            table: half.table(),
+            table: variant.table(),
         }
     }
 
@@ -233,7 +233,7 @@ impl Emitter {
         self.hot = hot;
     }
 
-    pub(crate) fn resume_here(&mut self, cold: Cold) {
+    pub(crate) fn resume_here(&mut self, cold: ColdPath) {
         self.cold.patch64(cold.resume, self.hot.here());
     }
 
@@ -259,7 +259,7 @@ impl Emitter {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cold {
+pub(crate) struct ColdPath {
     pub(crate) start: u64,
     /// Where in the cold code its site has the address to go on at.
     pub(crate) resume: usize,

@@ -22,10 +22,10 @@ pub(crate) enum InstructionFlow {
 
 /// Where an instruction may go, for the list of what to translate.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ways {
+pub(crate) struct Successors {
     pub(crate) target: Option<u64>,
     pub(crate) call: Option<u64>,
-    pub(crate) back: Option<u64>,
+    pub(crate) return_address: Option<u64>,
 }
 
 impl Emitter {
@@ -55,22 +55,26 @@ impl Emitter {
         &mut self,
         instruction: &Instruction,
         raw: &[u8],
-    ) -> (InstructionFlow, Ways) {
+    ) -> (InstructionFlow, Successors) {
         let next = instruction.next_ip();
         match instruction.flow_control() {
             FlowControl::ConditionalBranch => self.conditional(instruction, raw),
             FlowControl::UnconditionalBranch if is_near(instruction) => {
                 let target = instruction.near_branch_target();
                 self.go_on(target);
-                (InstructionFlow::Nothing, Ways { target: Some(target), ..Ways::default() })
+                (
+                    InstructionFlow::Nothing,
+                    Successors { target: Some(target), ..Successors::default() },
+                )
             }
             FlowControl::Call if is_near(instruction) => {
                 let target = instruction.near_branch_target();
                 self.restore_all();
                 self.push(next);
                 self.branch(&[0xe9], target);
-                let ways = Ways { call: Some(target), back: Some(next), target: None };
-                (InstructionFlow::Nothing, ways)
+                let successors =
+                    Successors { call: Some(target), return_address: Some(next), target: None };
+                (InstructionFlow::Nothing, successors)
             }
             FlowControl::IndirectBranch | FlowControl::IndirectCall if is_near(instruction) => {
                 self.load_target(instruction);
@@ -79,12 +83,15 @@ impl Emitter {
                     self.push(next);
                 }
                 self.branch_indirect();
-                (InstructionFlow::Nothing, Ways { back: call.then_some(next), ..Ways::default() })
+                (
+                    InstructionFlow::Nothing,
+                    Successors { return_address: call.then_some(next), ..Successors::default() },
+                )
             }
             FlowControl::Return
                 if matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16) =>
             {
-                if self.translation.needs.heap {
+                if self.translation.instrumentation.heap {
                     self.allocator_return();
                 }
                 self.spill(RCX);
@@ -96,19 +103,23 @@ impl Emitter {
                     self.hot.add(RSP, i32::from(instruction.immediate16()));
                 }
                 self.branch_indirect();
-                (InstructionFlow::Nothing, Ways::default())
+                (InstructionFlow::Nothing, Successors::default())
             }
             _ => {
                 self.stop(stop::INSTRUCTION, instruction.ip(), 0);
-                (InstructionFlow::Nothing, Ways::default())
+                (InstructionFlow::Nothing, Successors::default())
             }
         }
     }
 
-    fn conditional(&mut self, instruction: &Instruction, raw: &[u8]) -> (InstructionFlow, Ways) {
+    fn conditional(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+    ) -> (InstructionFlow, Successors) {
         let target = instruction.near_branch_target();
         self.restore_all();
-        let ways = Ways { target: Some(target), ..Ways::default() };
+        let successors = Successors { target: Some(target), ..Successors::default() };
         if instruction.is_jcc_short_or_near() {
             let condition = match raw {
                 [.., 0x0f, code, _, _, _, _] if instruction.is_jcc_near() => code & 15,
@@ -127,7 +138,7 @@ impl Emitter {
             self.branches.push(DirectBranch { place: self.hot.here(), target });
             self.hot.u32(0);
         }
-        (InstructionFlow::Block, ways)
+        (InstructionFlow::Block, successors)
     }
 
     fn push(&mut self, address: u64) {
@@ -204,8 +215,8 @@ impl Emitter {
         self.hot.jump(stop);
         let call = self.hot.here();
         self.cold.jump(call);
-        if self.translation.needs.turns {
-            self.tell(AccessKind::Call);
+        if self.translation.instrumentation.turns {
+            self.call_runtime(AccessKind::Call);
         }
         self.hot.store(block::EXIT_ARGUMENT, RAX);
         self.mark_step(MarkPhase::Syscall);
@@ -226,13 +237,13 @@ impl Emitter {
     pub(crate) fn begin_transaction(
         &mut self,
         instruction: &Instruction,
-    ) -> (InstructionFlow, Ways) {
+    ) -> (InstructionFlow, Successors) {
         let target = instruction.near_branch_target();
         self.restore_all();
         self.hot.put(&[0xb8, 0, 0, 0, 0]); // mov eax, 0
         self.mark_step(MarkPhase::Checked);
         self.branch(&[0xe9], target);
-        (InstructionFlow::Nothing, Ways { target: Some(target), ..Ways::default() })
+        (InstructionFlow::Nothing, Successors { target: Some(target), ..Successors::default() })
     }
 }
 

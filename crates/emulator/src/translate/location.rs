@@ -45,7 +45,7 @@ pub enum Phase {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Half {
+pub enum CodeVariant {
     /// All that the model wants to hear of is looked up.
     #[default]
     Modelled,
@@ -53,18 +53,18 @@ pub enum Half {
     Bare,
 }
 
-impl Half {
+impl CodeVariant {
     /// As HALF of a block has it.
     #[must_use]
-    pub fn of(word: u64) -> Half {
-        if word == block::BARE { Half::Bare } else { Half::Modelled }
+    pub fn of(word: u64) -> CodeVariant {
+        if word == block::BARE { CodeVariant::Bare } else { CodeVariant::Modelled }
     }
 
     #[must_use]
     pub fn word(self) -> u64 {
         match self {
-            Half::Modelled => block::MODELLED,
-            Half::Bare => block::BARE,
+            CodeVariant::Modelled => block::MODELLED,
+            CodeVariant::Bare => block::BARE,
         }
     }
 
@@ -72,8 +72,8 @@ impl Half {
     #[must_use]
     pub fn table(self) -> usize {
         match self {
-            Half::Modelled => block::BRANCHES,
-            Half::Bare => block::BARE_BRANCHES,
+            CodeVariant::Modelled => block::BRANCHES,
+            CodeVariant::Bare => block::BARE_BRANCHES,
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::block::COUNTED_FROM;
 #[derive(Clone, Debug)]
 pub struct Translation {
     pub features: CpuFeatures,
-    pub needs: Needs,
-    pub runtime: Runtime,
+    pub instrumentation: Instrumentation,
+    pub runtime: RuntimeAddresses,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct CpuFeatures {
 
 /// What the model wants to hear of.
 #[derive(Clone, Debug, Default)]
-pub struct Needs {
+pub struct Instrumentation {
     pub data: bool,
     pub fetch: bool,
     /// Of each event that counts instructions of a class: which, and where.
@@ -45,7 +45,7 @@ pub struct Needs {
     pub turns: bool,
 }
 
-impl Needs {
+impl Instrumentation {
     /// Whether instructions are counted in BURST.
     #[must_use]
     pub fn counts_blocks(&self) -> bool {
@@ -85,7 +85,7 @@ impl Countdown {
 /// Where in the target the runtime's functions are, all with the address of
 /// the thread's block as their argument.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Runtime {
+pub struct RuntimeAddresses {
     /// Looks an access up, whose address is the second argument, if it is of
     /// the commonest kind: 1; else 0, and `access` is to do it. DF may be set,
     /// FLAGS is not yet.

@@ -240,7 +240,7 @@ impl Emitter {
         self.clock_again();
         self.mark_step(MarkPhase::Before);
         let done = self.leave_if_none(narrow);
-        if self.translation.needs.data {
+        if self.translation.instrumentation.data {
             for access in accesses {
                 self.check(access);
             }
@@ -292,7 +292,7 @@ impl Emitter {
     /// Has the runtime write the mark, once: who is stopped behind that is taken
     /// on to the next instruction.
     pub(crate) fn region(&mut self, side: AccessKind, raw: &[u8]) {
-        self.tell(side);
+        self.call_runtime(side);
         self.mark_step(MarkPhase::Checked);
         self.hot.put(raw);
     }

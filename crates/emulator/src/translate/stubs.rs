@@ -3,7 +3,7 @@
 
 use super::assembler::{Assembler, low32};
 use super::register::{Gpr, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP};
-use super::settings::Runtime;
+use super::settings::RuntimeAddresses;
 use super::stop;
 use crate::block;
 
@@ -35,7 +35,7 @@ const SAVED: [Gpr; 7] = [RDX, RSI, RDI, R8, R9, R10, R11];
 /// What else a record shows: rbx, rbp, r12 to r15.
 const KEPT: [Gpr; 6] = [Gpr(3), Gpr(5), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 
-pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
+pub(crate) fn write(code: &mut Assembler, runtime: &RuntimeAddresses) -> Stubs {
     let slow = code.here();
     // prefetcht0 [rcx]: what the program is about to touch comes in while the
     // model works. Never faults, whatever the address.
@@ -56,8 +56,8 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     code.close_near(rest);
     access(code, runtime, back);
 
-    let miss = elsewhere(code, runtime, runtime.lookup);
-    let turn = elsewhere(code, runtime, runtime.turn);
+    let miss = lookup_stub(code, runtime, runtime.lookup);
+    let turn = lookup_stub(code, runtime, runtime.turn);
     let tail = code.here();
     for way in [&miss, &turn] {
         let distance = code.bytes.len() - way.to_tail - 4;
@@ -89,14 +89,14 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
 }
 
 /// The way to the runtime for where an address of the program lies.
-struct Elsewhere {
+struct LookupStub {
     start: u64,
     /// SITE and RESUME are set.
     set: u64,
     to_tail: usize,
 }
 
-fn elsewhere(code: &mut Assembler, runtime: &Runtime, function: u64) -> Elsewhere {
+fn lookup_stub(code: &mut Assembler, runtime: &RuntimeAddresses, function: u64) -> LookupStub {
     code.align(16);
     let start = code.here();
     code.store_value(block::SITE, 0);
@@ -120,12 +120,12 @@ fn elsewhere(code: &mut Assembler, runtime: &Runtime, function: u64) -> Elsewher
     }
     code.store(block::HOST, RAX);
     leave(code, runtime);
-    Elsewhere { start, set, to_tail }
+    LookupStub { start, set, to_tail }
 }
 
 /// Saves what the runtime may change, goes to its stack; the block is its
 /// argument. DF stays as it is.
-fn enter(code: &mut Assembler, runtime: &Runtime) {
+fn enter(code: &mut Assembler, runtime: &RuntimeAddresses) {
     code.flags_out();
     for register in SAVED {
         code.store(register.slot(), register);
@@ -152,7 +152,7 @@ fn call(code: &mut Assembler, function: u64) {
 }
 
 /// Undoes `enter`, goes on at RESUME.
-fn leave(code: &mut Assembler, runtime: &Runtime) {
+fn leave(code: &mut Assembler, runtime: &RuntimeAddresses) {
     let vectors = vectors(runtime);
     for (place, &vector) in vectors.iter().enumerate() {
         movups(code, 0x10, vector, place);
@@ -171,7 +171,7 @@ fn leave(code: &mut Assembler, runtime: &Runtime) {
 
 /// What `quick` left: all flags become known, a record may be due, or the
 /// runtime has a reason to stop.
-fn access(code: &mut Assembler, runtime: &Runtime, back: u64) {
+fn access(code: &mut Assembler, runtime: &RuntimeAddresses, back: u64) {
     let flags = block::FLAGS as u64;
     code.put(&[0x48, 0x8b, 0x84, 0x24]); // mov rax, [rsp + room]
     code.put(&room(&vectors(runtime)).to_le_bytes());
@@ -213,7 +213,7 @@ fn access(code: &mut Assembler, runtime: &Runtime, back: u64) {
     code.jump(back);
 }
 
-fn vectors(runtime: &Runtime) -> Vec<u8> {
+fn vectors(runtime: &RuntimeAddresses) -> Vec<u8> {
     (0..16).filter(|&vector| runtime.vectors >> vector & 1 == 1).collect()
 }
 

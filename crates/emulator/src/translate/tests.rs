@@ -13,8 +13,8 @@ use iced_x86::Register;
 use libc::user_regs_struct;
 
 use super::{
-    CodeSource, CodeStop, Countdown, CpuFeatures, EventCountdown, Half, Needs, Phase, Runtime,
-    Translation,
+    CodeSource, CodeStop, CodeVariant, Countdown, CpuFeatures, EventCountdown, Instrumentation,
+    Phase, RuntimeAddresses, Translation,
 };
 use crate::block;
 use crate::code_cache::{BlockEntry, CodeCache};
@@ -58,8 +58,8 @@ fn all_of(events: &[u32]) -> Vec<EventCountdown> {
     events.iter().map(|&event| EventCountdown { event, of: Countdown::All }).collect()
 }
 
-fn needs_data() -> Needs {
-    Needs { data: true, ..Needs::default() }
+fn needs_data() -> Instrumentation {
+    Instrumentation { data: true, ..Instrumentation::default() }
 }
 
 fn features(bmi2: bool) -> CpuFeatures {
@@ -72,9 +72,9 @@ fn features(bmi2: bool) -> CpuFeatures {
     }
 }
 
-fn cache(needs: Needs, features: CpuFeatures) -> CodeCache {
+fn cache(instrumentation: Instrumentation, features: CpuFeatures) -> CodeCache {
     let address = |function: extern "C" fn(u64) -> u64| function as usize as u64;
-    let runtime = Runtime {
+    let runtime = RuntimeAddresses {
         quick: address(sys::quick),
         access: address(sys::access),
         record: address(sys::record),
@@ -82,7 +82,7 @@ fn cache(needs: Needs, features: CpuFeatures) -> CodeCache {
         turn: address(sys::turn),
         vectors: 0xffff,
     };
-    let mut cache = CodeCache::new(Translation { features, needs, runtime });
+    let mut cache = CodeCache::new(Translation { features, instrumentation, runtime });
     cache.add_zone(sys::ZONE, Box::new(ZoneBytes)).unwrap();
     cache
 }
@@ -106,8 +106,8 @@ fn prepare_block(cache: &CodeCache, fill: bool, record: bool) {
     }
 }
 
-fn half() -> Half {
-    Half::of(sys::word(sys::BLOCK + block::HALF as u64))
+fn variant() -> CodeVariant {
+    CodeVariant::of(sys::word(sys::BLOCK + block::VARIANT as u64))
 }
 
 /// Empties those parts of a prepared block that code here can change.
@@ -164,7 +164,7 @@ fn run_native(child: &Child, start: &State) -> (Signal, State) {
 /// tracer is to do an instruction, to there, as if it had trapped.
 fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Option<Signal>, State) {
     let mut begin = start.clone();
-    begin.registers.rip = cache.translate(half(), start.registers.rip, &mut Shared).unwrap();
+    begin.registers.rip = cache.translate(variant(), start.registers.rip, &mut Shared).unwrap();
     begin.registers.gs_base = sys::BLOCK;
     sys::set_word(sys::BLOCK + block::FS_BASE as u64, start.registers.fs_base);
     sys::set_word(sys::BLOCK + block::GS_BASE as u64, start.registers.gs_base);
@@ -175,21 +175,21 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
         let stop = (signal.0 == libc::SIGTRAP).then(|| cache.stop_at(registers.rip - 1)).flatten();
         match stop {
             Some(CodeStop::Direct { target }) => {
-                registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
+                registers.rip = cache.translate(variant(), target, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
             Some(CodeStop::Indirect) => {
                 let target = sys::word(sys::BLOCK + block::BRANCH as u64);
-                let Ok(there) = cache.translate(half(), target, &mut Shared) else {
+                let Ok(there) = cache.translate(variant(), target, &mut Shared) else {
                     // Nothing is there to be run.
                     registers.rip = target;
                     return (None, guest(child, registers, 0));
                 };
                 registers.rip = there;
-                for BlockEntry { half: of, pc, to } in cache.take_entries() {
+                for BlockEntry { variant: of, pc, to } in cache.take_entries() {
                     let table = sys::LOG + 0xf_0000;
                     let count = sys::word(table);
-                    if pc == target && of == half() && count < 1000 {
+                    if pc == target && of == variant() && count < 1000 {
                         sys::set_word(table + 8 + 16 * count, pc);
                         sys::set_word(table + 16 + 16 * count, to);
                         sys::set_word(table, count + 1);
@@ -212,7 +212,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                     return (Some(signal), own);
                 }
                 sys::set_word(sys::BLOCK + block::GS_BASE as u64, own.registers.gs_base);
-                let Ok(there) = cache.translate(half(), own.registers.rip, &mut Shared) else {
+                let Ok(there) = cache.translate(variant(), own.registers.rip, &mut Shared) else {
                     return (None, own);
                 };
                 own.registers.rip = there;
@@ -221,7 +221,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
             }
             Some(CodeStop::Changed { ip }) => {
                 cache.invalidate(ip..ip + 1);
-                registers.rip = cache.translate(half(), ip, &mut Shared).unwrap();
+                registers.rip = cache.translate(variant(), ip, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
             Some(other) => panic!("{other:?}"),

@@ -9,8 +9,8 @@ use rustc_hash::FxHashSet;
 
 use super::access::{self, InstructionAccess, RegisterUsage};
 use super::assembler::low32;
-use super::emitter::{BlockHead, Cold, Emitter};
-use super::flow::{self, InstructionFlow, Ways};
+use super::emitter::{BlockHead, ColdPath, Emitter};
+use super::flow::{self, InstructionFlow, Successors};
 use super::mark::{ColdMark, MarkPhase};
 use super::register::{Gprs, RAX, RCX};
 use super::settings::CodeSource;
@@ -20,7 +20,7 @@ use super::stop;
 use crate::block::{self, AccessKind};
 
 /// Instructions of a trace at most.
-const LONGEST: u32 = 256;
+const MAX_INSTRUCTIONS: u32 = 256;
 /// Accesses of a block after which another begins: one instruction more must
 /// fit the clock's stride.
 const ACCESSES: u32 = 28;
@@ -28,18 +28,18 @@ const ACCESSES: u32 = 28;
 const WINDOW: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WantedCode {
+pub(crate) struct TraceRequest {
     pub(crate) pc: u64,
     /// Indirect branches go there.
     pub(crate) entry: bool,
 }
 
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct TraceContext<'a> {
     pub(crate) known: &'a dyn Fn(u64) -> bool,
     /// Pages whose code checks itself.
     pub(crate) checked: &'a FxHashSet<u64>,
     pub(crate) source: &'a mut dyn CodeSource,
-    pub(crate) work: &'a mut Vec<WantedCode>,
+    pub(crate) work: &'a mut Vec<TraceRequest>,
 }
 
 pub(crate) struct TraceWriter {
@@ -49,7 +49,7 @@ pub(crate) struct TraceWriter {
     window: Vec<u8>,
     count: u32,
     /// Where the code says how many it has.
-    burst: Option<Burst>,
+    burst: Option<BurstPatch>,
     /// Where the block's check of itself is jumped to.
     check: Option<usize>,
     /// The program's bytes of the block, if it checks itself.
@@ -62,7 +62,7 @@ pub(crate) struct TraceWriter {
 }
 
 #[derive(Clone, Copy)]
-struct Burst {
+struct BurstPatch {
     hot: usize,
     cold: usize,
 }
@@ -90,32 +90,32 @@ impl TraceWriter {
         }
     }
 
-    pub(crate) fn trace(&mut self, wanted: WantedCode, around: &mut Surroundings<'_>) {
-        let mut pc = wanted.pc;
-        let mut entry = wanted.entry;
+    pub(crate) fn trace(&mut self, request: TraceRequest, context: &mut TraceContext<'_>) {
+        let mut pc = request.pc;
+        let mut entry = request.entry;
         let mut fresh = true;
-        let mut left = LONGEST;
+        let mut left = MAX_INSTRUCTIONS;
         let mut window = std::mem::take(&mut self.window);
         'windows: loop {
-            let got = around.source.read(pc, &mut window).min(WINDOW);
+            let got = context.source.read(pc, &mut window).min(WINDOW);
             let bytes = window.get(..got).unwrap_or_default();
             let base = pc;
             let mut decoder = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE);
             let mut instruction = Instruction::default();
             loop {
-                if fresh || around.work.iter().any(|wanted| wanted.pc == pc) {
-                    if pc != wanted.pc {
+                if fresh || context.work.iter().any(|request| request.pc == pc) {
+                    if pc != request.pc {
                         self.end_block(pc);
-                        if (around.known)(pc) || left == 0 {
+                        if (context.known)(pc) || left == 0 {
                             self.emitter.go_on(pc);
-                            want(around.work, WantedCode { pc, entry: false });
+                            push_request(context.work, TraceRequest { pc, entry: false });
                             break 'windows;
                         }
                     }
-                    if let Some(at) = around.work.iter().position(|wanted| wanted.pc == pc) {
-                        entry |= around.work.swap_remove(at).entry;
+                    if let Some(at) = context.work.iter().position(|request| request.pc == pc) {
+                        entry |= context.work.swap_remove(at).entry;
                     }
-                    self.begin_block(pc, entry, around.checked);
+                    self.begin_block(pc, entry, context.checked);
                     entry = false;
                     fresh = false;
                 }
@@ -131,16 +131,16 @@ impl TraceWriter {
                     break 'windows;
                 }
                 let raw = bytes.get(at..at + instruction.len()).unwrap_or_default();
-                let needs_heap = self.emitter.translation.needs.heap;
-                self.call = if needs_heap { around.source.allocator(pc) } else { None };
-                let (next, ways) = self.instruction(&instruction, raw, &decoder);
+                let needs_heap = self.emitter.translation.instrumentation.heap;
+                self.call = if needs_heap { context.source.allocator(pc) } else { None };
+                let (next, successors) = self.instruction(&instruction, raw, &decoder);
                 self.count += 1;
                 left = left.saturating_sub(1);
                 pc = instruction.next_ip();
                 if self.check.is_some() {
                     self.code.extend_from_slice(raw);
                 }
-                note(around.work, ways);
+                note(context.work, successors);
                 match next {
                     InstructionFlow::Nothing => {
                         self.end_block(pc);
@@ -182,7 +182,7 @@ impl TraceWriter {
             self.code.clear();
         }
         self.burst = None;
-        if emitter.translation.needs.counts_blocks() {
+        if emitter.translation.instrumentation.counts_blocks() {
             self.burst = Some(count_burst(emitter, pc));
         }
     }
@@ -207,14 +207,14 @@ impl TraceWriter {
         instruction: &Instruction,
         raw: &[u8],
         decoder: &Decoder<'_>,
-    ) -> (InstructionFlow, Ways) {
+    ) -> (InstructionFlow, Successors) {
         let emitter = &mut self.emitter;
         let ip = instruction.ip();
         emitter.begin_instruction(ip, u8::try_from(raw.len()).unwrap_or(15));
         if let Some(call) = self.call.take() {
             emitter.allocator_entry(call);
         }
-        if emitter.translation.needs.fetch {
+        if emitter.translation.instrumentation.fetch {
             for line in [ip & !63, (ip + raw.len() as u64 - 1) & !63] {
                 if line != self.line {
                     emitter.check_fetch(line);
@@ -224,7 +224,7 @@ impl TraceWriter {
         }
         if flow::is_foreign(instruction) {
             emitter.stop(stop::INSTRUCTION, ip, 0);
-            return (InstructionFlow::Nothing, Ways::default());
+            return (InstructionFlow::Nothing, Successors::default());
         }
         let info = self.factory.info(instruction);
         let usage = RegisterUsage::of(instruction, info);
@@ -234,11 +234,11 @@ impl TraceWriter {
             && info.used_memory().iter().any(|memory| memory.segment() == Register::GS)
         {
             emitter.stop(stop::INSTRUCTION, ip, 0);
-            return (InstructionFlow::Nothing, Ways::default());
+            return (InstructionFlow::Nothing, Successors::default());
         }
-        let needs = &emitter.translation.needs;
-        let counted = needs.counted(instruction);
-        if needs.data || counted != 0 {
+        let instrumentation = &emitter.translation.instrumentation;
+        let counted = instrumentation.counted(instruction);
+        if instrumentation.data || counted != 0 {
             let xsave = emitter.translation.features.xsave_bytes;
             access::list(instruction, info, xsave, &mut self.accesses);
         } else {
@@ -264,12 +264,12 @@ impl TraceWriter {
             if counted != 0 {
                 emitter.count_repeat(instruction, self.accesses.first(), counted);
             }
-            if emitter.translation.needs.data {
+            if emitter.translation.instrumentation.data {
                 emitter.repeat(instruction, raw, &self.accesses, &usage);
             } else {
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
             }
-            return (InstructionFlow::Same, Ways::default());
+            return (InstructionFlow::Same, Successors::default());
         }
         if let [access] = self.accesses.as_slice()
             && matches!(access.kind, AccessKind::Move | AccessKind::Fill)
@@ -277,29 +277,29 @@ impl TraceWriter {
             if counted != 0 {
                 emitter.count_repeat(instruction, Some(access), counted);
             }
-            if emitter.translation.needs.data {
+            if emitter.translation.instrumentation.data {
                 emitter.in_parts(instruction, raw, access, &usage);
             } else {
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
             }
-            return (InstructionFlow::Same, Ways::default());
+            return (InstructionFlow::Same, Successors::default());
         }
         look_up(emitter, &self.accesses, counted);
         match instruction.flow_control() {
             FlowControl::Next => {
                 let pauses = instruction.mnemonic() == Mnemonic::Pause;
-                if pauses && emitter.translation.needs.turns {
+                if pauses && emitter.translation.instrumentation.turns {
                     // In a loop that waits others run first.
-                    emitter.tell(AccessKind::Pause);
+                    emitter.call_runtime(AccessKind::Pause);
                     emitter.hot.put(raw);
-                    return (InstructionFlow::Block, Ways::default());
+                    return (InstructionFlow::Block, Successors::default());
                 }
                 if let Some(side) = region_side(raw) {
                     emitter.region(side, raw);
-                    return (InstructionFlow::Same, Ways::default());
+                    return (InstructionFlow::Same, Successors::default());
                 }
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
-                (InstructionFlow::Same, Ways::default())
+                (InstructionFlow::Same, Successors::default())
             }
             FlowControl::XbeginXabortXend => {
                 if instruction.mnemonic() == Mnemonic::Xbegin {
@@ -307,15 +307,15 @@ impl TraceWriter {
                 }
                 emitter.restore_all();
                 emitter.hot.put(raw);
-                (InstructionFlow::Same, Ways::default())
+                (InstructionFlow::Same, Successors::default())
             }
             FlowControl::Call if instruction.code() == Code::Syscall => {
                 emitter.system_call(instruction);
                 // The tracer goes on in a block that counts itself.
-                let counted = emitter.translation.needs.counts_blocks();
+                let counted = emitter.translation.instrumentation.counts_blocks();
                 (
                     if counted { InstructionFlow::Block } else { InstructionFlow::Same },
-                    Ways::default(),
+                    Successors::default(),
                 )
             }
             _ => emitter.flow(instruction, raw),
@@ -326,8 +326,8 @@ impl TraceWriter {
 /// Counts the instruction for the events that are marked, looks its accesses
 /// up if they matter.
 fn look_up(emitter: &mut Emitter, accesses: &[InstructionAccess], marks: u32) {
-    let data = emitter.translation.needs.data;
-    let mut counted: Vec<Cold> = Vec::new();
+    let data = emitter.translation.instrumentation.data;
+    let mut counted: Vec<ColdPath> = Vec::new();
     if marks != 0 {
         counted = emitter.count_down(accesses.first(), marks);
     }
@@ -353,34 +353,34 @@ fn look_up(emitter: &mut Emitter, accesses: &[InstructionAccess], marks: u32) {
     }
 }
 
-fn want(work: &mut Vec<WantedCode>, wanted: WantedCode) {
-    match work.iter_mut().find(|other| other.pc == wanted.pc) {
-        Some(other) => other.entry |= wanted.entry,
-        None => work.push(wanted),
+fn push_request(work: &mut Vec<TraceRequest>, request: TraceRequest) {
+    match work.iter_mut().find(|other| other.pc == request.pc) {
+        Some(other) => other.entry |= request.entry,
+        None => work.push(request),
     }
 }
 
 /// Adds where an instruction goes to what is to be translated; the last is
 /// done first, calls last.
-fn note(work: &mut Vec<WantedCode>, ways: Ways) {
-    if let Some(pc) = ways.target {
-        want(work, WantedCode { pc, entry: false });
+fn note(work: &mut Vec<TraceRequest>, successors: Successors) {
+    if let Some(pc) = successors.target {
+        push_request(work, TraceRequest { pc, entry: false });
     }
-    if let Some(pc) = ways.call {
+    if let Some(pc) = successors.call {
         if let Some(other) = work.iter_mut().find(|other| other.pc == pc) {
             other.entry = true;
         } else {
-            work.insert(0, WantedCode { pc, entry: true });
+            work.insert(0, TraceRequest { pc, entry: true });
         }
     }
-    if let Some(pc) = ways.back {
-        want(work, WantedCode { pc, entry: true });
+    if let Some(pc) = successors.return_address {
+        push_request(work, TraceRequest { pc, entry: true });
     }
 }
 
 /// Takes the block's instructions from BURST; their number follows. Below 0
 /// the block is the first of the next stretch.
-fn count_burst(emitter: &mut Emitter, pc: u64) -> Burst {
+fn count_burst(emitter: &mut Emitter, pc: u64) -> BurstPatch {
     emitter.spill(RCX);
     emitter.hot.load(RCX, block::BURST);
     emitter.hot.put(&[0x48, 0x8d, 0x89]); // lea rcx, [rcx - count]
@@ -412,7 +412,7 @@ fn count_burst(emitter: &mut Emitter, pc: u64) -> Burst {
         held: Gprs::of(RCX).0,
         phase: MarkPhase::Checked,
     });
-    Burst { hot, cold }
+    BurstPatch { hot, cold }
 }
 
 /// Compares the program's bytes with those that were translated, out of line.

@@ -1,6 +1,6 @@
 use std::process::{Command, Output, Stdio};
 
-use emulator::{Burst, EmulatedEvent, Ended};
+use emulator::{Burst, EmulatedEvent, TaskExit};
 
 use crate::run::{Recording, end};
 use crate::workload::Workload;
@@ -196,7 +196,7 @@ fn what_the_program_traces_is_left_to_it() {
         Recording { interval: 100, ..Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY) };
     let recorded = recording.of(&program.path(), &["traced"]);
     assert_eq!(String::from_utf8_lossy(&recorded.out), String::from_utf8_lossy(&native.stdout));
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let why: Vec<&str> =
         recorded.account.not_followed.iter().map(|(_, why)| why.as_str()).collect();
     let [own, by] = why.as_slice() else { panic!("{why:?}") };

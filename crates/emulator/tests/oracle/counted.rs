@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use emulator::{EmulatedEvent, Ended};
+use emulator::{EmulatedEvent, TaskExit};
 
 use crate::run::{Recorded, Recording};
 use crate::workload::Workload;
@@ -20,7 +20,7 @@ fn by_ip(recorded: &Recorded) -> HashMap<u64, usize> {
 fn assert_walks(event: EmulatedEvent, geometry: &'static str, expected: &[(usize, usize)]) {
     let program = Workload::bare("walks.S");
     let recorded = Recording::every(event, geometry).of(&program.path(), &[]);
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let ips: Vec<u64> = recorded
         .out
         .chunks_exact(8)
@@ -94,7 +94,7 @@ fn strings_that_signals_interrupt() {
     let rounds = 300;
     let recorded = Recording::every(EmulatedEvent::L1DataMiss, L1)
         .of(&Workload::fixed("strings.c").path(), &["300"]);
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let fill = address(&String::from_utf8(recorded.out.clone()).unwrap(), "fill");
     assert_eq!(
         by_ip(&recorded).get(&fill),
@@ -107,7 +107,7 @@ fn strings_that_signals_interrupt() {
 fn strings_whose_pages_fault() {
     let recorded = Recording::every(EmulatedEvent::L1DataMiss, L1)
         .of(&Workload::fixed("faults.c").path(), &[]);
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let told = String::from_utf8(recorded.out.clone()).unwrap();
     let counts = by_ip(&recorded);
     let lines = 64 * 64;
@@ -123,7 +123,7 @@ fn lines_that_two_threads_write_in_turn() {
     let rounds = 200;
     let run = |event| {
         let recorded = Recording::every(event, ALL).of(&program.path(), &["200"]);
-        assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+        assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
         let told = String::from_utf8(recorded.out.clone()).unwrap();
         let counts = by_ip(&recorded);
         ["load", "store", "other", "own"]

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use emulator::{Class, Classifier, EmulatedEvent, Ended};
+use emulator::{Class, Classifier, EmulatedEvent, TaskExit};
 use perfdata::InstructionClass;
 use perfdata::data_src::Operation;
 
@@ -28,7 +28,7 @@ fn every_record_of_every_kind_is_exact() {
     let program = Workload::bare("accesses.S");
     let told = truth(&program);
     let recorded = Recording::every(EmulatedEvent::L1DataMiss, L1).of(&program.path(), &[]);
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let named: HashSet<u64> = told.iter().map(|row| row.ip).collect();
     let found: Vec<&Record> =
         recorded.records.iter().filter(|record| named.contains(&record.ip)).collect();

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use emulator::{
-    Class, Classifier, EmulatedEvent, Emulation, EmulationSettings, EmulationTarget, TargetStanding,
+    Class, Classifier, EmulatedEvent, Emulation, EmulationSettings, EmulationState, EmulationTarget,
 };
 use perfdata::{InstructionClass, Pid};
 
@@ -53,12 +53,12 @@ fn attach(pid: i32) {
     let ring = Ring::map(emulation.ring());
     let mut bytes = Vec::new();
     let start = Instant::now();
-    while emulation.standing() == TargetStanding::Emulated {
+    while emulation.state() == EmulationState::Emulated {
         emulation.wait(Duration::from_millis(20));
         ring.drain(&mut bytes);
         assert!(start.elapsed() < LIMIT, "{RECORDS} records do not come");
     }
-    assert_eq!(emulation.standing(), TargetStanding::Left);
+    assert_eq!(emulation.state(), EmulationState::Left);
     let account = emulation.finish().unwrap();
     assert_eq!((account.by_event[0].records, account.not_followed), (RECORDS, vec![]));
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -93,7 +93,7 @@ fn an_internal_error_lets_the_process_go() {
             Err(error) => error.to_string(),
             Ok(emulation) => {
                 let start = Instant::now();
-                while emulation.standing() == TargetStanding::Emulated && start.elapsed() < LIMIT {
+                while emulation.state() == EmulationState::Emulated && start.elapsed() < LIMIT {
                     let ring = Ring::map(emulation.ring());
                     emulation.wait(Duration::from_millis(20));
                     ring.drain(&mut Vec::new());

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use emulator::{Burst, Class, EmulatedEvent, Ended};
+use emulator::{Burst, Class, EmulatedEvent, TaskExit};
 use perfdata::{ByteOrder, RecordType, RegionMark, RegionSide, Tid};
 
 use crate::behaviour::{assert_same_behaviour, assert_same_behaviour_in};
@@ -80,7 +80,7 @@ fn marks_are_where_they_are() {
     let program = Workload::fixed("regions.c");
     let retired = Recording::every(EmulatedEvent::Class(Class::Retired), L1);
     let recorded = retired.of(&program.path(), &["marks", "300"]);
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let marks = marks(&recorded.bytes);
     assert_eq!(marks.len(), 600);
     let mut last = None;
@@ -118,7 +118,7 @@ fn names_are_read_where_a_program_has_given_up_system_calls() {
     let program = Workload::fixed("regions.c");
     let recorded =
         Recording::every(EmulatedEvent::L1DataMiss, L1).of(&program.path(), &["filtered"]);
-    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    assert_eq!(recorded.ended, Some(TaskExit::Exited(0)));
     let mark = |begins, name: &str| (begins, name.to_owned());
     let expected = [
         mark(true, "before"),

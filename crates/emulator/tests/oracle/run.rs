@@ -11,7 +11,7 @@ use std::{
 
 use emulator::{
     Burst, Classifier, EmulatedEvent, Emulation, EmulationAccount, EmulationSettings,
-    EmulationTarget, Ended, EventCounts, EventSettings, Geometry, TargetStanding,
+    EmulationState, EmulationTarget, EventCounts, EventSettings, Geometry, TaskExit,
 };
 use perfdata::{
     Arch, Attr, AttrFlags, ByteOrder, DataSrc, Misc, Pid, RecordType, SampleLayout, SampleType,
@@ -63,7 +63,7 @@ pub(crate) struct Recorded {
     /// Every byte of the ring, in its order.
     pub(crate) bytes: Vec<u8>,
     pub(crate) out: Vec<u8>,
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<TaskExit>,
     pub(crate) account: EmulationAccount,
     /// It ran on natively to its end.
     pub(crate) left: bool,
@@ -112,13 +112,13 @@ impl Recording {
         loop {
             let woken = emulation.wait(Duration::from_millis(100));
             ring.drain(&mut bytes);
-            if woken.standing != TargetStanding::Emulated {
+            if woken.state != EmulationState::Emulated {
                 break;
             }
             assert!(start.elapsed() < LIMIT, "{} does not end", program.display());
         }
         ring.drain(&mut bytes);
-        let (ended, left) = (emulation.ended(), emulation.standing() == TargetStanding::Left);
+        let (ended, left) = (emulation.ended(), emulation.state() == EmulationState::Left);
         let account = emulation.finish().unwrap();
         Recorded {
             records: samples(&bytes, &layout),
@@ -180,8 +180,8 @@ impl Recording {
     }
 }
 
-pub(crate) fn end(status: &ExitStatus) -> Ended {
-    status.code().map_or_else(|| Ended::Killed(status.signal().unwrap()), Ended::Exited)
+pub(crate) fn end(status: &ExitStatus) -> TaskExit {
+    status.code().map_or_else(|| TaskExit::Killed(status.signal().unwrap()), TaskExit::Exited)
 }
 
 /// A shell that waits for a line, then becomes the program.

@@ -293,7 +293,7 @@ impl CountingPlanner<'_> {
             }
         }
         let events = self.plan.groups.first().map_or(0, |group| group.events.len());
-        let most = emulator::EmulationSettings::MOST_EVENTS;
+        let most = emulator::EmulationSettings::MAX_EVENTS;
         match events > most {
             true => Err(CountingRefusal::TooMany { events, most }),
             false => Ok(()),

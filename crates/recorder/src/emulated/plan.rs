@@ -232,7 +232,7 @@ fn outline_with_events(
         modelled.push(ModelledEvent { counts, seed: seed(&one, interval) });
         outlines.push(outline);
     }
-    Ok((joined(outlines, EmulationSettings::MOST_EVENTS)?, modelled))
+    Ok((joined(outlines, EmulationSettings::MAX_EVENTS)?, modelled))
 }
 
 fn outline_with_event(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use emulator::zone::MEMORY_PATH;
 use emulator::{
-    AllocatorFinder, Classifier, EmulatedEvent, Emulation, Ended, EventSettings, TargetStanding,
+    AllocatorFinder, Classifier, EmulatedEvent, Emulation, EmulationState, EventSettings, TaskExit,
 };
 
 use super::plan::pmu;
@@ -175,17 +175,17 @@ impl EmulatedSession {
         &self.ledger
     }
 
-    fn look(&mut self, standing: TargetStanding) {
+    fn look(&mut self, state: EmulationState) {
         let ended = self.emulation.as_ref().and_then(Emulation::ended);
         self.ended = self.ended.or(ended.map(status));
-        self.state = match standing {
-            TargetStanding::Emulated if self.ended.is_some() => TargetState::Left,
-            TargetStanding::Emulated => TargetState::Running,
+        self.state = match state {
+            EmulationState::Emulated if self.ended.is_some() => TargetState::Left,
+            EmulationState::Emulated => TargetState::Running,
             // Whatever lives on is sampled no more.
-            TargetStanding::Left | TargetStanding::Gone => TargetState::Gone,
+            EmulationState::Left | EmulationState::Gone => TargetState::Gone,
         };
         if let Some(command) = &mut self.command
-            && (self.ended.is_some() || standing == TargetStanding::Left)
+            && (self.ended.is_some() || state == EmulationState::Left)
         {
             command.untrace(self.ended);
         }
@@ -239,10 +239,10 @@ fn side(plan: &EmulatedPlan) -> u64 {
     EVENT + u64::try_from(plan.events.len()).unwrap_or(0)
 }
 
-fn status(ended: Ended) -> CommandStatus {
+fn status(ended: TaskExit) -> CommandStatus {
     match ended {
-        Ended::Exited(status) => CommandStatus::Exited(status),
-        Ended::Killed(signal) => CommandStatus::Killed(signal),
+        TaskExit::Exited(status) => CommandStatus::Exited(status),
+        TaskExit::Killed(signal) => CommandStatus::Killed(signal),
     }
 }
 
@@ -336,8 +336,8 @@ impl Sampling for EmulatedSession {
 
     fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
         if let Some(emulation) = &self.emulation {
-            let standing = emulation.wait(timeout).standing;
-            self.look(standing);
+            let state = emulation.wait(timeout).state;
+            self.look(state);
         }
         Ok(self.state)
     }

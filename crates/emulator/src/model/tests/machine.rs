@@ -2,8 +2,8 @@
 
 use crate::block::{index, key, names, stamp_index};
 use crate::model::{
-    AccessOutcome, Alone, Core, DataAccess, Events, LINE, LineHolder, LineTables, Outside,
-    PageHolder, Shape, Table,
+    AccessOutcome, Core, DataAccess, Events, LINE, LineSource, LineTables, Shape, SingleCoreUncore,
+    Table, TranslationSource, Uncore,
 };
 
 struct Thread {
@@ -40,21 +40,21 @@ fn core<'a>(thread: &'a mut Thread, shape: &'a Shape) -> Core<'a> {
 }
 
 /// The world as the thread sees it that was taken out of the list.
-struct World<'a> {
+struct TestUncore<'a> {
     shape: &'a Shape,
     others: Vec<(usize, &'a mut Thread)>,
     common: &'a mut [u64],
     own: usize,
 }
 
-impl Outside for World<'_> {
+impl Uncore for TestUncore<'_> {
     fn common(&mut self) -> &mut [u64] {
         self.common
     }
-    fn several(&self) -> bool {
+    fn has_other_cores(&self) -> bool {
         true
     }
-    fn own(&self) -> u64 {
+    fn own_bit(&self) -> u64 {
         1 << self.own
     }
     fn number(&self) -> u64 {
@@ -85,7 +85,7 @@ impl Machine {
     }
 
     pub(super) fn with_large(mut self, begin: u64, end: u64, shift: u64) -> Machine {
-        self.shape.larges = 1;
+        self.shape.huge_pages = 1;
         self.shape.large[0][0] = [begin, end, shift];
         self
     }
@@ -128,25 +128,25 @@ impl Machine {
             let mut core = core(alone, &self.shape);
             let common = &mut self.common;
             let quick = match (self.shape.quick, self.shape.dtlb.exists()) {
-                (8, false) => core.quick::<8, false>(&mut Alone(common), access),
-                (8, true) => core.quick::<8, true>(&mut Alone(common), access),
-                (12, false) => core.quick::<12, false>(&mut Alone(common), access),
-                (12, true) => core.quick::<12, true>(&mut Alone(common), access),
+                (8, false) => core.quick::<8, false>(&mut SingleCoreUncore(common), access),
+                (8, true) => core.quick::<8, true>(&mut SingleCoreUncore(common), access),
+                (12, false) => core.quick::<12, false>(&mut SingleCoreUncore(common), access),
+                (12, true) => core.quick::<12, true>(&mut SingleCoreUncore(common), access),
                 _ => None,
             };
             return quick.unwrap_or_else(|| core.alone(common, access));
         }
         let quick = if line == last { self.shape.quick } else { 0 };
         let tlb = self.shape.dtlb.exists();
-        self.model(number, |core, world| {
+        self.model(number, |core, uncore| {
             let quick = match (quick, tlb) {
-                (8, false) => core.quick::<8, false>(world, access),
-                (8, true) => core.quick::<8, true>(world, access),
-                (12, false) => core.quick::<12, false>(world, access),
-                (12, true) => core.quick::<12, true>(world, access),
+                (8, false) => core.quick::<8, false>(uncore, access),
+                (8, true) => core.quick::<8, true>(uncore, access),
+                (12, false) => core.quick::<12, false>(uncore, access),
+                (12, true) => core.quick::<12, true>(uncore, access),
                 _ => None,
             };
-            quick.unwrap_or_else(|| core.access(world, access))
+            quick.unwrap_or_else(|| core.access(uncore, access))
         })
     }
 
@@ -160,7 +160,7 @@ impl Machine {
             return AccessOutcome::default();
         }
         self.slow += 1;
-        self.model(number, |core, world| core.fetch(world, line, stamp))
+        self.model(number, |core, uncore| core.fetch(uncore, line, stamp))
     }
 
     pub(super) fn check(&self) {
@@ -181,8 +181,8 @@ impl Machine {
 
     fn unseen(&self) -> AccessOutcome {
         let tlb = self.shape.dtlb.exists();
-        let translated = if tlb { PageHolder::First } else { PageHolder::Unknown };
-        AccessOutcome::new(Events::NONE, LineHolder::First, translated)
+        let translated = if tlb { TranslationSource::First } else { TranslationSource::Unknown };
+        AccessOutcome::new(Events::NONE, LineSource::First, translated)
     }
 
     fn model(
@@ -201,48 +201,48 @@ impl Machine {
             }
         }
         let mut core = core(own.unwrap(), shape);
-        let mut world = if others.is_empty() {
-            Either::Alone(Alone(common))
+        let mut uncore = if others.is_empty() {
+            Either::SingleCoreUncore(SingleCoreUncore(common))
         } else {
-            Either::World(World { shape, others, common, own: number })
+            Either::TestUncore(TestUncore { shape, others, common, own: number })
         };
-        run(&mut core, &mut world)
+        run(&mut core, &mut uncore)
     }
 }
 
 enum Either<'a> {
-    Alone(Alone<'a>),
-    World(World<'a>),
+    SingleCoreUncore(SingleCoreUncore<'a>),
+    TestUncore(TestUncore<'a>),
 }
 
-impl Outside for Either<'_> {
+impl Uncore for Either<'_> {
     fn common(&mut self) -> &mut [u64] {
         match self {
-            Either::Alone(world) => world.common(),
-            Either::World(world) => world.common(),
+            Either::SingleCoreUncore(uncore) => uncore.common(),
+            Either::TestUncore(uncore) => uncore.common(),
         }
     }
-    fn several(&self) -> bool {
-        matches!(self, Either::World(_))
+    fn has_other_cores(&self) -> bool {
+        matches!(self, Either::TestUncore(_))
     }
-    fn own(&self) -> u64 {
+    fn own_bit(&self) -> u64 {
         match self {
-            Either::Alone(world) => world.own(),
-            Either::World(world) => world.own(),
+            Either::SingleCoreUncore(uncore) => uncore.own_bit(),
+            Either::TestUncore(uncore) => uncore.own_bit(),
         }
     }
     fn number(&self) -> u64 {
         match self {
-            Either::Alone(world) => world.number(),
-            Either::World(world) => world.number(),
+            Either::SingleCoreUncore(uncore) => uncore.number(),
+            Either::TestUncore(uncore) => uncore.number(),
         }
     }
     fn unlisted(&self) -> u64 {
         0
     }
     fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>) -> bool) {
-        if let Either::World(world) = self {
-            world.each(mask, visit);
+        if let Either::TestUncore(uncore) = self {
+            uncore.each(mask, visit);
         }
     }
 }

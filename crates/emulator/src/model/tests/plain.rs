@@ -3,7 +3,7 @@
 
 use super::stack::{Stack, with_causes};
 use crate::model::{
-    AccessOutcome, CacheLevel, Events, LINE, LevelShape, LineHolder, PageHolder, Shape,
+    AccessOutcome, CacheLevel, Events, LINE, LevelShape, LineSource, Shape, TranslationSource,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,19 +134,19 @@ impl Plain {
     }
 
     fn line(&mut self, thread: usize, line: u64, write: bool) -> AccessOutcome {
-        let mut translated = PageHolder::Unknown;
+        let mut translated = TranslationSource::Unknown;
         let mut events = 0;
         if self.tlb {
             let own = &mut self.threads[thread];
             let page = line / 64;
-            translated = PageHolder::First;
+            translated = TranslationSource::First;
             if own.dtlb.touch(page).is_none() {
                 own.dtlb.insert(page, ());
-                translated = PageHolder::Second;
+                translated = TranslationSource::Second;
                 events |= if write { Events::DTLB_STORE_MISS.0 } else { Events::DTLB_LOAD_MISS.0 };
                 if own.stlb.touch(page).is_none() {
                     own.stlb.insert(page, ());
-                    translated = PageHolder::Walk;
+                    translated = TranslationSource::Walk;
                     events |= Events::PAGE_WALK.0;
                 }
             }
@@ -190,13 +190,13 @@ impl Plain {
                 *self.threads[thread].l2.peek(line).unwrap() = state;
             }
             return (
-                AccessOutcome::new(Events(events), LineHolder::Second, PageHolder::Unknown),
+                AccessOutcome::new(Events(events), LineSource::Second, TranslationSource::Unknown),
                 state,
             );
         }
         events |= Events::L2_MISS.0;
-        let copies = self.others(thread, line, write);
-        let state = match (write, copies) {
+        let snooped = self.others(thread, line, write);
+        let state = match (write, snooped) {
             (true, _) => State::Modified,
             (false, None) => State::Exclusive,
             (false, Some(_)) => State::Shared,
@@ -207,19 +207,19 @@ impl Plain {
         if !third {
             self.l3.insert(line, ());
         }
-        let served = match (copies, third) {
+        let served = match (snooped, third) {
             (Some(State::Modified), _) => {
                 events |= Events::HIT_MODIFIED.0;
-                LineHolder::Modified
+                LineSource::Modified
             }
-            (_, true) => LineHolder::Third,
+            (_, true) => LineSource::Third,
             (_, false) => {
                 events |= Events::L3_MISS.0;
-                LineHolder::Memory
+                LineSource::Memory
             }
         };
-        let elsewhere = copies.is_some_and(|state| state != State::Modified);
-        let mut outcome = AccessOutcome::new(Events(events), served, PageHolder::Unknown)
+        let elsewhere = snooped.is_some_and(|state| state != State::Modified);
+        let mut outcome = AccessOutcome::new(Events(events), served, TranslationSource::Unknown)
             .with_cause(CacheLevel::Second, in_second);
         if events & Events::L3_MISS.0 != 0 {
             outcome = outcome.with_cause(CacheLevel::Third, in_third);

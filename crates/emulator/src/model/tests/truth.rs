@@ -1,7 +1,7 @@
 //! Counts that are worked out by hand.
 
 use super::machine::Machine;
-use crate::model::{AccessOutcome, Events, LevelShape, LineHolder, PageHolder, Shape};
+use crate::model::{AccessOutcome, Events, LevelShape, LineSource, Shape, TranslationSource};
 
 const KIB: u64 = 1024;
 const LINE: u64 = 64;
@@ -66,7 +66,7 @@ fn levels_answer_by_their_size() {
     for pass in 0..3 {
         for n in 0..128 * KIB / LINE {
             let outcome = machine.load(0, BASE + n * LINE, 8);
-            let expected = if pass == 0 { LineHolder::Memory } else { LineHolder::Second };
+            let expected = if pass == 0 { LineSource::Memory } else { LineSource::Second };
             assert_eq!(outcome.served(), expected, "pass {pass} line {n}");
         }
     }
@@ -75,7 +75,7 @@ fn levels_answer_by_their_size() {
     for pass in 0..3 {
         for n in 0..512 * KIB / LINE {
             let outcome = machine.store(0, BASE + n * LINE, 8);
-            let expected = if pass == 0 { LineHolder::Memory } else { LineHolder::Third };
+            let expected = if pass == 0 { LineSource::Memory } else { LineSource::Third };
             assert_eq!(outcome.served(), expected, "pass {pass} line {n}");
         }
     }
@@ -94,7 +94,8 @@ fn pages_within_reach_miss_once() {
     for pass in 0..3 {
         for n in 0..1536 {
             let outcome = machine.load(0, BASE + n * PAGE, 8);
-            let expected = if pass == 0 { PageHolder::Walk } else { PageHolder::Second };
+            let expected =
+                if pass == 0 { TranslationSource::Walk } else { TranslationSource::Second };
             assert_eq!(outcome.translated(), expected, "pass {pass} page {n}");
         }
     }
@@ -113,8 +114,8 @@ fn a_page_stays_that_only_the_tables_see() {
     machine.load(0, page(0), 8);
     assert_eq!(machine.slow, slow, "a hit");
     machine.load(0, page(4) + 4 * LINE, 8);
-    assert_eq!(machine.load(0, page(0), 8).translated(), PageHolder::First);
-    assert_eq!(machine.load(0, page(1) + LINE, 8).translated(), PageHolder::Second);
+    assert_eq!(machine.load(0, page(0), 8).translated(), TranslationSource::First);
+    assert_eq!(machine.load(0, page(1) + LINE, 8).translated(), TranslationSource::Second);
 }
 
 #[test]
@@ -192,13 +193,13 @@ fn false_sharing_moves_the_line_at_every_turn() {
 #[test]
 fn readers_share_a_line_until_one_writes() {
     let mut machine = Machine::new(shape(), 3);
-    assert_eq!(machine.load(0, BASE, 8).served(), LineHolder::Memory);
+    assert_eq!(machine.load(0, BASE, 8).served(), LineSource::Memory);
     let second = machine.load(1, BASE, 8);
-    assert_eq!((second.served(), second.elsewhere()), (LineHolder::Third, true));
+    assert_eq!((second.served(), second.elsewhere()), (LineSource::Third, true));
     machine.load(2, BASE, 8);
     assert_eq!(machine.store(1, BASE, 8).events(), Events::NONE, "an upgrade");
-    assert_eq!(machine.load(0, BASE, 8).served(), LineHolder::Modified);
-    assert_eq!(machine.load(2, BASE, 8).served(), LineHolder::Third);
+    assert_eq!(machine.load(0, BASE, 8).served(), LineSource::Modified);
+    assert_eq!(machine.load(2, BASE, 8).served(), LineSource::Third);
     assert_eq!(machine.load(1, BASE, 8).events(), Events::NONE, "kept, shared");
 }
 

@@ -1,15 +1,15 @@
 //! Threads that the kernel has not taken yet, or not given back, and are
-//! waited for before the baton goes on.
+//! waited for before the run token goes on.
 
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use super::baton::{Baton, Seat};
-use super::legs::Kernel;
+use super::run_token::{RunToken, WaitSlot};
+use super::time_slice::Kernel;
 
 /// Looks before the thread sleeps. A thread that was woken needs some
 /// microseconds to come.
-const LOOKS: u64 = 200;
+const SPINS: u64 = 200;
 /// How often it sleeps at most, for how many nanoseconds: on a busy machine a
 /// thread comes late.
 const NAPS: u64 = 1_000;
@@ -20,63 +20,73 @@ const SHORT_NAP: u64 = 20_000;
 
 /// Waits for those that were woken to come back; the last of them rings.
 #[inline(always)]
-pub(super) fn settle(baton: &Baton<'_>, kernel: &impl Kernel, seat: Seat<'_>) {
-    if baton.woken.are_awaited() {
-        wait_for_woken(baton, kernel, seat);
-        baton.woken.forget();
+pub(super) fn wait_for_woken_threads(
+    run_token: &RunToken<'_>,
+    kernel: &impl Kernel,
+    wait_slot: WaitSlot<'_>,
+) {
+    if run_token.woken.are_awaited() {
+        wait_for_woken(run_token, kernel, wait_slot);
+        run_token.woken.forget();
     }
 }
 
 #[cold]
-fn wait_for_woken(baton: &Baton<'_>, kernel: &impl Kernel, seat: Seat<'_>) {
-    let Some(bell) = seat.bell() else { return };
-    let looks = if seat.is_filtered() { LOOKS * NAPS } else { LOOKS };
+fn wait_for_woken(run_token: &RunToken<'_>, kernel: &impl Kernel, wait_slot: WaitSlot<'_>) {
+    let Some(wake_word) = wait_slot.wake_word() else { return };
+    let looks = if wait_slot.is_filtered() { SPINS * NAPS } else { SPINS };
     for _ in 0..looks {
-        if baton.woken.are_back() {
+        if run_token.woken.are_back() {
             return;
         }
         spin_loop();
     }
-    for _ in 0..if seat.is_filtered() { 0 } else { NAPS } {
-        let expected = bell.load(SeqCst);
-        if baton.woken.are_back() || seat.is_to_come() {
+    for _ in 0..if wait_slot.is_filtered() { 0 } else { NAPS } {
+        let expected = wake_word.load(SeqCst);
+        if run_token.woken.are_back() || wait_slot.is_interrupted() {
             return;
         }
-        seat.sleeps(true);
-        kernel.sleep(bell, expected, NAP);
-        seat.sleeps(false);
+        wait_slot.set_asleep(true);
+        kernel.sleep(wake_word, expected, NAP);
+        wait_slot.set_asleep(false);
     }
 }
 
 /// A thread is back from where it waited. Who waits for that is told when all
 /// are.
 #[inline(always)]
-pub(super) fn came(baton: &Baton<'_>, kernel: &impl Kernel, seat: Seat<'_>) {
-    seat.waits_at(0);
-    if baton.woken.are_awaited() && baton.woken.are_back() {
-        let holder = baton.holding().0.map(|index| baton.seat(index));
+pub(super) fn mark_back(run_token: &RunToken<'_>, kernel: &impl Kernel, wait_slot: WaitSlot<'_>) {
+    wait_slot.set_futex(0);
+    if run_token.woken.are_awaited() && run_token.woken.are_back() {
+        let holder = run_token.holding().0.map(|index| run_token.wait_slot(index));
         if let Some(holder) = holder
             && holder.ring()
-            && !seat.is_filtered()
-            && let Some(bell) = holder.bell()
+            && !wait_slot.is_filtered()
+            && let Some(wake_word) = holder.wake_word()
         {
-            kernel.wake(bell);
+            kernel.wake(wake_word);
         }
     }
 }
 
-/// Waits until the kernel has the thread that passed the baton on and went to
+/// Waits until the kernel has the thread that passed the run token on and went to
 /// wait at a futex.
 #[inline(always)]
-pub(super) fn sink(baton: &Baton<'_>, kernel: &impl Kernel, seat: Seat<'_>) {
-    let Some(futex) = baton.sinking.take() else { return };
-    if seat.is_filtered() {
+pub(super) fn wait_until_asleep(
+    run_token: &RunToken<'_>,
+    kernel: &impl Kernel,
+    wait_slot: WaitSlot<'_>,
+) {
+    let Some(futex) = run_token.pending_wait.take() else { return };
+    if wait_slot.is_filtered() {
         return;
     }
     let idle = AtomicU64::new(0);
     for naps in 0..NAPS {
         let there = kernel.waiters(futex);
-        if there.is_none_or(|there| baton.sinking.is_down(futex, there)) || seat.is_to_come() {
+        if there.is_none_or(|there| run_token.pending_wait.is_asleep(futex, there))
+            || wait_slot.is_interrupted()
+        {
             return;
         }
         kernel.sleep(&idle, 0, if naps < SHORT_NAPS { SHORT_NAP } else { NAP });

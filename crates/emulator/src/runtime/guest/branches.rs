@@ -9,8 +9,8 @@ pub type Entry = [AtomicU64; 2];
 /// What a target of the program is called in the table, for code of one of
 /// the two translations; None for addresses that only the kernel has.
 #[inline]
-pub fn name(half: u64, target: u64) -> Option<u64> {
-    (target >> 63 == 0).then_some(target | half << 63)
+pub fn name(variant: u64, target: u64) -> Option<u64> {
+    (target >> 63 == 0).then_some(target | variant << 63)
 }
 
 fn places(table: &[Entry], target: u64) -> impl Iterator<Item = &Entry> {

@@ -1,18 +1,18 @@
 //! Counts for each event of its own, in the countdowns of a thread.
 
-use super::thread::Local;
+use super::thread::ThreadContext;
 use crate::block::COUNTED_FROM;
 use crate::model::Events;
 
 /// Counts what happened at an access: a bit for each event, by its place, of
 /// which a record is due.
 #[inline(always)]
-pub(super) fn seen(local: &mut Local<'_>, happened: Events) -> u64 {
-    if !happened.meet(Events(local.header.events)) {
+pub(super) fn seen(context: &mut ThreadContext<'_>, happened: Events) -> u64 {
+    if !happened.meet(Events(context.header.events)) {
         return 0;
     }
     let mut due = 0;
-    let each = local.header.counted().iter().zip(&mut local.thread.countdowns);
+    let each = context.header.counted().iter().zip(&mut context.thread.countdowns);
     for ((&counts, countdown), bit) in each.zip(bits()) {
         if happened.meet(Events(counts)) {
             due |= take_one(countdown, bit);
@@ -25,11 +25,11 @@ pub(super) fn seen(local: &mut Local<'_>, happened: Events) -> u64 {
 /// first of them is counted, and due.
 #[cold]
 #[inline(never)]
-pub(super) fn counted(local: &mut Local<'_>, marks: u32) -> u64 {
+pub(super) fn counted(context: &mut ThreadContext<'_>, marks: u32) -> u64 {
     let counting = u64::from(marks >> COUNTED_FROM);
     let mut due = counting & counting.wrapping_neg();
     let rest = counting ^ due;
-    for (countdown, bit) in local.thread.countdowns.iter_mut().zip(bits()) {
+    for (countdown, bit) in context.thread.countdowns.iter_mut().zip(bits()) {
         if rest & bit != 0 {
             due |= take_one(countdown, bit);
         }
@@ -45,13 +45,14 @@ fn take_one(countdown: &mut u64, bit: u64) -> u64 {
 }
 
 /// Begins the next period of some events; the one that ended is in their books.
-pub(super) fn next_periods(local: &mut Local<'_>, due: u64) {
-    let thread = &mut *local.thread;
-    let each = thread.countdowns.iter_mut().zip(&mut thread.own.books).zip(&local.header.periods);
-    for (((countdown, book), rule), bit) in each.zip(bits()) {
+pub(super) fn next_periods(context: &mut ThreadContext<'_>, due: u64) {
+    let thread = &mut *context.thread;
+    let each =
+        thread.countdowns.iter_mut().zip(&mut thread.runtime.counters).zip(&context.header.periods);
+    for (((countdown, counters), rule), bit) in each.zip(bits()) {
         if due & bit != 0 {
-            book.ended = book.period.turn(*rule);
-            *countdown = book.period.events;
+            counters.ended = counters.period.turn(*rule);
+            *countdown = counters.period.events;
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::burst_phase::BurstSchedule;
 use super::moved_object::{self, MovedObject};
 use super::period::PeriodRule;
-use super::stretch::Bursts;
 use crate::block::EVENTS;
 use crate::model::Shape;
 
@@ -17,7 +17,7 @@ pub const BRANCHES: usize = 1 << 19;
 /// How samples look: what of an attr matters to their writer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Form {
+pub struct SampleFormat {
     /// `sample_type`.
     pub fields: u64,
     /// `sample_regs_intr`.
@@ -30,7 +30,7 @@ pub struct Form {
     /// Bytes of a whole record.
     pub size: u64,
     /// Whose miss it is that RAW tells of: a [`crate::model::CacheLevel`]; or [`HEAP`].
-    pub told: u64,
+    pub reported_level: u64,
 }
 
 /// RAW tells of a block of the heap.
@@ -59,13 +59,13 @@ pub struct Header {
     pub each: [u64; EVENTS],
     /// Of each: events from one record to the next.
     pub periods: [PeriodRule; EVENTS],
-    pub bursts: Bursts,
-    pub forms: [Form; EVENTS],
+    pub bursts: BurstSchedule,
+    pub formats: [SampleFormat; EVENTS],
     pub shape: Shape,
     /// How many objects the model has elsewhere.
     pub moves: u64,
-    pub moved: [MovedObject; moved_object::MOST],
-    pub baton: [AtomicU64; super::baton::WORDS],
+    pub moved: [MovedObject; moved_object::MAX_OBJECTS],
+    pub run_token: [AtomicU64; super::run_token::WORDS],
     /// Bits of threads that may have lines, by their indices: one that has not
     /// begun need not be asked for any.
     pub begun: [AtomicU64; THREADS / 64],

@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering;
 
 use super::count::{next_periods, seen};
 use super::ring::{Ring, TIME};
-use super::stack::StackMemory;
-use super::thread::{Local, Pending};
+use super::stack::MemoryReader;
+use super::thread::{PendingRecords, ThreadContext};
 use crate::block::{AccessKind, AccessSite};
 use crate::model::Events;
 
@@ -75,28 +75,28 @@ pub(super) fn is_call(site: &AccessSite) -> bool {
 /// Takes in that a thread has come to such a site; its records are due then, as
 /// those of an access are. Asked again it does nothing.
 pub(super) fn settle(
-    local: &mut Local<'_>,
+    context: &mut ThreadContext<'_>,
     site: &AccessSite,
     ring: &Ring<'_>,
-    memory: &impl StackMemory,
+    memory: &impl MemoryReader,
 ) {
-    if local.thread.heap.call & FRESH == 0 {
+    if context.thread.heap.call & FRESH == 0 {
         return;
     }
-    local.thread.heap.call ^= FRESH;
+    context.thread.heap.call ^= FRESH;
     if site.kind == AccessKind::AllocatorEntry as u8 {
-        enter(local, u64::from(site.elements), ring);
+        enter(context, u64::from(site.elements), ring);
     } else {
-        leave(local, memory);
+        leave(context, memory);
     }
 }
 
-fn register(local: &Local<'_>, number: usize) -> u64 {
-    local.thread.registers.get(number).copied().unwrap_or(0)
+fn register(context: &ThreadContext<'_>, number: usize) -> u64 {
+    context.thread.registers.get(number).copied().unwrap_or(0)
 }
 
-fn enter(local: &mut Local<'_>, call: u64, ring: &Ring<'_>) {
-    let of = |number| register(local, number);
+fn enter(context: &mut ThreadContext<'_>, call: u64, ring: &Ring<'_>) {
+    let of = |number| register(context, number);
     let [first, second, third] = [of(RDI), of(RSI), of(RDX)];
     let began = ring.word(TIME).map_or(0, |time| time.load(Ordering::Relaxed));
     let size = match call {
@@ -114,57 +114,58 @@ fn enter(local: &mut Local<'_>, call: u64, ring: &Ring<'_>) {
     };
     let top = of(RSP);
     // Functions that give a block back call each other with it.
-    let before = local.thread.heap;
-    let again = before.call == RELEASE && before.old == first && local.thread.awaited != 0;
-    local.thread.awaited = top.wrapping_neg();
-    local.thread.heap = HeapCall { call, size, old, began };
+    let before = context.thread.heap;
+    let again = before.call == RELEASE && before.old == first && context.thread.awaited != 0;
+    context.thread.awaited = top.wrapping_neg();
+    context.thread.heap = HeapCall { call, size, old, began };
     if call == RELEASE && first != 0 && !again {
-        happened(local, Events::RELEASE, first);
+        happened(context, Events::RELEASE, first);
     }
 }
 
-fn leave(local: &mut Local<'_>, memory: &impl StackMemory) {
-    local.thread.awaited = 0;
-    let HeapCall { call, size, old, .. } = local.thread.heap;
-    let given = register(local, RAX);
+fn leave(context: &mut ThreadContext<'_>, memory: &impl MemoryReader) {
+    context.thread.awaited = 0;
+    let HeapCall { call, size, old, .. } = context.thread.heap;
+    let given = register(context, RAX);
     match call {
         RELEASE => {}
         ALLOCATE_INTO => {
-            local.thread.heap.old = 0;
+            context.thread.heap.old = 0;
             // It returns an int, of which 0 is success.
-            let address = if given & 0xffff_ffff == 0 { written(local, old, memory) } else { 0 };
-            allocated(local, address);
+            let address = if given & 0xffff_ffff == 0 { written(context, old, memory) } else { 0 };
+            allocated(context, address);
         }
-        _ if given == 0 && old != 0 && size == 0 => happened(local, Events::RELEASE, old),
-        _ => allocated(local, given),
+        _ if given == 0 && old != 0 && size == 0 => happened(context, Events::RELEASE, old),
+        _ => allocated(context, given),
     }
 }
 
 /// A block is there; at 0 there is none.
-fn allocated(local: &mut Local<'_>, address: u64) {
+fn allocated(context: &mut ThreadContext<'_>, address: u64) {
     if address != 0 {
-        happened(local, Events::ALLOCATION, address);
+        happened(context, Events::ALLOCATION, address);
     }
 }
 
 /// The address that a function wrote into the program's memory; 0: it cannot be
 /// read, as a filter may end who makes a call that it does not know.
-fn written(local: &mut Local<'_>, into: u64, memory: &impl StackMemory) -> u64 {
-    let index = usize::try_from(local.thread.own.index).unwrap_or(usize::MAX);
-    if local.header.baton().seat(index).is_filtered() {
+fn written(context: &mut ThreadContext<'_>, into: u64, memory: &impl MemoryReader) -> u64 {
+    let index = usize::try_from(context.thread.runtime.index).unwrap_or(usize::MAX);
+    if context.header.run_token().wait_slot(index).is_filtered() {
         return 0;
     }
     // No instruction is under way that has vectors there.
-    let at = core::ptr::from_mut(&mut local.thread.vectors).expose_provenance();
+    let at = core::ptr::from_mut(&mut context.thread.vectors).expose_provenance();
     let copied = memory.copy(into, [[u64::try_from(at).unwrap_or(0), 8], [0, 0]]);
-    let word = local.thread.vectors.as_flattened().first().copied().unwrap_or(0);
+    let word = context.thread.vectors.as_flattened().first().copied().unwrap_or(0);
     if copied == 8 { word } else { 0 }
 }
 
-fn happened(local: &mut Local<'_>, event: Events, address: u64) {
-    let due = seen(local, event);
-    next_periods(local, due);
+fn happened(context: &mut ThreadContext<'_>, event: Events, address: u64) {
+    let due = seen(context, event);
+    next_periods(context, due);
     if due != 0 {
-        local.thread.own.pending = Pending { due, address, ..Pending::default() };
+        context.thread.runtime.pending =
+            PendingRecords { due, address, ..PendingRecords::default() };
     }
 }

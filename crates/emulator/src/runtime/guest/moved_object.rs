@@ -1,7 +1,7 @@
 //! An object that the model sees in another layout than the program has it.
 
 /// Objects that can be so in one run.
-pub const MOST: usize = 8;
+pub const MAX_OBJECTS: usize = 8;
 /// Pieces that a row of one can be in.
 pub const PIECES: usize = 16;
 

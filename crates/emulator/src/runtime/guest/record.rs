@@ -2,12 +2,12 @@
 
 use core::sync::atomic::Ordering;
 
-use super::NextMove;
-use super::baton::Seat;
-use super::header::{Form, HEAP, Header};
+use super::RuntimeAction;
+use super::header::{HEAP, Header, SampleFormat};
 use super::heap;
 use super::ring::{LIMIT, Ring, SAMPLES};
-use super::stack::{self, StackMemory};
+use super::run_token::WaitSlot;
+use super::stack::{self, MemoryReader};
 use super::thread::Thread;
 use crate::block::{AccessKind, AccessSite, EVENTS, Exit, NARROW};
 
@@ -66,12 +66,12 @@ pub const FIELDS: u64 = IDENTIFIER
 /// Registers that it knows: no segments of data.
 pub const REGISTERS: u64 = 0xff_0fff;
 
-pub(super) struct Words<'a> {
+pub(super) struct RecordWriter<'a> {
     pub(super) ring: &'a Ring<'a>,
     pub(super) at: u64,
 }
 
-impl Words<'_> {
+impl RecordWriter<'_> {
     #[inline(always)]
     pub(super) fn put(&mut self, word: u64) {
         self.ring.put(self.at, word);
@@ -104,7 +104,7 @@ impl Words<'_> {
 /// what they are before the element.
 fn register(thread: &Thread, site: &AccessSite, number: usize) -> u64 {
     let value = thread.registers.get(number).copied().unwrap_or(0);
-    let elements = thread.own.pending.elements;
+    let elements = thread.runtime.pending.elements;
     if elements == 0 {
         return value;
     }
@@ -127,15 +127,15 @@ pub(super) fn record(
     header: &Header,
     site: &AccessSite,
     ring: &Ring<'_>,
-    memory: &impl StackMemory,
-) -> NextMove {
-    while thread.own.pending.due != 0 {
+    memory: &impl MemoryReader,
+) -> RuntimeAction {
+    while thread.runtime.pending.due != 0 {
         let next = record_of_one(thread, header, site, ring, memory);
-        if next != NextMove::Resume {
+        if next != RuntimeAction::Resume {
             return next;
         }
     }
-    NextMove::Resume
+    RuntimeAction::Resume
 }
 
 #[inline(always)]
@@ -144,20 +144,20 @@ fn record_of_one(
     header: &Header,
     site: &AccessSite,
     ring: &Ring<'_>,
-    memory: &impl StackMemory,
-) -> NextMove {
-    let pending = thread.own.pending;
+    memory: &impl MemoryReader,
+) -> RuntimeAction {
+    let pending = thread.runtime.pending;
     let place = usize::try_from(pending.due.trailing_zeros()).unwrap_or(EVENTS);
-    let (Some(samples), Some(limit), Some(form), Some(book)) = (
+    let (Some(samples), Some(limit), Some(format), Some(counters)) = (
         ring.word(SAMPLES),
         ring.word(LIMIT),
-        header.forms.get(place),
-        thread.own.books.get(place).copied(),
+        header.formats.get(place),
+        thread.runtime.counters.get(place).copied(),
     ) else {
-        thread.own.pending.due = 0;
-        return NextMove::Resume;
+        thread.runtime.pending.due = 0;
+        return RuntimeAction::Resume;
     };
-    ring.lock(thread.own.task >> 32);
+    ring.lock(thread.runtime.task >> 32);
     let limit = limit.load(Ordering::Relaxed);
     let written = samples.load(Ordering::Relaxed);
     if written >= limit {
@@ -165,66 +165,66 @@ fn record_of_one(
         leave_out(thread);
         return stop(thread, Exit::Count);
     }
-    let index = usize::try_from(thread.own.index).unwrap_or(usize::MAX);
-    if !has_room(ring, header.baton().seat(index), form.size) {
+    let index = usize::try_from(thread.runtime.index).unwrap_or(usize::MAX);
+    if !has_room(ring, header.run_token().wait_slot(index), format.size) {
         ring.unlock();
         return stop(thread, Exit::RingFull);
     }
     let time = now(thread, ring);
-    let mut words = Words { ring, at: 0 };
-    words.put(SAMPLE | USER_EXACT << 32 | form.size << 48);
+    let mut words = RecordWriter { ring, at: 0 };
+    words.put(SAMPLE | USER_EXACT << 32 | format.size << 48);
     for (field, word) in [
-        (IDENTIFIER, form.id),
+        (IDENTIFIER, format.id),
         (IP, site.ip),
-        (TID, thread.own.task),
+        (TID, thread.runtime.task),
         (TIME, time),
         (ADDR, pending.address),
-        (ID, form.id),
-        (STREAM_ID, form.id),
+        (ID, format.id),
+        (STREAM_ID, format.id),
         (CPU, 0),
-        (PERIOD, book.ended),
+        (PERIOD, counters.ended),
         (CALLCHAIN, 0),
-        (RAW, raw(form.told, thread, pending.causes)),
+        (RAW, raw(format.reported_level, thread, pending.causes)),
     ] {
-        if form.fields & field != 0 {
+        if format.fields & field != 0 {
             words.put(word);
         }
     }
-    if form.fields & RAW != 0 && form.told == HEAP {
+    if format.fields & RAW != 0 && format.reported_level == HEAP {
         thread.heap.words().into_iter().for_each(|word| words.put(word));
     }
-    if form.fields & REGS_USER != 0 {
-        words.registers(thread, site, form.user);
+    if format.fields & REGS_USER != 0 {
+        words.registers(thread, site, format.user);
     }
-    if form.fields & STACK_USER != 0 {
+    if format.fields & STACK_USER != 0 {
         // A filter may end who makes a call that it does not know.
-        let filtered = header.baton().seat(index).is_filtered();
+        let filtered = header.run_token().wait_slot(index).is_filtered();
         let top = thread.registers.get(4).copied().filter(|_| !filtered).unwrap_or(0);
-        words.at += stack::put(ring, form, words.at, top, memory);
+        words.at += stack::put(ring, format, words.at, top, memory);
     }
-    if form.fields & (WEIGHT | WEIGHT_STRUCT) != 0 {
+    if format.fields & (WEIGHT | WEIGHT_STRUCT) != 0 {
         words.put(pending.latency);
     }
-    if form.fields & DATA_SRC != 0 {
+    if format.fields & DATA_SRC != 0 {
         words.put(pending.source);
     }
-    if form.fields & REGS_INTR != 0 {
-        words.registers(thread, site, form.interrupted);
+    if format.fields & REGS_INTR != 0 {
+        words.registers(thread, site, format.interrupted);
     }
     ring.publish(words.at);
     samples.store(written + 1, Ordering::Relaxed);
     // While nobody else may end the thread's books: it is not due any more, and
     // no loss.
-    thread.own.pending.due &= pending.due.wrapping_sub(1);
-    if let Some(book) = thread.own.books.get_mut(place) {
-        book.records += 1;
+    thread.runtime.pending.due &= pending.due.wrapping_sub(1);
+    if let Some(counters) = thread.runtime.counters.get_mut(place) {
+        counters.records += 1;
     }
     ring.unlock();
     if written + 1 >= limit {
         leave_out(thread);
         return stop(thread, Exit::Count);
     }
-    NextMove::Resume
+    RuntimeAction::Resume
 }
 
 /// The word of RAW: a size of 4 bytes, and these: `3`, `C`, the level, why it
@@ -240,9 +240,9 @@ fn raw(level: u64, thread: &Thread, causes: u64) -> u64 {
 /// Whether so many bytes fit; else others are told of a thread that waits for
 /// them. For the lock's holder.
 #[inline(always)]
-pub(super) fn has_room(ring: &Ring<'_>, seat: Seat<'_>, size: u64) -> bool {
+pub(super) fn has_room(ring: &Ring<'_>, wait_slot: WaitSlot<'_>, size: u64) -> bool {
     let fits = ring.fits(size);
-    seat.waits_for_room(!fits);
+    wait_slot.waits_for_room(!fits);
     fits
 }
 
@@ -250,9 +250,10 @@ pub(super) fn has_room(ring: &Ring<'_>, seat: Seat<'_>, size: u64) -> bool {
 /// record: later than that of any other. For the lock's holder.
 #[inline(always)]
 pub(super) fn now(thread: &mut Thread, ring: &Ring<'_>) -> u64 {
-    let passed = thread.clock.wrapping_sub(thread.own.recorded).wrapping_add(thread.own.waited);
-    thread.own.recorded = thread.clock;
-    thread.own.waited = 0;
+    let passed =
+        thread.clock.wrapping_sub(thread.runtime.recorded).wrapping_add(thread.runtime.waited);
+    thread.runtime.recorded = thread.clock;
+    thread.runtime.waited = 0;
     // Two cycles a nanosecond; an access that hits takes one.
     ring.advance((passed >> 1).max(1))
 }
@@ -260,27 +261,28 @@ pub(super) fn now(thread: &mut Thread, ring: &Ring<'_>) -> u64 {
 /// Books what is due as beyond the count that was asked for.
 #[cold]
 fn leave_out(thread: &mut Thread) {
-    let due = core::mem::take(&mut thread.own.pending.due);
-    for (place, book) in thread.own.books.iter_mut().enumerate() {
-        book.beyond = book.beyond.wrapping_add(due >> place & 1);
+    let due = core::mem::take(&mut thread.runtime.pending.due);
+    for (place, counters) in thread.runtime.counters.iter_mut().enumerate() {
+        counters.beyond = counters.beyond.wrapping_add(due >> place & 1);
     }
 }
 
 #[cold]
-pub(super) fn stop(thread: &mut Thread, why: Exit) -> NextMove {
+pub(super) fn stop(thread: &mut Thread, why: Exit) -> RuntimeAction {
     thread.exit = why as u64;
-    NextMove::Stop
+    RuntimeAction::Stop
 }
 
 /// Bytes of a record, its header counted.
-pub fn size(form: &Form) -> u64 {
-    let words = (form.fields & !(REGS_USER | STACK_USER | REGS_INTR)).count_ones();
-    let registers = |field, mask: u64| match form.fields & field {
+pub fn size(format: &SampleFormat) -> u64 {
+    let words = (format.fields & !(REGS_USER | STACK_USER | REGS_INTR)).count_ones();
+    let registers = |field, mask: u64| match format.fields & field {
         0 => 0,
         _ => 1 + mask.count_ones(),
     };
-    let tail = registers(REGS_USER, form.user) + registers(REGS_INTR, form.interrupted);
-    let copy = if form.fields & STACK_USER == 0 { 0 } else { stack::size(form.stack) };
-    let heap = if form.fields & RAW != 0 && form.told == HEAP { heap::WORDS } else { 0 };
+    let tail = registers(REGS_USER, format.user) + registers(REGS_INTR, format.interrupted);
+    let copy = if format.fields & STACK_USER == 0 { 0 } else { stack::size(format.stack) };
+    let heap =
+        if format.fields & RAW != 0 && format.reported_level == HEAP { heap::WORDS } else { 0 };
     8 * (u64::from(1 + words + tail) + heap) + copy
 }

@@ -1,10 +1,10 @@
 //! Writes a mark of a region, as `perfdata::region` has it: an EVENT_UPDATE.
 
-use super::NextMove;
+use super::RuntimeAction;
 use super::header::Header;
-use super::record::{Words, has_room, now, stop};
+use super::record::{RecordWriter, has_room, now, stop};
 use super::ring::Ring;
-use super::stack::StackMemory;
+use super::stack::MemoryReader;
 use super::thread::Thread;
 use crate::block::{AccessKind, AccessSite, Exit, NAME};
 
@@ -23,7 +23,7 @@ const END: u64 = 2;
 /// Bytes of a mark without its name.
 const FIXED: u64 = 8 * 8;
 /// Bytes of the longest name.
-const LONGEST: u64 = NAME as u64 - 1;
+const MAX_NAME: u64 = NAME as u64 - 1;
 /// Number of rdi in REGISTERS, which has the address of the name.
 pub const RDI: usize = 7;
 
@@ -39,17 +39,18 @@ pub(super) fn mark(
     header: &Header,
     site: &AccessSite,
     ring: &Ring<'_>,
-    memory: &impl StackMemory,
-) -> NextMove {
+    memory: &impl MemoryReader,
+) -> RuntimeAction {
     let begins = site.kind == AccessKind::RegionBegin as u8;
-    let seat = header.baton().seat(usize::try_from(thread.own.index).unwrap_or(usize::MAX));
+    let wait_slot =
+        header.run_token().wait_slot(usize::try_from(thread.runtime.index).unwrap_or(usize::MAX));
     let address = thread.registers.get(RDI).copied().unwrap_or(0);
-    let is_read = thread.own.region & READ != 0;
-    thread.own.region |= DUE;
+    let is_read = thread.runtime.region & READ != 0;
+    thread.runtime.region |= DUE;
     let length = if address == 0 {
         0
     } else {
-        if !is_read && seat.is_filtered() {
+        if !is_read && wait_slot.is_filtered() {
             return stop(thread, Exit::Name);
         }
         if !is_read {
@@ -60,23 +61,23 @@ pub(super) fn mark(
         }
         length(thread).unwrap_or(u64::MAX)
     };
-    if length > LONGEST || (length == 0 && begins) {
-        thread.own.region = 0;
-        return NextMove::Resume;
+    if length > MAX_NAME || (length == 0 && begins) {
+        thread.runtime.region = 0;
+        return RuntimeAction::Resume;
     }
     let size = FIXED + length.next_multiple_of(8);
-    ring.lock(thread.own.task >> 32);
-    if !has_room(ring, seat, size) {
+    ring.lock(thread.runtime.task >> 32);
+    if !has_room(ring, wait_slot, size) {
         ring.unlock();
         return stop(thread, Exit::RingFull);
     }
     let time = now(thread, ring);
     let side = if begins { BEGIN } else { END };
-    let id = header.forms.first().map_or(0, |form| form.id);
-    let mut words = Words { ring, at: 0 };
+    let id = header.formats.first().map_or(0, |format| format.id);
+    let mut words = RecordWriter { ring, at: 0 };
     let [text, rest] = TEXT;
     let head = [UPDATE | size << 48, UNIT, id, text, rest];
-    for word in head.into_iter().chain([time, thread.own.task, side | length << 32]) {
+    for word in head.into_iter().chain([time, thread.runtime.task, side | length << 32]) {
         words.put(word);
     }
     let mut left = length;
@@ -90,9 +91,9 @@ pub(super) fn mark(
     }
     ring.publish(words.at);
     // While nobody else may end the thread's books.
-    thread.own.region = 0;
+    thread.runtime.region = 0;
     ring.unlock();
-    NextMove::Resume
+    RuntimeAction::Resume
 }
 
 /// Bytes of the name that was read, up to its NUL or the longest; None: what can
@@ -101,5 +102,5 @@ fn length(thread: &Thread) -> Option<u64> {
     let there = thread.exit_argument.min(NAME as u64);
     let bytes = thread.vectors.as_flattened().iter().flat_map(|word| word.to_le_bytes());
     let end = (0..there).zip(bytes).find(|(_, byte)| *byte == 0);
-    end.map(|(at, _)| at).or_else(|| (there == NAME as u64).then_some(LONGEST))
+    end.map(|(at, _)| at).or_else(|| (there == NAME as u64).then_some(MAX_NAME))
 }

@@ -2,12 +2,12 @@
 //! of an instruction that makes many.
 
 use super::count::{counted, next_periods, seen};
+use super::element_iter::{ElementAccess, ElementIter, RCX};
 use super::header::Header;
-use super::thread::{Local, Pending};
-use super::walk::{Element, RCX, Walk};
-use super::{NextMove, legs};
+use super::thread::{PendingRecords, ThreadContext};
+use super::{RuntimeAction, time_slice};
 use crate::block::{AccessKind, AccessSite, COUNTED, LOCKED, READS};
-use crate::model::{AccessOutcome, DataAccess, Events, LINE, LOADS, LineHolder, Outside, STORES};
+use crate::model::{AccessOutcome, DataAccess, Events, LINE, LOADS, LineSource, STORES, Uncore};
 
 const LOAD: u8 = AccessKind::Load as u8;
 const STORE: u8 = AccessKind::Store as u8;
@@ -21,8 +21,8 @@ const NONE: u8 = AccessKind::None as u8;
 /// has them.
 #[inline(always)]
 pub(super) fn quick<const WAYS: usize, const TLB: bool>(
-    local: &mut Local<'_>,
-    outside: &mut impl Outside,
+    context: &mut ThreadContext<'_>,
+    uncore: &mut impl Uncore,
     site: &AccessSite,
     address: u64,
 ) -> bool {
@@ -31,20 +31,20 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
         return false;
     }
     let write = site.kind == STORE;
-    let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
+    let stamp = context.thread.clock.wrapping_add(u64::from(site.offset));
     let read = !write || site.marks & READS != 0;
     let access = DataAccess { address, size: 1, read, write, ip: 0, stamp };
-    let Some(outcome) = local.core().quick::<WAYS, TLB>(outside, access) else { return false };
-    if outside.several() {
-        after(local, outcome, address);
+    let Some(outcome) = context.core().quick::<WAYS, TLB>(uncore, access) else { return false };
+    if uncore.has_other_cores() {
+        after(context, outcome, address);
     }
-    wait(local, outcome);
-    let due = seen(local, outcome.events());
+    wait(context, outcome);
+    let due = seen(context, outcome.events());
     if due == 0 {
         return true;
     }
-    let element = Element { address, size: u64::from(site.size), write, number: 0 };
-    ready(local, site, outcome, element, due);
+    let element = ElementAccess { address, size: u64::from(site.size), write, number: 0 };
+    ready(context, site, outcome, element, due);
     false
 }
 
@@ -59,91 +59,104 @@ pub(super) fn is_plain(header: &Header, site: &AccessSite, address: u64) -> bool
 /// Such an access of a thread that is alone: the same as [`access`], with
 /// less to carry.
 #[inline(always)]
-pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &AccessSite) -> NextMove {
-    let element = single(local, site);
-    let access = told(local, site, element);
-    let outcome = local.core().alone(common, access);
-    wait(local, outcome);
-    decide(local, site, outcome, element, site.marks)
+pub(super) fn alone(
+    context: &mut ThreadContext<'_>,
+    common: &mut [u64],
+    site: &AccessSite,
+) -> RuntimeAction {
+    let element = single(context, site);
+    let access = data_access(context, site, element);
+    let outcome = context.core().alone(common, access);
+    wait(context, outcome);
+    decide(context, site, outcome, element, site.marks)
 }
 
 #[inline(always)]
-fn single(local: &Local<'_>, site: &AccessSite) -> Element {
+fn single(context: &ThreadContext<'_>, site: &AccessSite) -> ElementAccess {
     let size = u64::from(site.size);
-    Element { address: local.thread.address, size, write: site.kind == STORE, number: 0 }
+    ElementAccess { address: context.thread.address, size, write: site.kind == STORE, number: 0 }
 }
 
 #[inline(always)]
-fn told(local: &Local<'_>, site: &AccessSite, element: Element) -> DataAccess {
+fn data_access(
+    context: &ThreadContext<'_>,
+    site: &AccessSite,
+    element: ElementAccess,
+) -> DataAccess {
     DataAccess {
-        address: local.header.modelled(element.address),
+        address: context.header.modelled(element.address),
         size: element.size,
         read: !element.write || site.marks & READS != 0,
         write: element.write,
         ip: site.ip,
-        stamp: local.thread.clock.wrapping_add(u64::from(site.offset)),
+        stamp: context.thread.clock.wrapping_add(u64::from(site.offset)),
     }
 }
 
-const NOTHING: Element = Element { address: 0, size: 0, write: false, number: 0 };
+const NOTHING: ElementAccess = ElementAccess { address: 0, size: 0, write: false, number: 0 };
 
 /// Looks up what the site says, up to the first event of which a record is
 /// due; PROGRESS says where to go on after that.
 #[inline(always)]
 pub(super) fn access(
-    local: &mut Local<'_>,
-    outside: &mut impl Outside,
+    context: &mut ThreadContext<'_>,
+    uncore: &mut impl Uncore,
     site: &AccessSite,
-) -> NextMove {
+) -> RuntimeAction {
     match site.kind {
         LOAD | STORE => {
-            let element = single(local, site);
-            let outcome = look_up(local, outside, site, element);
-            decide(local, site, outcome, element, site.marks)
+            let element = single(context, site);
+            let outcome = look_up(context, uncore, site, element);
+            decide(context, site, outcome, element, site.marks)
         }
         FETCH => {
-            let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
-            let line = local.thread.address & !(LINE - 1);
-            let outcome = local.core().fetch(outside, line, stamp);
-            wait(local, outcome);
-            NextMove::Resume
+            let stamp = context.thread.clock.wrapping_add(u64::from(site.offset));
+            let line = context.thread.address & !(LINE - 1);
+            let outcome = context.core().fetch(uncore, line, stamp);
+            wait(context, outcome);
+            RuntimeAction::Resume
         }
-        NONE => decide(local, site, AccessOutcome::default(), NOTHING, site.marks),
-        _ => many(local, outside, site),
+        NONE => decide(context, site, AccessOutcome::default(), NOTHING, site.marks),
+        _ => many(context, uncore, site),
     }
 }
 
 /// The accesses of a part of a string instruction, or of a gather or masked
 /// move.
 #[inline(never)]
-fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &AccessSite) -> NextMove {
-    let mut walk = Walk::new(local, site);
-    if walk.is_string() {
+fn many(
+    context: &mut ThreadContext<'_>,
+    uncore: &mut impl Uncore,
+    site: &AccessSite,
+) -> RuntimeAction {
+    let mut elements = ElementIter::new(context, site);
+    if elements.is_string() {
         return match site.marks & COUNTED {
-            0 => part(local, outside, site, walk),
-            _ => first(local, outside, site, walk),
+            0 => part(context, uncore, site, elements),
+            _ => first(context, uncore, site, elements),
         };
     }
-    let mut untouched = local.thread.own.progress == 0;
-    while let Some(element) = walk.next(local) {
+    let mut untouched = context.thread.runtime.progress == 0;
+    while let Some(element) = elements.next(context) {
         // Its class counts the instruction once.
         let counted = if untouched { site.marks } else { 0 };
         untouched = false;
-        local.thread.clock += 2;
-        let outcome = look_up(local, outside, site, element);
-        local.thread.own.progress = walk.progress();
-        let next = decide(local, site, outcome, element, counted);
-        if next != NextMove::Resume {
+        context.thread.clock += 2;
+        let outcome = look_up(context, uncore, site, element);
+        context.thread.runtime.progress = elements.progress();
+        let next = decide(context, site, outcome, element, counted);
+        if next != RuntimeAction::Resume {
             return next;
         }
     }
-    local.thread.own.progress = 0;
+    context.thread.runtime.progress = 0;
     if !untouched {
-        return NextMove::Resume;
+        return RuntimeAction::Resume;
     }
     // No element is meant. Counted all the same, once an instruction.
-    let element = Element { address: local.thread.address, write: walk.writes(), ..NOTHING };
-    decide(local, site, AccessOutcome::default(), element, site.marks)
+    let element =
+        ElementAccess { address: context.thread.address, write: elements.writes(), ..NOTHING };
+    decide(context, site, AccessOutcome::default(), element, site.marks)
 }
 
 /// What the second of two looks at an access sees as the first did.
@@ -152,21 +165,21 @@ const AGAIN: Events = Events(Events::SPLIT_LOAD.0 | Events::SPLIT_STORE.0 | Even
 /// The first element of a string instruction that is counted, if it has one.
 /// It is looked up once more when its turn comes, and misses nothing then.
 fn first(
-    local: &mut Local<'_>,
-    outside: &mut impl Outside,
+    context: &mut ThreadContext<'_>,
+    uncore: &mut impl Uncore,
     site: &AccessSite,
-    mut walk: Walk,
-) -> NextMove {
-    let address = local.thread.address;
+    mut elements: ElementIter,
+) -> RuntimeAction {
+    let address = context.thread.address;
     let (mut outcome, mut element) =
-        (AccessOutcome::default(), Element { address, write: walk.writes(), ..NOTHING });
-    if let Some(found) = walk.next(local) {
+        (AccessOutcome::default(), ElementAccess { address, write: elements.writes(), ..NOTHING });
+    if let Some(found) = elements.next(context) {
         element = found;
-        local.thread.clock += 2;
-        outcome = look_up(local, outside, site, element);
+        context.thread.clock += 2;
+        outcome = look_up(context, uncore, site, element);
     }
-    let due = seen(local, outcome.without(AGAIN).events()) | counted(local, site.marks);
-    settle(local, site, outcome, element, due)
+    let due = seen(context, outcome.without(AGAIN).events()) | counted(context, site.marks);
+    settle(context, site, outcome, element, due)
 }
 
 /// A part of a string instruction that no fault interrupts: what follows in
@@ -174,123 +187,124 @@ fn first(
 /// that these are within reach. Leaves in rcx how many elements that is, and
 /// in REST how many follow.
 fn part(
-    local: &mut Local<'_>,
-    outside: &mut impl Outside,
+    context: &mut ThreadContext<'_>,
+    uncore: &mut impl Uncore,
     site: &AccessSite,
-    mut walk: Walk,
-) -> NextMove {
-    let count = walk.count();
+    mut elements: ElementIter,
+) -> RuntimeAction {
+    let count = elements.count();
     let mut unknown = false;
-    if local.thread.own.progress == 0 {
-        let begins = local.thread.rest == 0;
-        let (elements, enters) = walk.in_pages(local);
-        local.thread.rest = count.saturating_sub(elements);
+    if context.thread.runtime.progress == 0 {
+        let begins = context.thread.rest == 0;
+        let (together, enters) = elements.in_pages(context);
+        context.thread.rest = count.saturating_sub(together);
         unknown = begins || enters;
     }
-    walk.until(count.saturating_sub(local.thread.rest));
-    while let Some(element) = walk.next(local) {
-        local.thread.clock += 2;
-        let outcome = look_up(local, outside, site, element);
+    elements.until(count.saturating_sub(context.thread.rest));
+    while let Some(element) = elements.next(context) {
+        context.thread.clock += 2;
+        let outcome = look_up(context, uncore, site, element);
         if unknown && element.number == 0 && outcome.is_new() {
-            local.thread.rest = count.saturating_sub(1);
-            walk.until(1);
+            context.thread.rest = count.saturating_sub(1);
+            elements.until(1);
         }
-        local.thread.own.progress = walk.progress();
-        let next = decide(local, site, outcome, element, 0);
-        if next != NextMove::Resume {
+        context.thread.runtime.progress = elements.progress();
+        let next = decide(context, site, outcome, element, 0);
+        if next != RuntimeAction::Resume {
             return next;
         }
     }
-    local.thread.own.progress = 0;
-    if let Some(rcx) = local.thread.registers.get_mut(RCX).filter(|_| count != 0) {
-        *rcx = count.saturating_sub(local.thread.rest);
+    context.thread.runtime.progress = 0;
+    if let Some(rcx) = context.thread.registers.get_mut(RCX).filter(|_| count != 0) {
+        *rcx = count.saturating_sub(context.thread.rest);
     }
-    NextMove::Resume
+    RuntimeAction::Resume
 }
 
 #[inline(always)]
 fn look_up(
-    local: &mut Local<'_>,
-    outside: &mut impl Outside,
+    context: &mut ThreadContext<'_>,
+    uncore: &mut impl Uncore,
     site: &AccessSite,
-    element: Element,
+    element: ElementAccess,
 ) -> AccessOutcome {
-    let access = told(local, site, element);
+    let access = data_access(context, site, element);
     let (first, last) = access.lines();
-    local.thread.clock += last.wrapping_sub(first) / LINE;
-    let outcome = local.core().access(outside, access);
-    wait(local, outcome);
-    after(local, outcome, first);
+    context.thread.clock += last.wrapping_sub(first) / LINE;
+    let outcome = context.core().access(uncore, access);
+    wait(context, outcome);
+    after(context, outcome, first);
     outcome
 }
 
 /// A line that others write, too, is kept for a short while.
 #[inline(always)]
-fn after(local: &mut Local<'_>, outcome: AccessOutcome, address: u64) {
+fn after(context: &mut ThreadContext<'_>, outcome: AccessOutcome, address: u64) {
     let missed = outcome.events().meet(Events::L1_MISS);
-    local.thread.own.missed = local.thread.own.missed.wrapping_add(u64::from(missed));
-    if outcome.served() == LineHolder::Modified {
-        legs::took(local.thread, local.header, address & !(LINE - 1));
+    context.thread.runtime.missed = context.thread.runtime.missed.wrapping_add(u64::from(missed));
+    if outcome.served() == LineSource::Modified {
+        time_slice::took(context.thread, context.header, address & !(LINE - 1));
     }
 }
 
 /// Lets modelled time pass.
 #[inline(always)]
-fn wait(local: &mut Local<'_>, outcome: AccessOutcome) {
-    local.thread.own.waited += outcome.latency(&local.header.shape);
+fn wait(context: &mut ThreadContext<'_>, outcome: AccessOutcome) {
+    context.thread.runtime.waited += outcome.latency(&context.header.shape);
 }
 
 /// Counts what happened, with an instruction of the classes in `marks`, and
 /// readies the records that are due.
 #[inline(always)]
 fn decide(
-    local: &mut Local<'_>,
+    context: &mut ThreadContext<'_>,
     site: &AccessSite,
     outcome: AccessOutcome,
-    element: Element,
+    element: ElementAccess,
     marks: u32,
-) -> NextMove {
-    let mut due = seen(local, outcome.events());
+) -> RuntimeAction {
+    let mut due = seen(context, outcome.events());
     if marks & COUNTED != 0 {
-        due |= counted(local, marks);
+        due |= counted(context, marks);
     }
-    settle(local, site, outcome, element, due)
+    settle(context, site, outcome, element, due)
 }
 
 #[inline(always)]
 fn settle(
-    local: &mut Local<'_>,
+    context: &mut ThreadContext<'_>,
     site: &AccessSite,
     outcome: AccessOutcome,
-    element: Element,
+    element: ElementAccess,
     due: u64,
-) -> NextMove {
+) -> RuntimeAction {
     if due == 0 {
-        return NextMove::Resume;
+        return RuntimeAction::Resume;
     }
-    ready(local, site, outcome, element, due);
-    NextMove::Record
+    ready(context, site, outcome, element, due);
+    RuntimeAction::Record
 }
 
 #[cold]
 #[inline(never)]
 fn ready(
-    local: &mut Local<'_>,
+    context: &mut ThreadContext<'_>,
     site: &AccessSite,
     outcome: AccessOutcome,
-    element: Element,
+    element: ElementAccess,
     due: u64,
 ) {
-    next_periods(local, due);
-    let Element { address, write, number: elements, .. } = element;
+    next_periods(context, due);
+    let ElementAccess { address, write, number: elements, .. } = element;
     let reads = !write || site.marks & READS != 0;
     let operation = if reads { LOADS } else { 0 } | if write { STORES } else { 0 };
     let (source, latency) = if site.kind == NONE {
         (0, 0)
     } else {
         let locked = site.marks & LOCKED != 0;
-        (outcome.source(operation, locked), outcome.latency(&local.header.shape))
+        (outcome.source(operation, locked), outcome.latency(&context.header.shape))
     };
     let causes = outcome.causes();
-    local.thread.own.pending = Pending { due, address, source, latency, elements, causes };
+    context.thread.runtime.pending =
+        PendingRecords { due, address, source, latency, elements, causes };
 }

@@ -1,10 +1,10 @@
 //! The top of a thread's stack, as samples hold it.
 
-use super::header::Form;
+use super::header::SampleFormat;
 use super::ring::Ring;
 
 /// What copies memory of the process that may not be there.
-pub trait StackMemory {
+pub trait MemoryReader {
     /// Copies as much as there is from an address on to these places, one after the other:
     /// address and bytes of each. Gives how many bytes.
     fn copy(&self, from: u64, to: [[u64; 2]; 2]) -> u64;
@@ -17,12 +17,12 @@ pub trait StackMemory {
 #[inline(always)]
 pub(super) fn put(
     ring: &Ring<'_>,
-    form: &Form,
+    format: &SampleFormat,
     offset: u64,
     top: u64,
-    memory: &impl StackMemory,
+    memory: &impl MemoryReader,
 ) -> u64 {
-    let bytes = form.stack;
+    let bytes = format.stack;
     ring.put(offset, bytes);
     if bytes == 0 {
         return 8;

@@ -11,32 +11,34 @@ use self::kernel::Linux;
 use super::branches;
 use super::header::Header;
 use super::ring::{PAGE, Ring};
-use super::thread::{EMPTY, LISTED, Local, STRIDES, Thread};
-use super::{NextMove, heap, legs, record as writer, region, slow_path, turn as stretches};
+use super::thread::{EMPTY, LISTED, STRIDES, Thread, ThreadContext};
+use super::{
+    RuntimeAction, heap, record as writer, region, slow_path, time_slice, turn as stretches,
+};
 use crate::block::{AccessKind, AccessSite, MODELLED, SIZE};
-use crate::model::{Alone, Core, LINE, Outside};
+use crate::model::{Core, LINE, SingleCoreUncore, Uncore};
 
 /// What the threads of a space share, for the one that holds the lock or is
 /// alone.
-struct World<'a> {
+struct SpaceUncore<'a> {
     header: &'a Header,
     common: &'a mut [u64],
     several: bool,
     index: u64,
 }
 
-impl Outside for World<'_> {
+impl Uncore for SpaceUncore<'_> {
     #[inline(always)]
     fn common(&mut self) -> &mut [u64] {
         self.common
     }
 
     #[inline(always)]
-    fn several(&self) -> bool {
+    fn has_other_cores(&self) -> bool {
         self.several
     }
 
-    fn own(&self) -> u64 {
+    fn own_bit(&self) -> u64 {
         1 << (self.index & 63)
     }
 
@@ -61,7 +63,7 @@ impl Outside for World<'_> {
                 if block != 0 && index != self.index {
                     // SAFETY: a thread's block, which stays mapped as long as its
                     // entry is there; its owner waits for the lock.
-                    let mut other = unsafe { local(block as *mut u8, self.header) };
+                    let mut other = unsafe { context(block as *mut u8, self.header) };
                     if !visit(&mut other.core()) {
                         return;
                     }
@@ -77,7 +79,7 @@ impl Outside for World<'_> {
 /// `block` is a thread's block with the model's words behind it, and nobody
 /// else has it as this.
 #[inline(always)]
-unsafe fn local<'a>(block: *mut u8, header: &'a Header) -> Local<'a> {
+unsafe fn context<'a>(block: *mut u8, header: &'a Header) -> ThreadContext<'a> {
     // SAFETY: the caller's promise.
     let thread = unsafe { &mut *block.cast::<Thread>() };
     let length = usize::try_from(header.shape.private_words).unwrap_or(0);
@@ -85,7 +87,7 @@ unsafe fn local<'a>(block: *mut u8, header: &'a Header) -> Local<'a> {
     let words = unsafe { block.add(SIZE) }.cast::<u64>();
     // SAFETY: as many as the shape says.
     let words = unsafe { slice::from_raw_parts_mut(words, length) };
-    Local { thread, words, header }
+    ThreadContext { thread, words, header }
 }
 
 /// The head of a block's space.
@@ -108,11 +110,11 @@ unsafe fn header<'a>(block: *mut u8) -> (&'a Header, *mut u64) {
 /// # Safety
 /// As for [`access`].
 #[inline(never)]
-unsafe fn proceed(block: *mut u8) -> NextMove {
+unsafe fn proceed(block: *mut u8) -> RuntimeAction {
     // SAFETY: the caller's promise.
     let (header, common) = unsafe { header(block) };
     // SAFETY: no reference is made.
-    let index = unsafe { (*block.cast::<Thread>()).own.index };
+    let index = unsafe { (*block.cast::<Thread>()).runtime.index };
     let several = header.several.load(Ordering::Relaxed) != 0;
     if several {
         lock(&header.lock, index + 1);
@@ -120,19 +122,19 @@ unsafe fn proceed(block: *mut u8) -> NextMove {
     // SAFETY: the lock keeps others away.
     let common = unsafe { words_in_common(header, common) };
     // SAFETY: the lock keeps others away.
-    let mut local = unsafe { local(block, header) };
+    let mut context = unsafe { context(block, header) };
     // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(local.thread.site as *const AccessSite) };
-    let mut world = World { header, common, several, index };
-    if several && local.thread.own.listed != LISTED {
+    let site = unsafe { &*(context.thread.site as *const AccessSite) };
+    let mut uncore = SpaceUncore { header, common, several, index };
+    if several && context.thread.runtime.listed != LISTED {
         header.begin(index);
-        if local.thread.own.listed != EMPTY {
-            local.core().list(&mut world);
-            header.unlisted.fetch_and(!world.own(), Ordering::Relaxed);
+        if context.thread.runtime.listed != EMPTY {
+            context.core().list(&mut uncore);
+            header.unlisted.fetch_and(!uncore.own_bit(), Ordering::Relaxed);
         }
-        local.thread.own.listed = LISTED;
+        context.thread.runtime.listed = LISTED;
     }
-    let next = slow_path::access(&mut local, &mut world, site);
+    let next = slow_path::access(&mut context, &mut uncore, site);
     if several {
         header.lock.store(0, Ordering::Release);
     }
@@ -195,20 +197,20 @@ unsafe extern "C" fn quick_among<const WAYS: usize, const TLB: bool>(
     // SAFETY: the caller's promise.
     let (header, common) = unsafe { header(block) };
     // SAFETY: the caller's promise.
-    let mut local = unsafe { local(block, header) };
-    if local.thread.own.listed != LISTED {
+    let mut context = unsafe { context(block, header) };
+    if context.thread.runtime.listed != LISTED {
         return 0;
     }
     // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(local.thread.site as *const AccessSite) };
-    fetch_ahead(local.thread, site, address);
-    let index = local.thread.own.index;
+    let site = unsafe { &*(context.thread.site as *const AccessSite) };
+    fetch_ahead(context.thread, site, address);
+    let index = context.thread.runtime.index;
     lock(&header.lock, index + 1);
     // SAFETY: the lock keeps others away.
     let common = unsafe { words_in_common(header, common) };
-    bring(local.core().ahead::<WAYS>(common, address & !(LINE - 1)));
-    let mut world = World { header, common, several: true, index };
-    let done = slow_path::quick::<WAYS, TLB>(&mut local, &mut world, site, address);
+    bring(context.core().ahead::<WAYS>(common, address & !(LINE - 1)));
+    let mut uncore = SpaceUncore { header, common, several: true, index };
+    let done = slow_path::quick::<WAYS, TLB>(&mut context, &mut uncore, site, address);
     header.lock.store(0, Ordering::Release);
     u64::from(done)
 }
@@ -227,11 +229,16 @@ unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
     // SAFETY: the thread is alone.
     let common = unsafe { words_in_common(header, common) };
     // SAFETY: the thread is alone.
-    let mut local = unsafe { local(block, header) };
+    let mut context = unsafe { context(block, header) };
     // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(local.thread.site as *const AccessSite) };
-    fetch_ahead(local.thread, site, address);
-    u64::from(slow_path::quick::<WAYS, TLB>(&mut local, &mut Alone(common), site, address))
+    let site = unsafe { &*(context.thread.site as *const AccessSite) };
+    fetch_ahead(context.thread, site, address);
+    u64::from(slow_path::quick::<WAYS, TLB>(
+        &mut context,
+        &mut SingleCoreUncore(common),
+        site,
+        address,
+    ))
 }
 
 /// Brings what the instruction will want soon into the host's caches, which
@@ -262,7 +269,7 @@ fn hint(address: *const i8) {
 }
 
 /// The slow path of the access that SITE and ADDRESS tell: looks it up in
-/// the model, fills the tables. Returns a [`NextMove`].
+/// the model, fills the tables. Returns a [`RuntimeAction`].
 ///
 /// # Safety
 /// `block` is a thread's block made by `Setup`, with the model's words of the
@@ -278,26 +285,26 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     let site = unsafe { &*(site as *const AccessSite) };
     if site.kind == AccessKind::Call as u8 || site.kind == AccessKind::Pause as u8 {
         // SAFETY: the caller's promise.
-        let thread = unsafe { local(block, header) }.thread;
+        let thread = unsafe { context(block, header) }.thread;
         if site.kind == AccessKind::Call as u8 {
-            legs::before_call(thread, header, &Linux);
+            time_slice::before_call(thread, header, &Linux);
         } else {
-            legs::pause(thread, header, &Linux);
+            time_slice::pause(thread, header, &Linux);
         }
-        return NextMove::Resume as u64;
+        return RuntimeAction::Resume as u64;
     }
     if region::is_mark(site) {
-        return NextMove::Record as u64;
+        return RuntimeAction::Record as u64;
     }
     if heap::is_call(site) {
         // SAFETY: the caller's promise.
-        unsafe { local(block, header) }.thread.heap.arrive();
-        return NextMove::Record as u64;
+        unsafe { context(block, header) }.thread.heap.arrive();
+        return RuntimeAction::Record as u64;
     }
     // SAFETY: no reference is made.
-    if unsafe { (*block.cast::<Thread>()).own.pending.due } != 0 {
+    if unsafe { (*block.cast::<Thread>()).runtime.pending.due } != 0 {
         // `quick` has looked it up.
-        return NextMove::Record as u64;
+        return RuntimeAction::Record as u64;
     }
     let several = header.several.load(Ordering::Relaxed) != 0;
     if several || !slow_path::is_plain(header, site, address) {
@@ -307,12 +314,12 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     // SAFETY: the thread is alone.
     let common = unsafe { words_in_common(header, common) };
     // SAFETY: the thread is alone.
-    let mut local = unsafe { local(block, header) };
-    slow_path::alone(&mut local, common, site) as u64
+    let mut context = unsafe { context(block, header) };
+    slow_path::alone(&mut context, common, site) as u64
 }
 
 /// Writes the record that `access` found due, or the mark of a region, and goes
-/// on with what is left of the instruction. Returns a [`NextMove`], never [`NextMove::Record`].
+/// on with what is left of the instruction. Returns a [`RuntimeAction`], never [`RuntimeAction::Record`].
 ///
 /// # Safety
 /// As for [`access`], and all registers are in REGISTERS.
@@ -321,28 +328,28 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
         // SAFETY: the caller's promise.
         let (header, _) = unsafe { header(block) };
         // SAFETY: the caller's promise; the references end with this turn.
-        let mut local = unsafe { local(block, header) };
-        let Local { thread, header, .. } = &mut local;
+        let mut context = unsafe { context(block, header) };
+        let ThreadContext { thread, header, .. } = &mut context;
         // SAFETY: SITE is that of the stub that came here.
         let site = unsafe { &*(thread.site as *const AccessSite) };
         let length = usize::try_from(header.ring_bytes).unwrap_or(0) + PAGE;
         // SAFETY: the ring is mapped there as long as the space is.
         let words = unsafe { slice::from_raw_parts(header.ring as *const _, length / 8) };
-        let Some(ring) = Ring::new(words) else { return NextMove::Resume as u64 };
+        let Some(ring) = Ring::new(words) else { return RuntimeAction::Resume as u64 };
         if region::is_mark(site) {
             return region::mark(thread, header, site, &ring, &Linux) as u64;
         }
         if heap::is_call(site) {
-            heap::settle(&mut local, site, &ring, &Linux);
+            heap::settle(&mut context, site, &ring, &Linux);
         }
-        let Local { thread, header, .. } = local;
+        let ThreadContext { thread, header, .. } = context;
         let next = writer::record(thread, header, site, &ring, &Linux);
-        if next != NextMove::Resume || thread.own.progress == 0 {
+        if next != RuntimeAction::Resume || thread.runtime.progress == 0 {
             return next as u64;
         }
         // SAFETY: the caller's promise.
-        if unsafe { access(block) } == NextMove::Resume as u64 {
-            return NextMove::Resume as u64;
+        if unsafe { access(block) } == RuntimeAction::Resume as u64 {
+            return RuntimeAction::Resume as u64;
         }
     }
 }
@@ -356,13 +363,13 @@ pub unsafe extern "C" fn lookup(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.
     let (header, _) = unsafe { header(block) };
     // SAFETY: the caller's promise.
-    let thread = unsafe { local(block, header) }.thread;
+    let thread = unsafe { context(block, header) }.thread;
     let target = thread.branch;
-    let name = branches::name(thread.half, target);
+    let name = branches::name(thread.variant, target);
     let entry = name.and_then(|name| branches::find(&header.branches, name));
     let Some(entry) = entry else { return 0 };
     let at = usize::from(u16::try_from(target & 0xffff).unwrap_or(0));
-    let modelled = thread.half == MODELLED;
+    let modelled = thread.variant == MODELLED;
     let table = if modelled { &mut thread.branches } else { &mut thread.bare_branches };
     if let Some(place) = table.get_mut(at) {
         *place = entry;
@@ -380,7 +387,7 @@ pub unsafe extern "C" fn turn(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.
     let (header, _) = unsafe { header(block) };
     // SAFETY: the caller's promise; the reference ends with the call.
-    stretches::turn(unsafe { local(block, header) }.thread, header, &Linux);
+    stretches::turn(unsafe { context(block, header) }.thread, header, &Linux);
     // SAFETY: the caller's promise.
     unsafe { lookup(block) }
 }

@@ -2,11 +2,11 @@
 
 use core::mem::offset_of;
 
-use super::book::EventBook;
+use super::burst_phase::BurstPhase;
+use super::event_counters::EventCounters;
 use super::header::Header;
 use super::heap::HeapCall;
-use super::legs::Leg;
-use super::stretch::Stretch;
+use super::time_slice::TimeSlice;
 use crate::block::{self, ENTRIES, EVENTS};
 use crate::model::{Core, LineTables};
 
@@ -26,7 +26,7 @@ pub struct Thread {
     pub exit: u64,
     pub exit_argument: u64,
     pub clock: u64,
-    pub half: u64,
+    pub variant: u64,
     pub burst: u64,
     pub fs_base: u64,
     pub gs_base: u64,
@@ -38,9 +38,9 @@ pub struct Thread {
     pub heap: HeapCall,
     pub spare: [u64; 1],
     pub countdowns: [u64; EVENTS],
-    pub own: Own,
+    pub runtime: RuntimeState,
     pub strides: [Stride; STRIDES],
-    unused: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
+    unused: [u8; block::SYSCALLS - block::RUNTIME - size_of::<RuntimeState>() - 16 * STRIDES],
     pub syscalls: [u8; block::SYSCALLS_LEN],
     stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
     pub tables: LineTables,
@@ -79,11 +79,11 @@ pub const EMPTY: u64 = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Own {
+pub struct RuntimeState {
     pub index: u64,
     /// Process and thread id, as a record has them: the process's below.
     pub task: u64,
-    pub pending: Pending,
+    pub pending: PendingRecords,
     /// Modelled time of accesses beyond a hit that no record has yet, cycles.
     pub waited: u64,
     /// Misses of the first level, and stretches in gaps, where nobody sees them:
@@ -97,18 +97,18 @@ pub struct Own {
     /// [`LISTED`], [`EMPTY`], or 0: it has lines that are not in the
     /// directory.
     pub listed: u64,
-    pub stretch: Stretch,
-    pub leg: Leg,
+    pub burst_phase: BurstPhase,
+    pub time_slice: TimeSlice,
     /// Of a mark of a region that is not written yet:
     /// [`DUE`](super::region::DUE) and the other; 0: there is none.
     pub region: u64,
-    pub books: [EventBook; EVENTS],
+    pub counters: [EventCounters; EVENTS],
 }
 
 /// The records that are due: of one access, one for each of some events.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pending {
+pub struct PendingRecords {
     /// A bit for each event whose record is due, until it is written.
     pub due: u64,
     pub address: u64,
@@ -129,12 +129,12 @@ const _: () = {
     assert!(offset_of!(Thread, gs_base) == block::GS_BASE);
     assert!(offset_of!(Thread, registers) == block::REGISTERS);
     assert!(offset_of!(Thread, vectors) == block::VECTORS);
-    assert!(offset_of!(Thread, half) == block::HALF);
+    assert!(offset_of!(Thread, variant) == block::VARIANT);
     assert!(offset_of!(Thread, turn) == block::TURN);
     assert!(offset_of!(Thread, rest) == block::REST);
     assert!(offset_of!(Thread, awaited) == block::AWAITED);
     assert!(offset_of!(Thread, countdowns) == block::COUNTDOWNS);
-    assert!(offset_of!(Thread, own) == block::RUNTIME);
+    assert!(offset_of!(Thread, runtime) == block::RUNTIME);
     assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);
     assert!(offset_of!(Thread, tables.loads) == block::LOADS);
     assert!(offset_of!(Thread, tables.load_stamps) == block::LOAD_STAMPS);
@@ -148,14 +148,14 @@ const _: () = {
 
 /// A thread's block, the model's words behind it, and its space's head.
 #[derive(Debug)]
-pub struct Local<'a> {
+pub struct ThreadContext<'a> {
     pub thread: &'a mut Thread,
     /// `private_words` of them.
     pub words: &'a mut [u64],
     pub header: &'a Header,
 }
 
-impl Local<'_> {
+impl ThreadContext<'_> {
     #[inline(always)]
     pub fn core(&mut self) -> Core<'_> {
         Core { shape: &self.header.shape, words: self.words, tables: &mut self.thread.tables }

@@ -1,10 +1,10 @@
 //! From one stretch to the next, in the target.
 
-use super::book;
+use super::burst_phase::{GAP, NEVER, ON, WARM};
+use super::event_counters;
 use super::header::Header;
-use super::legs::{self, Kernel};
-use super::stretch::{GAP, NEVER, ON, WARM};
 use super::thread::Thread;
+use super::time_slice::{self, Kernel};
 use crate::block::{BARE, MODELLED};
 
 /// A stretch is over before the block of TURN instructions that is next: what
@@ -14,63 +14,63 @@ pub(super) fn turn(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
     let bursts = &header.bursts;
     let needed = thread.turn;
     let mut burst = thread.burst.wrapping_add(needed);
-    book(thread, burst);
-    let Some(most) = legs::run(thread, header, kernel, needed) else {
+    count_run(thread, burst);
+    let Some(most) = time_slice::run(thread, header, kernel, needed) else {
         thread.burst = burst;
-        thread.own.stretch.given = burst;
+        thread.runtime.burst_phase.given = burst;
         return;
     };
     loop {
-        if thread.own.stretch.left == 0 {
-            let before = thread.own.stretch.state;
+        if thread.runtime.burst_phase.left == 0 {
+            let before = thread.runtime.burst_phase.state;
             if before == ON {
-                thread.own.stretch.bursts += 1;
-                for (countdown, book) in book::each(thread, header) {
-                    book.bursts.end(book.period.passed(*countdown));
+                thread.runtime.burst_phase.bursts += 1;
+                for (countdown, counters) in event_counters::each(thread, header) {
+                    counters.bursts.end(counters.period.passed(*countdown));
                 }
             }
-            thread.own.stretch.turn(bursts);
+            thread.runtime.burst_phase.turn(bursts);
             enter(thread, header, before);
         }
-        burst = burst.wrapping_add(thread.own.stretch.part(most));
+        burst = burst.wrapping_add(thread.runtime.burst_phase.part(most));
         if burst >= needed {
             break;
         }
     }
     thread.burst = burst;
-    thread.own.stretch.given = burst;
-    thread.half = if thread.own.stretch.state == GAP { BARE } else { MODELLED };
+    thread.runtime.burst_phase.given = burst;
+    thread.variant = if thread.runtime.burst_phase.state == GAP { BARE } else { MODELLED };
 }
 
 /// Counts what ran since BURST was given, of which `burst` is left.
-fn book(thread: &mut Thread, burst: u64) {
-    let stretch = &mut thread.own.stretch;
-    let ran = stretch.given.wrapping_sub(burst);
-    let state = usize::try_from(stretch.state).unwrap_or(0);
-    if let Some(sum) = stretch.ran.get_mut(state) {
+fn count_run(thread: &mut Thread, burst: u64) {
+    let burst_phase = &mut thread.runtime.burst_phase;
+    let ran = burst_phase.given.wrapping_sub(burst);
+    let state = usize::try_from(burst_phase.state).unwrap_or(0);
+    if let Some(sum) = burst_phase.ran.get_mut(state) {
         *sum = sum.wrapping_add(ran);
     }
-    thread.own.leg.book(ran, thread.own.missed);
+    thread.runtime.time_slice.add_run(ran, thread.runtime.missed);
     // As long as accesses that hit; nobody sees what it misses.
-    if stretch.state == GAP {
-        thread.own.waited = thread.own.waited.wrapping_add(ran);
-        thread.own.missed = thread.own.missed.wrapping_add(1);
+    if burst_phase.state == GAP {
+        thread.runtime.waited = thread.runtime.waited.wrapping_add(ran);
+        thread.runtime.missed = thread.runtime.missed.wrapping_add(1);
     }
 }
 
 /// Countdowns stand still while the caches are warmed up.
 fn enter(thread: &mut Thread, header: &Header, before: u64) {
-    let now = thread.own.stretch.state;
-    for (countdown, book) in book::each(thread, header) {
+    let now = thread.runtime.burst_phase.state;
+    for (countdown, counters) in event_counters::each(thread, header) {
         if before != now && now == WARM {
-            book.countdown = *countdown;
+            counters.countdown = *countdown;
             *countdown = NEVER;
         }
         if before != now && before == WARM {
-            *countdown = book.countdown;
+            *countdown = counters.countdown;
         }
         if now == ON {
-            book.bursts.before = book.period.passed(*countdown);
+            counters.bursts.before = counters.period.passed(*countdown);
         }
     }
 }

@@ -9,21 +9,22 @@ use super::{Setup, SetupError, get, put};
 use crate::block::{self, EVENTS, Exit, NAME};
 use crate::event::EmulatedEvent;
 use crate::model::{CacheLevel, Events, MissReason};
-use crate::runtime::guest::book::{BurstEvents, EventBook};
-use crate::runtime::guest::header::{Form, HEAP, Header};
+use crate::runtime::guest::event_counters::{BurstEvents, EventCounters};
+use crate::runtime::guest::header::{HEAP, Header, SampleFormat};
 use crate::runtime::guest::heap;
 use crate::runtime::guest::period::{PeriodRule, PeriodState};
 use crate::runtime::guest::record::{FIELDS, RAW, REGISTERS, size};
 use crate::runtime::guest::region;
-use crate::runtime::guest::thread::{Own, Pending};
+use crate::runtime::guest::thread::{PendingRecords, RuntimeState};
 
 /// Bytes of a record at most: a multiple of 8 that its header can tell.
 const LARGEST: u64 = 65_528;
 
-const BOOKS: usize = block::RUNTIME + offset_of!(Own, books);
-const DUE: usize = block::RUNTIME + offset_of!(Own, pending) + offset_of!(Pending, due);
+const COUNTERS: usize = block::RUNTIME + offset_of!(RuntimeState, counters);
+const DUE: usize =
+    block::RUNTIME + offset_of!(RuntimeState, pending) + offset_of!(PendingRecords, due);
 /// The mark of a region that is not written yet.
-const MARK: usize = block::RUNTIME + offset_of!(Own, region);
+const MARK: usize = block::RUNTIME + offset_of!(RuntimeState, region);
 
 // What the runtime writes into records is what their readers know by it.
 const _: () = {
@@ -46,13 +47,13 @@ const _: () = {
 #[derive(Clone, Debug)]
 pub struct EventSetup {
     pub event: EmulatedEvent,
-    form: Form,
+    format: SampleFormat,
     periods: PeriodRule,
     seed: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventSum {
+pub struct EventTotals {
     pub events: u64,
     pub records: u64,
     /// Those that were left out, as all that were asked for had been written.
@@ -72,8 +73,8 @@ impl EventSetup {
         id: u64,
     ) -> Result<EventSetup, SetupError> {
         let fields = attr.sample_type.bits();
-        let told = if fields & RAW == 0 { 0 } else { told(event) };
-        let unknown = fields & !FIELDS | if told == 0 { fields & RAW } else { 0 };
+        let reported_level = if fields & RAW == 0 { 0 } else { reported_level(event) };
+        let unknown = fields & !FIELDS | if reported_level == 0 { fields & RAW } else { 0 };
         if unknown != 0 {
             return Err(SetupError::Fields(unknown));
         }
@@ -84,25 +85,25 @@ impl EventSetup {
         if interval == 0 {
             return Err(SetupError::Interval);
         }
-        let mut form = Form {
+        let mut format = SampleFormat {
             fields,
             interrupted: attr.sample_regs_intr,
             user: attr.sample_regs_user,
             stack: 0,
             id,
             size: 0,
-            told,
+            reported_level,
         };
-        let room = LARGEST.saturating_sub(size(&form) + 8);
-        form.stack = u64::from(attr.sample_stack_user).min(room) & !7;
-        form.size = size(&form);
+        let room = LARGEST.saturating_sub(size(&format) + 8);
+        format.stack = u64::from(attr.sample_stack_user).min(room) & !7;
+        format.size = size(&format);
         let periods = PeriodRule { mean: interval, drawn: 0 };
-        Ok(EventSetup { event, form, periods, seed: None })
+        Ok(EventSetup { event, format, periods, seed: None })
     }
 
     /// Whether its records tell why a level missed.
     pub(super) fn tells(&self, level: CacheLevel) -> bool {
-        self.form.told == level as u64
+        self.format.reported_level == level as u64
     }
 
     /// Whether the events from one record to the next are drawn, from this
@@ -130,14 +131,18 @@ impl Setup {
             let periods = offset_of!(Header, periods) + size_of::<PeriodRule>() * place;
             put(words, periods + offset_of!(PeriodRule, mean), one.periods.mean);
             put(words, periods + offset_of!(PeriodRule, drawn), one.periods.drawn);
-            let form = offset_of!(Header, forms) + size_of::<Form>() * place;
-            put(words, form + offset_of!(Form, fields), one.form.fields);
-            put(words, form + offset_of!(Form, interrupted), one.form.interrupted);
-            put(words, form + offset_of!(Form, user), one.form.user);
-            put(words, form + offset_of!(Form, stack), one.form.stack);
-            put(words, form + offset_of!(Form, id), one.form.id);
-            put(words, form + offset_of!(Form, size), one.form.size);
-            put(words, form + offset_of!(Form, told), one.form.told);
+            let format = offset_of!(Header, formats) + size_of::<SampleFormat>() * place;
+            put(words, format + offset_of!(SampleFormat, fields), one.format.fields);
+            put(words, format + offset_of!(SampleFormat, interrupted), one.format.interrupted);
+            put(words, format + offset_of!(SampleFormat, user), one.format.user);
+            put(words, format + offset_of!(SampleFormat, stack), one.format.stack);
+            put(words, format + offset_of!(SampleFormat, id), one.format.id);
+            put(words, format + offset_of!(SampleFormat, size), one.format.size);
+            put(
+                words,
+                format + offset_of!(SampleFormat, reported_level),
+                one.format.reported_level,
+            );
         }
         put(words, offset_of!(Header, events), all);
         put(words, offset_of!(Header, count), u64::try_from(self.events.len()).unwrap_or(0));
@@ -164,18 +169,18 @@ impl Setup {
         }
     }
 
-    pub fn sums(&self, words: &[AtomicU64]) -> Vec<EventSum> {
+    pub fn sums(&self, words: &[AtomicU64]) -> Vec<EventTotals> {
         let warming = self.is_warming(words);
         let sum = |place| {
             let at = if warming { kept_at(place) } else { block::countdown(place) };
-            let book = book_at(place);
-            let burst = |offset| get(words, book + offset_of!(EventBook, bursts) + offset);
+            let counters = counters_at(place);
+            let burst = |offset| get(words, counters + offset_of!(EventCounters, bursts) + offset);
             let squares = offset_of!(BurstEvents, squares);
-            EventSum {
+            EventTotals {
                 // The target may have written anything there.
                 events: period(words, place).passed(get(words, at)),
-                records: get(words, book + offset_of!(EventBook, records)),
-                beyond: get(words, book + offset_of!(EventBook, beyond)),
+                records: get(words, counters + offset_of!(EventCounters, records)),
+                beyond: get(words, counters + offset_of!(EventCounters, beyond)),
                 bursts: BurstEvents {
                     squares: [burst(squares), burst(squares + 8)],
                     events: burst(offset_of!(BurstEvents, events)),
@@ -220,17 +225,17 @@ impl Setup {
     }
 }
 
-fn book_at(place: usize) -> usize {
-    BOOKS + size_of::<EventBook>() * place
+fn counters_at(place: usize) -> usize {
+    COUNTERS + size_of::<EventCounters>() * place
 }
 
 fn period_at(place: usize) -> usize {
-    book_at(place) + offset_of!(EventBook, period)
+    counters_at(place) + offset_of!(EventCounters, period)
 }
 
 /// Where the countdown waits for the end of a warm-up.
 fn kept_at(place: usize) -> usize {
-    book_at(place) + offset_of!(EventBook, countdown)
+    counters_at(place) + offset_of!(EventCounters, countdown)
 }
 
 fn period(words: &[AtomicU64], place: usize) -> PeriodState {
@@ -243,7 +248,7 @@ fn period(words: &[AtomicU64], place: usize) -> PeriodState {
 }
 
 /// What RAW tells of: the level whose misses are counted, or the heap.
-fn told(event: EmulatedEvent) -> u64 {
+fn reported_level(event: EmulatedEvent) -> u64 {
     match event {
         EmulatedEvent::L1DataMiss => CacheLevel::First as u64,
         EmulatedEvent::L2Miss => CacheLevel::Second as u64,
@@ -298,7 +303,8 @@ mod tests {
     #[test]
     fn misses_of_data_caches_alone_tell_why() {
         let attr = Attr { sample_type: SampleType::RAW | SampleType::IP, ..Attr::default() };
-        let of = |event| EventSetup::new(event, 1, &attr, 1).map(|setup| setup.form.told);
+        let of =
+            |event| EventSetup::new(event, 1, &attr, 1).map(|setup| setup.format.reported_level);
         assert_eq!(of(EmulatedEvent::L1DataMiss), Ok(1));
         assert_eq!(of(EmulatedEvent::L3Miss), Ok(3));
         assert_eq!(of(EmulatedEvent::DtlbMiss), Err(SetupError::Fields(1 << 10)));

@@ -6,19 +6,19 @@ use std::sync::atomic::AtomicU64;
 
 use super::{Setup, put};
 use crate::geometry::Geometry;
-use crate::model::{LARGE, LINE, Shape};
+use crate::model::{LINE, MAX_HUGE_PAGES, Shape};
 use crate::runtime::guest::header::Header;
 use crate::runtime::guest::moved_object::{self, MovedObject, MovedPiece};
-use crate::settings::{BEYOND, LARGE_PAGE, LayoutChange, ObjectLayout, RowOrder};
+use crate::settings::{BEYOND, HUGE_PAGE, LayoutChange, ObjectLayout, RowOrder};
 
 /// Log2 of the size of a large page.
-const LARGE_SHIFT: u64 = LARGE_PAGE.trailing_zeros() as u64;
+const HUGE_PAGE_SHIFT: u64 = HUGE_PAGE.trailing_zeros() as u64;
 /// Room that an object has behind all programs.
 const ROOM: u64 = 1 << 43;
 /// Bits of an address that every level's sets, and large pages, go by.
 const KEPT: u64 = (1 << 30) - 1;
-const _: () = assert!(ObjectLayout::MOST == moved_object::MOST);
-const _: () = assert!(RowOrder::MOST == moved_object::PIECES);
+const _: () = assert!(ObjectLayout::MOST == moved_object::MAX_OBJECTS);
+const _: () = assert!(RowOrder::MAX_PIECES == moved_object::PIECES);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MovedLayout {
@@ -61,7 +61,7 @@ impl Setup {
         let count = u64::try_from(self.layouts.len()).unwrap_or(0);
         put(words, offset_of!(Header, moves), count);
         if count > 0 {
-            self.large_pages(words, &[]);
+            self.huge_page_ranges(words, &[]);
         }
     }
 
@@ -69,15 +69,15 @@ impl Setup {
     /// and log2 of the size of each, in their order. A thread that is in the
     /// runtime meanwhile may take a page for one of 4 KiB. False when there
     /// are too many: the last ones are left out.
-    pub fn large_pages(&self, space: &[AtomicU64], ranges: &[[u64; 3]]) -> bool {
+    pub fn huge_page_ranges(&self, space: &[AtomicU64], ranges: &[[u64; 3]]) -> bool {
         let shape = offset_of!(Header, shape);
-        put(space, shape + offset_of!(Shape, larges), 0);
-        let used = ranges.len().min(LARGE - self.layouts.len());
+        put(space, shape + offset_of!(Shape, huge_pages), 0);
+        let used = ranges.len().min(MAX_HUGE_PAGES - self.layouts.len());
         // They are behind all that the program has.
         let moved = self.layouts.iter().filter_map(|layout| {
             let here = |range: &&[u64; 3]| (range[0]..range[1]).contains(&layout.object.start);
             match layout.is_large {
-                true => Some(layout.range(LARGE_SHIFT)),
+                true => Some(layout.range(HUGE_PAGE_SHIFT)),
                 false => ranges.iter().find(here).map(|range| layout.range(range[2])),
             }
         });
@@ -85,7 +85,7 @@ impl Setup {
         for (at, &word) in all.iter().flatten().enumerate() {
             put(space, shape + offset_of!(Shape, large) + 8 * at, word);
         }
-        put(space, shape + offset_of!(Shape, larges), u64::try_from(all.len()).unwrap_or(0));
+        put(space, shape + offset_of!(Shape, huge_pages), u64::try_from(all.len()).unwrap_or(0));
         used == ranges.len()
     }
 }
@@ -118,14 +118,12 @@ fn moved(layout: &ObjectLayout, number: u64, geometry: &Geometry) -> MovedObject
             let hot_base = (base + rows * pitch).next_multiple_of(LINE);
             MovedObject { stride, pitch, hot: from, cold: to, hot_base, ..whole }
         }
-        LayoutChange::LargePages => {
-            MovedObject { base: base.next_multiple_of(LARGE_PAGE), ..whole }
-        }
+        LayoutChange::LargePages => MovedObject { base: base.next_multiple_of(HUGE_PAGE), ..whole },
         LayoutChange::Order(order) => {
             let RowOrder { stride, pitch, .. } = order;
             let mut pieces = MovedObject::NONE.pieces;
-            for (piece, told) in pieces.iter_mut().zip(order.told()) {
-                *piece = MovedPiece { from: told.from, to: told.to, at: told.at };
+            for (piece, row_piece) in pieces.iter_mut().zip(order.pieces()) {
+                *piece = MovedPiece { from: row_piece.from, to: row_piece.to, at: row_piece.at };
             }
             let rows = layout.size.div_ceil(stride);
             let hot_base = (base + rows * pitch).next_multiple_of(LINE);

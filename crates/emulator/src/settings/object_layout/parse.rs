@@ -1,6 +1,6 @@
 //! Layouts as text: `rows=2048+64@0x4bb000+512k`.
 
-use super::{LARGE_PAGE, LayoutChange, ObjectLayout, RowOrder};
+use super::{HUGE_PAGE, LayoutChange, ObjectLayout, RowOrder};
 use crate::geometry::bytes;
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// within the model's room for one object.
 const LARGEST: u64 = 1 << 40;
 /// Rows may be so much longer in all: padding of many bytes for each byte.
-const MOST_ROOM: u64 = 1 << 42;
+const MAX_PADDING: u64 = 1 << 42;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectLayoutError {
@@ -49,7 +49,7 @@ impl FromStr for LayoutChange {
                     to: size(to)?,
                 })
             }
-            "pages" => (bytes(value)? == LARGE_PAGE).then_some(LayoutChange::LargePages),
+            "pages" => (bytes(value)? == HUGE_PAGE).then_some(LayoutChange::LargePages),
             "apart" => Some(LayoutChange::Apart(size(value)?)),
             "order" => Some(LayoutChange::Order(RowOrder::parse(value)?)),
             _ => None,
@@ -123,7 +123,7 @@ impl ObjectLayout {
         };
         let rows = size.div_ceil(stride);
         let room = rows.checked_mul(stride.saturating_add(more));
-        room.is_none_or(|room| room > MOST_ROOM)
+        room.is_none_or(|room| room > MAX_PADDING)
             .then(|| format!("{rows} rows with {more} bytes more each are beyond the model's room"))
     }
 }

@@ -28,7 +28,7 @@ pub struct RowOrder {
 }
 
 impl RowOrder {
-    pub const MOST: usize = PIECES;
+    pub const MAX_PIECES: usize = PIECES;
 
     /// From `STRIDE:FROM..TO/FILLING/FROM..TO`; None: it is none.
     pub(super) fn parse(text: &str) -> Option<RowOrder> {
@@ -50,18 +50,18 @@ impl RowOrder {
         (order.count > 0).then_some(order)
     }
 
-    pub(crate) fn told(&self) -> &[RowPiece] {
+    pub(crate) fn pieces(&self) -> &[RowPiece] {
         self.pieces.get(..self.count).unwrap_or_default()
     }
 
     pub(super) fn objection(&self) -> Option<String> {
-        let (stride, told) = (self.stride, self.told());
-        if let Some(piece) = told.iter().find(|piece| piece.to > stride) {
+        let (stride, pieces) = (self.stride, self.pieces());
+        if let Some(piece) = pieces.iter().find(|piece| piece.to > stride) {
             return Some(format!("{}..{} is no part of {stride} bytes", piece.from, piece.to));
         }
-        for (number, one) in told.iter().enumerate() {
+        for (number, one) in pieces.iter().enumerate() {
             let meets = |other: &&RowPiece| one.from < other.to && other.from < one.to;
-            if let Some(other) = told.iter().take(number).find(meets) {
+            if let Some(other) = pieces.iter().take(number).find(meets) {
                 return Some(format!(
                     "{}..{} and {}..{} have bytes in common",
                     other.from, other.to, one.from, one.to
@@ -77,7 +77,7 @@ impl fmt::Display for RowOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.stride)?;
         let mut end = 0;
-        for (number, piece) in self.told().iter().enumerate() {
+        for (number, piece) in self.pieces().iter().enumerate() {
             let between = if number == 0 { "" } else { "/" };
             write!(f, "{between}")?;
             if piece.at > end {

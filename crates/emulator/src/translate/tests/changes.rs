@@ -5,7 +5,7 @@ use super::*;
 /// Runs until a stop that the harness does not handle by itself.
 fn enter(child: &Child, cache: &mut CodeCache, start: &State) {
     let mut begin = start.clone();
-    begin.registers.rip = cache.translate(half(), start.registers.rip, &mut Shared).unwrap();
+    begin.registers.rip = cache.translate(variant(), start.registers.rip, &mut Shared).unwrap();
     begin.registers.gs_base = sys::BLOCK;
     apply(child, &begin);
 }
@@ -16,7 +16,7 @@ fn stop(child: &Child, cache: &mut CodeCache) -> CodeStop {
         let mut registers = child.registers();
         match cache.stop_at(registers.rip - 1).unwrap() {
             CodeStop::Direct { target } => {
-                registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
+                registers.rip = cache.translate(variant(), target, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
             other => return other,
@@ -29,9 +29,9 @@ fn answer(value: u8) -> [u8; 6] {
     [0xb8, value, 0, 0, 0, 0xcc]
 }
 
-fn set_up(needs: Needs) -> (Child, CodeCache, State) {
+fn set_up(instrumentation: Instrumentation) -> (Child, CodeCache, State) {
     let child = Child::start();
-    let cache = cache(needs, features(true));
+    let cache = cache(instrumentation, features(true));
     prepare_block(&cache, true, false);
     let start = start_state(&child);
     (child, cache, start)
@@ -51,7 +51,7 @@ fn invalidated_code_is_translated_again() {
     sys::memory(sys::CODE + 16, 6).copy_from_slice(&function(2));
     assert!(cache.has_code(sys::CODE + 16..sys::CODE + 17));
     let gone = cache.invalidate(sys::CODE + 17..sys::CODE + 18);
-    assert_eq!(gone, [(Half::Modelled, sys::CODE + 16)]);
+    assert_eq!(gone, [(CodeVariant::Modelled, sys::CODE + 16)]);
     assert!(!cache.has_code(sys::CODE + 16..sys::CODE + 22));
     assert!(cache.has_code(sys::CODE..sys::CODE + 5));
     let (_, state) = run_translated(&child, &mut cache, &start);
@@ -75,7 +75,7 @@ fn indirect_branches_to_invalidated_code_are_looked_up() {
     let before = sys::word(branches);
     assert_ne!(Some(before), cache.miss(), "the table knows the function");
     sys::memory(at, 6).copy_from_slice(&function(2));
-    assert_eq!(cache.invalidate(at..at + 6), [(Half::Modelled, at)]);
+    assert_eq!(cache.invalidate(at..at + 6), [(CodeVariant::Modelled, at)]);
     sys::set_word(sys::LOG + 0xf_0000, 0);
     enter(&child, &mut cache, &start);
     assert_eq!(child.go(), Signal(libc::SIGTRAP));
@@ -94,7 +94,7 @@ fn what_runs_on_into_changed_code_finds_it_again() {
     start.registers.rcx = 50;
     run_translated(&child, &mut cache, &start);
     sys::memory(sys::CODE + 6, 1).copy_from_slice(&[2]);
-    let gone = [sys::CODE + 5, sys::CODE].map(|pc| (Half::Modelled, pc));
+    let gone = [sys::CODE + 5, sys::CODE].map(|pc| (CodeVariant::Modelled, pc));
     assert_eq!(cache.invalidate(sys::CODE + 6..sys::CODE + 7), gone);
     enter(&child, &mut cache, &start);
     let mut stops = 0;
@@ -102,7 +102,7 @@ fn what_runs_on_into_changed_code_finds_it_again() {
         assert_eq!(child.go(), Signal(libc::SIGTRAP));
         let mut registers = child.registers();
         let Some(CodeStop::Direct { target }) = cache.stop_at(registers.rip - 1) else { break };
-        registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
+        registers.rip = cache.translate(variant(), target, &mut Shared).unwrap();
         child.set_registers(&registers);
         stops += 1;
     }
@@ -116,7 +116,10 @@ fn checked_code_notices_a_change() {
     place(&mut cache, &answer(1));
     let (_, state) = run_translated(&child, &mut cache, &start);
     assert_eq!(state.registers.rax, 1);
-    assert_eq!(cache.check_pages(sys::CODE..sys::CODE + 4096), [(Half::Modelled, sys::CODE)]);
+    assert_eq!(
+        cache.check_pages(sys::CODE..sys::CODE + 4096),
+        [(CodeVariant::Modelled, sys::CODE)]
+    );
     for value in 2..6 {
         sys::memory(sys::CODE, 6).copy_from_slice(&answer(value));
         enter(&child, &mut cache, &start);
@@ -137,8 +140,8 @@ fn checked_code_notices_a_change() {
 
 #[test]
 fn a_burst_ends_when_its_instructions_are_done() {
-    let needs = Needs { burst: true, ..needs_data() };
-    let (child, mut cache, start) = set_up(needs);
+    let instrumentation = Instrumentation { burst: true, ..needs_data() };
+    let (child, mut cache, start) = set_up(instrumentation);
     // L: add rax, [rbx]; dec rcx; jnz L (five times); int3
     place(&mut cache, &[0x48, 0x03, 0x03, 0x48, 0xff, 0xc9, 0x75, 0xf8, 0xcc]);
     let burst = sys::BLOCK + block::BURST as u64;
@@ -149,7 +152,7 @@ fn a_burst_ends_when_its_instructions_are_done() {
     assert_eq!(stop(&child, &mut cache), CodeStop::Indirect);
     assert_eq!(sys::word(sys::BLOCK + block::BRANCH as u64), sys::CODE);
     assert_eq!(sys::word(sys::BLOCK + block::TURN as u64), 3);
-    assert_eq!((half(), sys::word(burst)), (Half::Bare, 1 + 100));
+    assert_eq!((variant(), sys::word(burst)), (CodeVariant::Bare, 1 + 100));
     let mut registers = child.registers();
     let step = sys::word(start.registers.rbx);
     let twice = start.registers.rax.wrapping_add(step).wrapping_add(step);
@@ -159,7 +162,7 @@ fn a_burst_ends_when_its_instructions_are_done() {
     // The other translation looks nothing up, and is entered by branches of
     // its own.
     let looked_up = sys::word(sys::LOG);
-    registers.rip = cache.translate(half(), sys::CODE, &mut Shared).unwrap();
+    registers.rip = cache.translate(variant(), sys::CODE, &mut Shared).unwrap();
     child.set_registers(&registers);
     assert_eq!(stop(&child, &mut cache), CodeStop::Instruction { ip: sys::CODE + 8 });
     assert_eq!(child.registers().rcx, 0);
@@ -174,7 +177,7 @@ fn a_full_cache_says_so_and_works_after_a_flush() {
     place(&mut cache, &answer(7));
     let mut made = 0_u8;
     loop {
-        match cache.translate(half(), sys::CODE, &mut Shared) {
+        match cache.translate(variant(), sys::CODE, &mut Shared) {
             Ok(_) => made = made.saturating_add(1),
             Err(error) => {
                 assert!(matches!(error, crate::code_cache::TranslateError::Full { .. }));
@@ -184,7 +187,7 @@ fn a_full_cache_says_so_and_works_after_a_flush() {
         assert!(cache.used() < 16 << 20);
         cache.invalidate(sys::CODE..sys::CODE + 6);
         for _ in 0..500 {
-            cache.translate(half(), sys::CODE, &mut Shared).ok();
+            cache.translate(variant(), sys::CODE, &mut Shared).ok();
             cache.invalidate(sys::CODE..sys::CODE + 6);
         }
     }

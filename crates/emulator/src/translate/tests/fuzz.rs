@@ -14,9 +14,15 @@ fn caches() -> Vec<CodeCache> {
     for bmi2 in [true, false] {
         for fetch in [false, true] {
             let countdowns = if fetch { all_of(&[0]) } else { Vec::new() };
-            let needs =
-                Needs { data: true, fetch, countdowns, burst: fetch, heap: fetch, turns: fetch };
-            caches.push(cache(needs, features(bmi2)));
+            let instrumentation = Instrumentation {
+                data: true,
+                fetch,
+                countdowns,
+                burst: fetch,
+                heap: fetch,
+                turns: fetch,
+            };
+            caches.push(cache(instrumentation, features(bmi2)));
         }
     }
     prepare_block(&caches[0], false, false);
@@ -104,7 +110,7 @@ fn generator(child: &Child, base: &State) -> Generator {
 struct Case {
     code: Vec<u8>,
     start: State,
-    needs: usize,
+    instrumentation: usize,
     fill: bool,
     record: bool,
 }
@@ -121,9 +127,9 @@ fn case(generator: &mut Generator, base: &State, number: u64) -> Case {
     let mut random = Random::new(number);
     let code = generator.sequence(&mut random);
     let which = usize::try_from(random.below(8)).unwrap();
-    let needs = if which < 5 { 0 } else { which % 4 };
+    let instrumentation = if which < 5 { 0 } else { which % 4 };
     let (fill, record) = (random.below(4) != 0, random.below(2) == 0);
-    Case { code, start: drawn(base, &mut random), needs, fill, record }
+    Case { code, start: drawn(base, &mut random), instrumentation, fill, record }
 }
 
 /// Flags of arithmetic.
@@ -151,7 +157,7 @@ fn repeats_a_comparison(code: &[u8], ip: u64) -> bool {
 }
 
 fn judge(child: &Child, caches: &mut Vec<CodeCache>, case: &Case) -> Verdict {
-    let cache = &mut caches[case.needs];
+    let cache = &mut caches[case.instrumentation];
     place(cache, &case.code);
     prepare_tables(cache, case.fill, case.record);
     let (signal, mut native) = run_native(child, &case.start);
@@ -196,7 +202,11 @@ fn shrunk(child: &Child, caches: &mut Vec<CodeCache>, mut case: Case, mut what: 
         }
     }
     let (fill, record) = (case.fill, case.record);
-    format!("needs {}, fill {fill}, record {record}: {what}\n{}", case.needs, told(&case.code))
+    format!(
+        "needs {}, fill {fill}, record {record}: {what}\n{}",
+        case.instrumentation,
+        told(&case.code)
+    )
 }
 
 /// `HARDMETER_FUZZ_SEQUENCES` says how many, `HARDMETER_FUZZ_SEED` the first one.

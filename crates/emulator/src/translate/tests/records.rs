@@ -63,13 +63,16 @@ fn every_address_tells_the_state() {
     ];
     let child = Child::start();
     for (bmi2, all) in [(true, true), (false, true), (true, false)] {
-        let needs = match all {
-            true => {
-                Needs { fetch: true, countdowns: all_of(&[0, 1, 5]), burst: true, ..needs_data() }
-            }
+        let instrumentation = match all {
+            true => Instrumentation {
+                fetch: true,
+                countdowns: all_of(&[0, 1, 5]),
+                burst: true,
+                ..needs_data()
+            },
             false => needs_data(),
         };
-        let mut cache = cache(needs, features(bmi2));
+        let mut cache = cache(instrumentation, features(bmi2));
         prepare_block(&cache, true, true);
         place(&mut cache, &code);
         let mut start = start_state(&child);
@@ -84,7 +87,7 @@ fn every_address_tells_the_state() {
             assert_eq!(child.step(), Signal(libc::SIGTRAP));
         }
         let mut begin = start.clone();
-        begin.registers.rip = cache.translate(half(), sys::CODE, &mut Shared).unwrap();
+        begin.registers.rip = cache.translate(variant(), sys::CODE, &mut Shared).unwrap();
         begin.registers.gs_base = sys::BLOCK;
         sys::set_word(sys::BLOCK + block::FS_BASE as u64, start.registers.fs_base);
         sys::set_word(sys::BLOCK + block::GS_BASE as u64, start.registers.gs_base);
@@ -96,11 +99,11 @@ fn every_address_tells_the_state() {
             if let Some(stop) = cache.stop_at(registers.rip) {
                 match stop {
                     CodeStop::Direct { target } => {
-                        registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
+                        registers.rip = cache.translate(variant(), target, &mut Shared).unwrap();
                     }
                     CodeStop::Indirect => {
                         let target = sys::word(sys::BLOCK + block::BRANCH as u64);
-                        registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
+                        registers.rip = cache.translate(variant(), target, &mut Shared).unwrap();
                     }
                     CodeStop::Instruction { .. } => done = true,
                     other => panic!("{other:?}"),

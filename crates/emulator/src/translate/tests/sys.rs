@@ -6,7 +6,7 @@ use std::ptr;
 use libc::{c_int, c_void, pid_t, user_regs_struct};
 
 use crate::block;
-use crate::translate::Half;
+use crate::translate::CodeVariant;
 
 /// Where the shared memory is, in both.
 pub(crate) const BASE: u64 = 0x10_0000_0000;
@@ -277,7 +277,7 @@ pub(crate) extern "C" fn turn(block: u64) -> u64 {
     let at = |offset: usize| block + offset as u64;
     let burst = load(at(block::BURST)).wrapping_add(load(at(block::TURN)));
     save(at(block::BURST), burst.wrapping_add(100));
-    save(at(block::HALF), load(at(block::HALF)) ^ 1);
+    save(at(block::VARIANT), load(at(block::VARIANT)) ^ 1);
     lookup(block)
 }
 
@@ -289,7 +289,7 @@ pub(crate) extern "C" fn lookup(block: u64) -> u64 {
     for pair in 0..count {
         if load(table + 8 + 16 * pair) == target {
             let entry = load(table + 16 + 16 * pair);
-            let table = Half::of(load(block + block::HALF as u64)).table() as u64;
+            let table = CodeVariant::of(load(block + block::VARIANT as u64)).table() as u64;
             let at = block + table + 8 * (target & 0xffff);
             save(at, entry);
             return entry;

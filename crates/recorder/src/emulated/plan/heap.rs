@@ -27,7 +27,7 @@ pub(super) fn add(
             "blocks that come and go between bursts are not seen: leave --burst out".to_owned(),
         ));
     }
-    let most = EmulationSettings::MOST_EVENTS - EVENTS.len();
+    let most = EmulationSettings::MAX_EVENTS - EVENTS.len();
     if events.len() > most {
         let given = events.len();
         return Err(refused(format!("{given} events are asked for: use up to {most}")));

@@ -215,7 +215,7 @@ fn several_events_share_a_model_that_has_what_each_needs() {
     assert!(plan.model.geometry.dtlb.is_some(), "one of them counts its misses");
     let twice = of(&[("l1_cache_miss", 1), ("l1_cache_miss", 2)]).unwrap_err();
     assert!(matches!(twice, Refusal::Twice { .. }), "{twice}");
-    let many = of(&[("l1_cache_miss", 1); EmulationSettings::MOST_EVENTS + 1]).unwrap_err();
+    let many = of(&[("l1_cache_miss", 1); EmulationSettings::MAX_EVENTS + 1]).unwrap_err();
     assert_eq!(many, Refusal::TooManyEvents { count: 25, most: 24 });
 }
 

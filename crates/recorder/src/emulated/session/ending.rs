@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emulator::{Coverage, Emulation, EmulationAccount, TargetStanding};
+use emulator::{Coverage, Emulation, EmulationAccount, EmulationState};
 use perfdata::stream::write;
 
 use super::{EVENT, EmulatedSession, status};
@@ -21,16 +21,16 @@ impl EmulatedSession {
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
         self.stop();
         loop {
-            let standing = self.emulation.as_ref().map(Emulation::standing);
+            let state = self.emulation.as_ref().map(Emulation::state);
             // Threads may wait for room: it is made until none is left.
             self.pass();
             let _booked = self.outbox.flush(sink, &mut self.ledger);
-            match (standing, &self.emulation) {
-                (Some(TargetStanding::Emulated), Some(emulation)) => {
+            match (state, &self.emulation) {
+                (Some(EmulationState::Emulated), Some(emulation)) => {
                     let _looked_at_above = emulation.wait(A_MOMENT);
                 }
-                (Some(standing), _) => {
-                    self.look(standing);
+                (Some(state), _) => {
+                    self.look(state);
                     break;
                 }
                 (None, _) => break,

@@ -5,10 +5,10 @@ use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::block;
-use crate::runtime::guest::baton::ProgramFutex;
 use crate::runtime::guest::header::Header;
-use crate::runtime::guest::legs::Kernel;
-use crate::runtime::guest::stack::StackMemory;
+use crate::runtime::guest::run_token::ProgramFutex;
+use crate::runtime::guest::stack::MemoryReader;
+use crate::runtime::guest::time_slice::Kernel;
 
 const POLL: u64 = 7;
 const GETPID: u64 = 39;
@@ -110,7 +110,7 @@ impl Kernel for Linux {
     }
 }
 
-impl StackMemory for Linux {
+impl MemoryReader for Linux {
     fn copy(&self, from: u64, to: [[u64; 2]; 2]) -> u64 {
         // SAFETY: it takes nothing.
         let process = unsafe { call(GETPID, [0; 6]) }.cast_unsigned();

@@ -169,7 +169,7 @@ impl Target {
         let block = self.block.0.as_mut_ptr().cast();
         // SAFETY: the block, its space, ring and site are alive.
         let next = unsafe { (self.code.access)(block) };
-        if next == NextMove::Record as u64 { self.record() } else { next }
+        if next == RuntimeAction::Record as u64 { self.record() } else { next }
     }
 
     /// A string instruction, part after part as translated code does them:
@@ -281,9 +281,9 @@ fn a_full_ring_stops_and_nothing_is_lost() {
         for n in 0..1000 {
             let mut next = target.run(0x1_0000 + n * 64);
             while next != 0 {
-                assert_eq!(next, NextMove::Stop as u64);
+                assert_eq!(next, RuntimeAction::Stop as u64);
                 assert_eq!(target.get(block::EXIT), Exit::RingFull as u64);
-                assert_eq!(target.record(), NextMove::Stop as u64, "still full");
+                assert_eq!(target.record(), RuntimeAction::Stop as u64, "still full");
                 assert!(target.drain(|sample| addresses.push(sample.addr.unwrap())) > 0);
                 next = target.record();
             }
@@ -300,10 +300,10 @@ fn the_count_stops_after_the_last_record() {
         let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         target.ring.words()[LIMIT / 8].store(2, Ordering::Relaxed);
         assert_eq!(target.run(0x1_0000), 0);
-        assert_eq!(target.run(0x2_0000), NextMove::Stop as u64);
+        assert_eq!(target.run(0x2_0000), RuntimeAction::Stop as u64);
         assert_eq!(target.get(block::EXIT), Exit::Count as u64);
         assert_eq!(target.record(), 0, "it goes on");
-        assert_eq!(target.run(0x3_0000), NextMove::Stop as u64);
+        assert_eq!(target.run(0x3_0000), RuntimeAction::Stop as u64);
         assert_eq!(target.record(), 0);
         assert_eq!(target.drain(|_| ()), 2);
     });

@@ -132,7 +132,7 @@ fn a_mark_that_finds_no_room_is_due_until_there_is_some() {
 fn a_name_comes_from_outside_where_calls_are_judged() {
     each(|code| {
         let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
-        target.setup.baton(target.space.words()).seat(0).filter(true);
+        target.setup.run_token(target.space.words()).wait_slot(0).filter(true);
         assert_eq!(target.mark(RegionSide::End, 0), 0, "there is nothing to read");
         assert_eq!(target.take().len(), 64);
         for (told, name) in

@@ -4,7 +4,7 @@
 //! may not come.
 
 use super::engine::{Engine, TaskMode};
-use crate::account::Ended;
+use crate::account::TaskExit;
 use crate::sys::ptrace::TraceeStop;
 
 impl Engine {
@@ -15,7 +15,7 @@ impl Engine {
         self.reports.push_back((tid, stop));
     }
 
-    pub(crate) fn gone(&mut self, tid: i32, how: Ended) {
+    pub(crate) fn gone(&mut self, tid: i32, how: TaskExit) {
         self.early.remove(&tid);
         self.publish_end(tid, how);
         // One whose end was noticed before its report has no books any more.
@@ -26,11 +26,11 @@ impl Engine {
         }
         self.forget(tid);
         if tid == pid {
-            self.trap_actions.remove(&pid);
+            self.sigtrap_actions.remove(&pid);
         }
     }
 
-    pub(crate) fn publish_end(&self, tid: i32, how: Ended) {
+    pub(crate) fn publish_end(&self, tid: i32, how: TaskExit) {
         if tid == self.first {
             self.progress.end(how);
         }
@@ -48,18 +48,18 @@ mod tests {
     use rustix::event::{EventfdFlags, eventfd};
 
     use super::*;
-    use crate::account::TargetStanding;
+    use crate::account::EmulationState;
     use crate::event::EmulatedEvent;
     use crate::geometry::Geometry;
     use crate::runtime::guest::ring::PAGE;
     use crate::settings::{EmulationSettings, EmulationTarget, EventSettings};
-    use crate::sys::mapping::Memory;
+    use crate::sys::mapping::SharedMemory;
     use crate::tracer::attach;
-    use crate::tracer::engine::Trouble;
+    use crate::tracer::engine::TaskError;
     use crate::tracer::progress::TracerProgress;
 
     const RING_PAGES: u32 = 16;
-    const KILLED: Option<Ended> = Some(Ended::Killed(libc::SIGKILL));
+    const KILLED: Option<TaskExit> = Some(TaskExit::Killed(libc::SIGKILL));
 
     struct Traced {
         engine: Engine,
@@ -79,9 +79,9 @@ mod tests {
                 .unwrap();
             let pid = i32::try_from(command.id()).unwrap();
             let bytes = usize::try_from(RING_PAGES + 1).unwrap() * PAGE;
-            let ring = Arc::new(Memory::new("ring", bytes).unwrap());
-            let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
-            let progress = Arc::new(TracerProgress::new(bell));
+            let ring = Arc::new(SharedMemory::new("ring", bytes).unwrap());
+            let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
+            let progress = Arc::new(TracerProgress::new(wake_fd));
             let target = EmulationTarget::Held(Pid(pid));
             let (engine, _alarm) =
                 attach::begin(target, settings(), ring, Arc::clone(&progress)).unwrap();
@@ -103,7 +103,7 @@ mod tests {
         fn reap(&mut self) {
             self.command.kill().unwrap();
             let stop = self.engine.stop_of(self.pid);
-            assert!(matches!(stop, Err(Trouble::Gone)), "{stop:?}");
+            assert!(matches!(stop, Err(TaskError::Gone)), "{stop:?}");
             let waited = self.command.try_wait().map_err(|error| error.raw_os_error());
             assert_eq!(waited, Err(Some(libc::ECHILD)), "it is reaped");
         }
@@ -155,7 +155,7 @@ mod tests {
         let Traced { engine, progress, .. } = traced;
         engine.run().unwrap();
         assert_eq!(progress.ended(), KILLED);
-        assert_eq!(progress.standing(), TargetStanding::Gone);
+        assert_eq!(progress.state(), EmulationState::Gone);
     }
 
     /// One that is killed as the last resort may have been reaped before.

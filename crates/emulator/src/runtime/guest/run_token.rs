@@ -1,31 +1,31 @@
-//! Who of the threads of a space runs: the one that holds the baton.
+//! Who of the threads of a space runs: the one that holds the run token.
 //!
 //! Threads that want it queue, and it goes to the next of them by number.
-//! Each has a seat where it waits. The words lie in the space's head; threads
+//! Each has a wait slot where it waits. The words lie in the space's head; threads
 //! and the tracer work on them alike.
 
+mod pending_futex_wait;
 mod queue;
-mod seat;
-mod sinking;
+mod shared_words;
 #[cfg(test)]
 mod tests;
+mod wait_slot;
 mod woken;
-mod words;
 
+pub use pending_futex_wait::{PendingFutexWait, ProgramFutex};
 pub use queue::TurnQueue;
-pub use seat::Seat;
-pub use sinking::{ProgramFutex, SinkingThread};
+pub use shared_words::ContendedLines;
+pub use wait_slot::WaitSlot;
 pub use woken::WokenThreads;
-pub use words::ContestedLines;
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use super::header::THREADS;
-use seat::Seats;
-use words::BatonWords;
+use shared_words::SharedWords;
+use wait_slot::WaitSlots;
 
 /// Number of the holder, plus 1, in the lower half; 0: nobody runs. In the
-/// upper one how often that changed: who sees that it holds the baton sees
+/// upper one how often that changed: who sees that it holds the run token sees
 /// which turn it is.
 const HOLDER: usize = 0;
 /// State of the generator of lengths.
@@ -37,36 +37,39 @@ const URGENT: usize = 3;
 const OWN_WORDS: usize = 6;
 
 const WOKEN: usize = OWN_WORDS;
-const SINKING: usize = WOKEN + WokenThreads::WORDS;
-const LINES: usize = SINKING + SinkingThread::WORDS;
-const QUEUE: usize = LINES + ContestedLines::WORDS;
-const SEATS: usize = QUEUE + TurnQueue::WORDS;
-pub const WORDS: usize = SEATS + Seats::WORDS;
+const PENDING_WAIT: usize = WOKEN + WokenThreads::WORDS;
+const LINES: usize = PENDING_WAIT + PendingFutexWait::WORDS;
+const QUEUE: usize = LINES + ContendedLines::WORDS;
+const WAIT_SLOTS: usize = QUEUE + TurnQueue::WORDS;
+pub const WORDS: usize = WAIT_SLOTS + WaitSlots::WORDS;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Baton<'a> {
-    words: BatonWords<'a>,
+pub struct RunToken<'a> {
+    words: SharedWords<'a>,
     pub queue: TurnQueue<'a>,
-    pub lines: ContestedLines<'a>,
+    pub lines: ContendedLines<'a>,
     pub woken: WokenThreads<'a>,
-    pub sinking: SinkingThread<'a>,
-    seats: Seats<'a>,
+    pub pending_wait: PendingFutexWait<'a>,
+    wait_slots: WaitSlots<'a>,
 }
 
-impl<'a> Baton<'a> {
+impl<'a> RunToken<'a> {
     /// [`WORDS`] words; threads' numbers are below `highest`.
     #[inline(always)]
-    pub fn new(words: &'a [AtomicU64], highest: u64) -> Baton<'a> {
+    pub fn new(words: &'a [AtomicU64], highest: u64) -> RunToken<'a> {
         let highest = usize::try_from(highest).unwrap_or(THREADS).min(THREADS);
-        let words = BatonWords::new(words);
-        let seats = Seats::new(words.part(SEATS, Seats::WORDS), highest);
-        Baton {
+        let words = SharedWords::new(words);
+        let wait_slots = WaitSlots::new(words.part(WAIT_SLOTS, WaitSlots::WORDS), highest);
+        RunToken {
             words: words.part(0, OWN_WORDS),
             queue: TurnQueue::new(words.part(QUEUE, TurnQueue::WORDS), highest),
-            lines: ContestedLines::new(words.part(LINES, ContestedLines::WORDS)),
-            woken: WokenThreads::new(words.part(WOKEN, WokenThreads::WORDS), seats),
-            sinking: SinkingThread::new(words.part(SINKING, SinkingThread::WORDS), seats),
-            seats,
+            lines: ContendedLines::new(words.part(LINES, ContendedLines::WORDS)),
+            woken: WokenThreads::new(words.part(WOKEN, WokenThreads::WORDS), wait_slots),
+            pending_wait: PendingFutexWait::new(
+                words.part(PENDING_WAIT, PendingFutexWait::WORDS),
+                wait_slots,
+            ),
+            wait_slots,
         }
     }
 
@@ -83,13 +86,13 @@ impl<'a> Baton<'a> {
     }
 
     #[inline(always)]
-    pub fn seat(&self, index: usize) -> Seat<'a> {
-        self.seats.seat(index)
+    pub fn wait_slot(&self, index: usize) -> WaitSlot<'a> {
+        self.wait_slots.wait_slot(index)
     }
 
     /// Enters a new thread, which runs if nobody does and else wants to.
     pub fn join(&self, index: usize, filtered: bool) {
-        self.seat(index).filter(filtered);
+        self.wait_slot(index).filter(filtered);
         if !self.claim(index) {
             self.queue.add(index);
         }
@@ -98,12 +101,12 @@ impl<'a> Baton<'a> {
     /// Takes out a thread that has ended. The one that runs then, if it is
     /// to be woken.
     pub fn leave(&self, index: usize) -> Option<usize> {
-        let cleared = self.seat(index).leave();
+        let cleared = self.wait_slot(index).leave();
         self.queue.remove(index);
-        match cleared.map(|address| (address, self.seats.alone_at(address))) {
+        match cleared.map(|address| (address, self.wait_slots.alone_at(address))) {
             // Who joins it wants to run from now on, not from when it comes.
             Some((_, Some(waiter))) => {
-                self.seat(waiter).waits_at(0);
+                self.wait_slot(waiter).set_futex(0);
                 self.queue.add(waiter);
             }
             Some((address, None)) => {
@@ -133,18 +136,18 @@ impl<'a> Baton<'a> {
 
     /// Where those that wait at a futex are is not known any more: they may
     /// wait at another.
-    pub fn lose(&self, address: u64) {
-        self.seats.lose(address);
+    pub fn forget_futex(&self, address: u64) {
+        self.wait_slots.forget_futex(address);
     }
 
     /// Whether threads are known to wait at a futex.
     #[inline(always)]
     pub fn has_waiting(&self, address: u64) -> bool {
-        self.seats.waiting_at(address) != 0
+        self.wait_slots.waiting_at(address) != 0
     }
 
     /// A thread that waited for the world outside is not to wait long.
-    pub fn hurry(&self, index: usize) {
+    pub fn mark_urgent(&self, index: usize) {
         self.words.put(URGENT, holder(index));
     }
 

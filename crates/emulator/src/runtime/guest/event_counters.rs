@@ -7,7 +7,7 @@ use super::thread::Thread;
 /// Where an event is among its records, and what bursts saw of it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventBook {
+pub struct EventCounters {
     pub period: PeriodState,
     /// Events that the pending record stands for.
     pub ended: u64,
@@ -45,9 +45,9 @@ impl BurstEvents {
 pub(super) fn each<'a>(
     thread: &'a mut Thread,
     header: &Header,
-) -> impl Iterator<Item = (&'a mut u64, &'a mut EventBook)> {
+) -> impl Iterator<Item = (&'a mut u64, &'a mut EventCounters)> {
     let count = header.counted().len();
-    thread.countdowns.iter_mut().zip(&mut thread.own.books).take(count)
+    thread.countdowns.iter_mut().zip(&mut thread.runtime.counters).take(count)
 }
 
 #[cfg(test)]

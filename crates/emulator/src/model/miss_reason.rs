@@ -1,8 +1,8 @@
 //! Why a level missed: Hill's three classes, and two more.
 
 use super::Core;
-use super::pages_seen::Past;
-use super::shadow::{Found, Shadow, Touch};
+use super::seen_lines::LineHistory;
+use super::shadow::{Shadow, ShadowHit, ShadowLookup};
 
 /// Why a level did not have a line; numbers as in records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub enum MissReason {
 }
 
 impl MissReason {
-    fn of(touch: Touch) -> MissReason {
-        match (touch.past, touch.found) {
-            (Past::New, _) => MissReason::Cold,
-            (Past::Taken, _) => MissReason::Sharing,
-            (Past::Forgotten, _) => MissReason::Unknown,
-            (Past::Known, Found::Near) => MissReason::Conflict,
-            (Past::Known, Found::Far) => MissReason::Edge,
-            (Past::Known, Found::Nowhere) => MissReason::Capacity,
+    fn of(touch: ShadowLookup) -> MissReason {
+        match (touch.history, touch.found) {
+            (LineHistory::New, _) => MissReason::Cold,
+            (LineHistory::Taken, _) => MissReason::Sharing,
+            (LineHistory::Forgotten, _) => MissReason::Unknown,
+            (LineHistory::Known, ShadowHit::Near) => MissReason::Conflict,
+            (LineHistory::Known, ShadowHit::Far) => MissReason::Edge,
+            (LineHistory::Known, ShadowHit::Nowhere) => MissReason::Capacity,
         }
     }
 }

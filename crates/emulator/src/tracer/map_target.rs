@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::allocators::MappedAllocators;
 use super::code::PAGE;
-use super::engine::{AddressSpace, Engine, Trouble};
-use super::lend::{Want, map_file};
+use super::engine::{AddressSpace, Engine, TaskError};
 use super::maps::{self, MappedRegion};
+use super::pass_fd::{MappingRequest, map_file};
 use super::space::Space;
 use crate::block;
 use crate::code_cache::CodeCache;
 use crate::runtime::ThreadSetup;
-use crate::sys::mapping::Memory;
+use crate::sys::mapping::SharedMemory;
 use crate::sys::remote;
-use crate::translate::{Needs, Runtime, Translation};
+use crate::translate::{Instrumentation, RuntimeAddresses, Translation};
 
 const READ_WRITE: u64 = 3;
 const READ_EXEC: u64 = 5;
@@ -38,14 +38,19 @@ pub(crate) fn gadget(tid: i32, regions: &[MappedRegion]) -> Option<u64> {
 
 impl Engine {
     /// Maps parts of a file of ours in the target, by a stopped thread of it.
-    pub(crate) fn map(&mut self, tid: i32, file: &Memory, wants: &[Want]) -> Result<(), Trouble> {
-        self.inject(tid, |calls| map_file(calls, tid, file, wants))
+    pub(crate) fn map(
+        &mut self,
+        tid: i32,
+        file: &SharedMemory,
+        requests: &[MappingRequest],
+    ) -> Result<(), TaskError> {
+        self.inject(tid, |calls| map_file(calls, tid, file, requests))
     }
 
     /// Gives a stopped task whose state is in `guest` an address space of its
     /// own, with new memory: what it had must be gone.
     /// With `turns` its threads take turns.
-    pub(crate) fn make_space(&mut self, tid: i32, turns: bool) -> Result<(), Trouble> {
+    pub(crate) fn make_space(&mut self, tid: i32, turns: bool) -> Result<(), TaskError> {
         self.make_space_avoiding(tid, turns, &(0..0))
     }
 
@@ -54,9 +59,9 @@ impl Engine {
         tid: i32,
         turns: bool,
         range: &Range<u64>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let regions = maps::regions_and(tid, range)?;
-        let broken = |text: &str| Trouble::Broken(text.to_owned());
+        let broken = |text: &str| TaskError::Broken(text.to_owned());
         let gadget = gadget(tid, &regions)
             .ok_or_else(|| broken("the program has no `syscall` instruction to use"))?;
         let layout = self.plan.layout.within(super::limits::address_space(tid)?);
@@ -74,11 +79,11 @@ impl Engine {
             map_file(calls, tid, &memory, &parts)?;
             map_file(calls, tid, &ring, &[(ring_at, 0, ring.len(), READ_WRITE)])
         })
-        .map_err(|trouble| trouble.doing("mapping the emulator's memory"))?;
+        .map_err(|error| error.doing("mapping the emulator's memory"))?;
         let cache = CodeCache::new(Translation {
             features: self.plan.features,
-            needs: Needs { turns, ..self.plan.needs.clone() },
-            runtime: Runtime {
+            instrumentation: Instrumentation { turns, ..self.plan.instrumentation.clone() },
+            runtime: RuntimeAddresses {
                 quick: base + self.plan.image.quick as u64,
                 access: base + self.plan.image.access as u64,
                 record: base + self.plan.image.record as u64,
@@ -93,7 +98,7 @@ impl Engine {
         let slot = space.take_slot(&self.plan.setup, self.ring_bytes(), turns);
         self.spaces.insert(id, space);
         let number = self.new_id();
-        let fixed = super::fixed::is_fixed(tid);
+        let fixed = super::fixed_random::is_fixed(tid);
         let before = self.task(tid)?.memory;
         let before = self.memories.get(&before);
         let page_sizes = before.map(|memory| memory.page_sizes.clone()).unwrap_or_default();
@@ -101,7 +106,7 @@ impl Engine {
             AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes, turns };
         self.memories.insert(number, memory);
         self.task(tid)?.memory = number;
-        self.tell_page_sizes(tid)?;
+        self.update_page_sizes(tid)?;
         // Threads' tables are filled with a stub that is in a zone.
         let near = self.task(tid)?.guest.map_or(base, |guest| guest.rip);
         self.add_zone_avoiding(tid, near, range)
@@ -111,17 +116,17 @@ impl Engine {
         self.plan.ring.len() as u64 - PAGE
     }
 
-    pub(crate) fn give_block(&mut self, tid: i32) -> Result<usize, Trouble> {
+    pub(crate) fn give_block(&mut self, tid: i32) -> Result<usize, TaskError> {
         let task = self.task(tid)?;
         let (pid, memory, filtered) = (task.pid, task.memory, task.filtered);
         let seed = u64::from(self.new_id());
-        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
-        let (slot, id) = (of.slot.ok_or(Trouble::Gone)?, of.space);
-        let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
+        let of = self.memories.get(&memory).ok_or(TaskError::Gone)?;
+        let (slot, id) = (of.slot.ok_or(TaskError::Gone)?, of.space);
+        let space = self.spaces.get_mut(&id).ok_or(TaskError::Gone)?;
         let number = space
             .take_block()
-            .ok_or_else(|| Trouble::Broken("too many threads at once in one process".into()))?;
-        let no_zone = || Trouble::Broken("a space without a zone".into());
+            .ok_or_else(|| TaskError::Broken("too many threads at once in one process".into()))?;
+        let no_zone = || TaskError::Broken("a space without a zone".into());
         let miss = space.cache.miss().ok_or_else(no_zone)?;
         let thread = ThreadSetup {
             index: number,
@@ -142,7 +147,7 @@ impl Engine {
 
     /// Gives the address space of a task new memory of ours: away from what
     /// it shares with others. The task is stopped, its state in `guest`.
-    pub(crate) fn move_out(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn move_out(&mut self, tid: i32) -> Result<(), TaskError> {
         self.move_out_avoiding(tid, &(0..0))
     }
 
@@ -152,7 +157,7 @@ impl Engine {
         &mut self,
         tid: i32,
         range: &Range<u64>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TaskError> {
         let old = self.task(tid)?.memory;
         let stopped = self.halt_all(old, tid)?;
         let tasks = self.tasks_of(old);
@@ -188,7 +193,7 @@ impl Engine {
             self.account.threads -= 1;
             self.space_of(*task)?.set(number, block::GS_BASE, base);
             if self.task(*task)?.parked {
-                self.stand_aside(*task)?;
+                self.yield_in_kernel(*task)?;
             }
         }
         self.restart(&stopped)
@@ -196,7 +201,7 @@ impl Engine {
 
     /// Takes all memory of ours out of a target, and the protection of its
     /// code. No thread of it may be in translated code.
-    pub(crate) fn unmap(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn unmap(&mut self, tid: i32) -> Result<(), TaskError> {
         const ALL: u64 = 7;
         let ring = self.plan.ring.len() as u64;
         let space = self.space_of(tid)?;

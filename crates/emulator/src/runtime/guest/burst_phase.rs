@@ -7,7 +7,7 @@ use super::period::random_below;
 /// `every`, from a place on that is drawn anew for each.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bursts {
+pub struct BurstSchedule {
     /// Instructions of a burst; at least 1, at most `every`.
     pub on: u64,
     /// Instructions of a period; 0: all is counted, always.
@@ -27,12 +27,12 @@ pub const ON: u64 = 2;
 /// The largest part of a stretch that BURST is given at once: translated code
 /// looks at its upper half, which is all ones after the end.
 const PART: u64 = 1 << 30;
-pub const WORDS: usize = size_of::<Stretch>() / 8;
+pub const WORDS: usize = size_of::<BurstPhase>() / 8;
 pub const NEVER: u64 = 1 << 62;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct BurstPhase {
     /// GAP, WARM or ON.
     pub state: u64,
     /// Instructions of it that BURST was not given yet.
@@ -49,33 +49,33 @@ pub struct Stretch {
     pub bursts: u64,
 }
 
-impl Stretch {
+impl BurstPhase {
     /// A thread that begins at a random place of its periods.
-    pub fn new(bursts: &Bursts, seed: u64) -> Stretch {
-        let mut stretch = Stretch { state: ON, random: seed, ..Stretch::default() };
+    pub fn new(bursts: &BurstSchedule, seed: u64) -> BurstPhase {
+        let mut burst_phase = BurstPhase { state: ON, random: seed, ..BurstPhase::default() };
         if bursts.every == 0 {
-            return stretch;
+            return burst_phase;
         }
         // Through the whole period before, to be sure of bursts that reach
         // over its end.
-        let mut skipped = bursts.every.wrapping_add(stretch.below(bursts.every));
-        while skipped >= stretch.left {
-            skipped -= stretch.left;
-            stretch.turn(bursts);
+        let mut skipped = bursts.every.wrapping_add(burst_phase.below(bursts.every));
+        while skipped >= burst_phase.left {
+            skipped -= burst_phase.left;
+            burst_phase.turn(bursts);
         }
-        stretch.left -= skipped;
-        stretch
+        burst_phase.left -= skipped;
+        burst_phase
     }
 
     /// The same place for the child of a thread, with draws of its own.
-    pub fn child(&self, seed: u64) -> Stretch {
-        let Stretch { state, left, given, rest, .. } = *self;
+    pub fn child(&self, seed: u64) -> BurstPhase {
+        let BurstPhase { state, left, given, rest, .. } = *self;
         let random = self.random ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Stretch { state, left, given, rest, random, ..Stretch::default() }
+        BurstPhase { state, left, given, rest, random, ..BurstPhase::default() }
     }
 
-    pub fn turn(&mut self, bursts: &Bursts) {
-        let Bursts { on, every, .. } = *bursts;
+    pub fn turn(&mut self, bursts: &BurstSchedule) {
+        let BurstSchedule { on, every, .. } = *bursts;
         let warm = match self.state {
             ON => {
                 // Where all is counted there is no gap.
@@ -100,14 +100,14 @@ impl Stretch {
 
     pub fn words(&self) -> [u64; WORDS] {
         let [gap, warm, on] = self.ran;
-        let Stretch { state, left, given, random, bursts, .. } = *self;
+        let BurstPhase { state, left, given, random, bursts, .. } = *self;
         [state, left, given, self.rest.cast_unsigned(), random, gap, warm, on, bursts]
     }
 
-    pub fn of(words: [u64; WORDS]) -> Stretch {
+    pub fn of(words: [u64; WORDS]) -> BurstPhase {
         let [state, left, given, rest, random, gap, warm, on, bursts] = words;
         let (ran, rest) = ([gap, warm, on], rest.cast_signed());
-        Stretch { state, left, given, rest, random, ran, bursts }
+        BurstPhase { state, left, given, rest, random, ran, bursts }
     }
 
     /// A part of the stretch for BURST, no more than `most`.
@@ -130,18 +130,18 @@ mod tests {
     use super::*;
 
     /// The stretches of a thread's first `limit` instructions: state and range.
-    fn stretches(bursts: &Bursts, seed: u64, limit: u64) -> Vec<(u64, u64, u64)> {
-        let mut stretch = Stretch::new(bursts, seed);
+    fn stretches(bursts: &BurstSchedule, seed: u64, limit: u64) -> Vec<(u64, u64, u64)> {
+        let mut burst_phase = BurstPhase::new(bursts, seed);
         let mut found = Vec::new();
         let mut at = 0;
         while at < limit {
             let mut length = 0;
-            while stretch.left > 0 {
-                length += stretch.part(u64::MAX);
+            while burst_phase.left > 0 {
+                length += burst_phase.part(u64::MAX);
             }
-            found.push((stretch.state, at, at + length));
+            found.push((burst_phase.state, at, at + length));
             at += length;
-            stretch.turn(bursts);
+            burst_phase.turn(bursts);
         }
         found
     }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn of_each_period_so_many_instructions_are_counted() {
         for (on, every) in [(1, 1), (1, 1000), (100, 1000), (999, 1000), (1_000_000, 1 << 40)] {
-            let bursts = Bursts { on, every, warm: on };
+            let bursts = BurstSchedule { on, every, warm: on };
             let limit = 5000 * every;
             let all = stretches(&bursts, 7, limit);
             let counted: u64 =
@@ -164,7 +164,7 @@ mod tests {
     /// whose phases are as long as the period is sampled like all others.
     #[test]
     fn no_place_of_a_period_is_preferred() {
-        let bursts = Bursts { on: 50, every: 1000, warm: 50 };
+        let bursts = BurstSchedule { on: 50, every: 1000, warm: 50 };
         let periods = 40_000;
         for seed in 1..4 {
             let mut covered = [0_u64; 20];
@@ -190,14 +190,14 @@ mod tests {
     /// counted.
     #[test]
     fn a_short_thread_has_its_share() {
-        let bursts = Bursts { on: 100, every: 1000, warm: 100 };
-        let hit = (0..20_000).filter(|seed| Stretch::new(&bursts, *seed).state == ON).count();
+        let bursts = BurstSchedule { on: 100, every: 1000, warm: 100 };
+        let hit = (0..20_000).filter(|seed| BurstPhase::new(&bursts, *seed).state == ON).count();
         assert!((1850..2150).contains(&hit), "{hit} of 20,000");
     }
 
     #[test]
     fn bursts_have_a_warm_up_within_their_gap() {
-        let bursts = Bursts { on: 400, every: 1000, warm: 400 };
+        let bursts = BurstSchedule { on: 400, every: 1000, warm: 400 };
         let all = stretches(&bursts, 3, 1_000_000);
         let mut gaps = 0;
         for pair in all.windows(2) {
@@ -219,10 +219,10 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_places() {
-        let bursts = Bursts { on: 10, every: 1000, warm: 10 };
+        let bursts = BurstSchedule { on: 10, every: 1000, warm: 10 };
         assert_eq!(stretches(&bursts, 5, 100_000), stretches(&bursts, 5, 100_000));
         assert_ne!(stretches(&bursts, 5, 100_000), stretches(&bursts, 6, 100_000));
-        let parent = Stretch::new(&bursts, 5);
+        let parent = BurstPhase::new(&bursts, 5);
         let child = parent.child(1);
         assert_eq!((child.state, child.left, child.rest), (parent.state, parent.left, parent.rest));
         assert_ne!(child.random, parent.random);
@@ -234,21 +234,21 @@ mod tests {
         for (at, word) in (1_u64..).zip(&mut words) {
             *word = at;
         }
-        let stretch = Stretch::of(words);
-        assert_eq!(stretch.words(), words);
+        let burst_phase = BurstPhase::of(words);
+        assert_eq!(burst_phase.words(), words);
         let at = |offset: usize| words[offset / 8];
-        assert_eq!(stretch.rest.cast_unsigned(), at(std::mem::offset_of!(Stretch, rest)));
-        assert_eq!(stretch.ran[1], at(std::mem::offset_of!(Stretch, ran) + 8));
-        assert_eq!(stretch.bursts, at(std::mem::offset_of!(Stretch, bursts)));
+        assert_eq!(burst_phase.rest.cast_unsigned(), at(std::mem::offset_of!(BurstPhase, rest)));
+        assert_eq!(burst_phase.ran[1], at(std::mem::offset_of!(BurstPhase, ran) + 8));
+        assert_eq!(burst_phase.bursts, at(std::mem::offset_of!(BurstPhase, bursts)));
     }
 
     #[test]
     fn a_long_stretch_is_given_in_parts() {
-        let bursts = Bursts { on: 1 << 33, every: 1 << 33, warm: 0 };
-        let mut stretch = Stretch::new(&bursts, 1);
+        let bursts = BurstSchedule { on: 1 << 33, every: 1 << 33, warm: 0 };
+        let mut burst_phase = BurstPhase::new(&bursts, 1);
         let mut sum = 0;
-        while stretch.left > 0 {
-            let part = stretch.part(u64::MAX);
+        while burst_phase.left > 0 {
+            let part = burst_phase.part(u64::MAX);
             assert!(part <= 1 << 30);
             sum += part;
         }

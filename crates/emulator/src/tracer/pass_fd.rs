@@ -18,15 +18,15 @@ use rustix::process::{
 };
 
 use super::code::PAGE;
-use super::engine::Trouble;
+use super::engine::TaskError;
 use super::injection::Injection;
 use super::limits::limit;
 use super::status;
-use crate::sys::mapping::Memory;
+use crate::sys::mapping::SharedMemory;
 use crate::sys::remote;
 
 /// A mapping of a file: address, offset, bytes, PROT_* bits.
-pub(crate) type Want = (u64, usize, usize, u64);
+pub(crate) type MappingRequest = (u64, usize, usize, u64);
 
 const READ_WRITE: u64 = 3;
 /// MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE.
@@ -42,12 +42,12 @@ const AT_ONCE: u64 = 0x4000_0040;
 pub(crate) fn map_file(
     calls: &mut Injection,
     tid: i32,
-    file: &Memory,
-    wants: &[Want],
-) -> Result<(), Trouble> {
+    file: &SharedMemory,
+    requests: &[MappingRequest],
+) -> Result<(), TaskError> {
     let scratch = calls.checked(libc::SYS_mmap, &[0, PAGE, READ_WRITE, ANONYMOUS, u64::MAX, 0])?;
     let mut lent = bring(calls, tid, file, scratch);
-    if let Err(Trouble::Broken(_)) = lent
+    if let Err(TaskError::Broken(_)) = lent
         && let Ok(before) = more_files(tid)
     {
         lent = bring(calls, tid, file, scratch);
@@ -56,7 +56,7 @@ pub(crate) fn map_file(
     calls.checked(libc::SYS_munmap, &[scratch, PAGE])?;
     let fd = lent?;
     let mut result = Ok(());
-    for (address, offset, bytes, protection) in wants {
+    for (address, offset, bytes, protection) in requests {
         let arguments = [*address, *bytes as u64, *protection, SHARED_THERE, fd, *offset as u64];
         result = calls.checked(libc::SYS_mmap, &arguments).map(|_| ());
         if result.is_err() {
@@ -69,11 +69,15 @@ pub(crate) fn map_file(
 
 /// The number that the file has in the target, which got it one way or the
 /// other.
-fn bring(calls: &mut Injection, tid: i32, file: &Memory, scratch: u64) -> Result<u64, Trouble> {
-    match lend(calls, tid, file, scratch) {
-        Err(Trouble::Broken(not_lent)) => open(calls, tid, file, scratch).map_err(|trouble| {
-            trouble.doing(&format!("{not_lent}; opening it through /proc instead"))
-        }),
+fn bring(
+    calls: &mut Injection,
+    tid: i32,
+    file: &SharedMemory,
+    scratch: u64,
+) -> Result<u64, TaskError> {
+    match pass_fd(calls, tid, file, scratch) {
+        Err(TaskError::Broken(not_lent)) => open(calls, tid, file, scratch)
+            .map_err(|error| error.doing(&format!("{not_lent}; opening it through /proc instead"))),
         lent => lent,
     }
 }
@@ -98,16 +102,21 @@ fn set_files(tid: i32, limits: Rlimit) -> io::Result<()> {
 }
 
 /// The number that the file has in the target, which got it by a socket.
-fn lend(calls: &mut Injection, tid: i32, file: &Memory, scratch: u64) -> Result<u64, Trouble> {
+fn pass_fd(
+    calls: &mut Injection,
+    tid: i32,
+    file: &SharedMemory,
+    scratch: u64,
+) -> Result<u64, TaskError> {
     calls.checked(libc::SYS_socketpair, &[AF_UNIX, DATAGRAMS, 0, scratch])?;
     let mut pair = [0; 8];
     if remote::read(tid, scratch, &mut pair)? < pair.len() {
-        return Err(Trouble::Broken("the pair of sockets could not be read".into()));
+        return Err(TaskError::Broken("the pair of sockets could not be read".into()));
     }
     let [ours, theirs] = [u64::from_le_bytes(pair) & 0xffff_ffff, u64::from_le_bytes(pair) >> 32];
     let fd = take(tid, ours)
         .and_then(|socket| send(&socket, file))
-        .map_err(|error| Trouble::from(error).doing("sending a file to the target"))
+        .map_err(|error| TaskError::from(error).doing("sending a file to the target"))
         .and_then(|()| receive(calls, tid, theirs, scratch));
     for end in [ours, theirs] {
         calls.checked(libc::SYS_close, &[end])?;
@@ -129,7 +138,7 @@ fn take(tid: i32, fd: u64) -> io::Result<OwnedFd> {
     Ok(taken)
 }
 
-fn send(socket: &OwnedFd, file: &Memory) -> io::Result<()> {
+fn send(socket: &OwnedFd, file: &SharedMemory) -> io::Result<()> {
     let files = [file.file()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -139,14 +148,14 @@ fn send(socket: &OwnedFd, file: &Memory) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(calls: &mut Injection, tid: i32, from: u64, scratch: u64) -> Result<u64, Trouble> {
+fn receive(calls: &mut Injection, tid: i32, from: u64, scratch: u64) -> Result<u64, TaskError> {
     let message = message(scratch);
     remote::write(tid, scratch, message.as_flattened())?;
     calls.checked(libc::SYS_recvmsg, &[from, scratch, AT_ONCE])?;
     let mut control = [0; 24];
     let read = remote::read(tid, scratch + CONTROL, &mut control)?;
     received(control.get(..read).unwrap_or_default())
-        .ok_or_else(|| Trouble::Broken("the file did not arrive in the target".into()))
+        .ok_or_else(|| TaskError::Broken("the file did not arrive in the target".into()))
 }
 
 /// Where the parts of the message are in the scratch page.
@@ -185,7 +194,12 @@ fn received(control: &[u8]) -> Option<u64> {
 }
 
 /// The same, by its name in /proc.
-fn open(calls: &mut Injection, tid: i32, file: &Memory, scratch: u64) -> Result<u64, Trouble> {
+fn open(
+    calls: &mut Injection,
+    tid: i32,
+    file: &SharedMemory,
+    scratch: u64,
+) -> Result<u64, TaskError> {
     let path = format!("/proc/{}/fd/{}\0", std::process::id(), file.file().as_raw_fd());
     remote::write(tid, scratch, path.as_bytes())?;
     let flags = u64::from((libc::O_RDWR | libc::O_CLOEXEC).cast_unsigned());

@@ -11,12 +11,12 @@ const ENTRY: usize = 4;
 /// Words of it all, with one in front that counts entries in use.
 pub(super) const WORDS: u64 = ENTRIES * ENTRY as u64 + 8;
 /// Entries that are used at most: beyond that a search takes long.
-const MOST: u64 = ENTRIES / 8 * 7;
+const MAX_WAYS: u64 = ENTRIES / 8 * 7;
 /// Marks an entry in use, in bits that a page's address leaves free.
 const USED: u64 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Past {
+pub(super) enum LineHistory {
     New,
     /// It was, and the level lost it to another thread last.
     Taken,
@@ -25,42 +25,42 @@ pub(super) enum Past {
     Forgotten,
 }
 
-pub(super) struct PagesSeen<'w> {
+pub(super) struct SeenLines<'w> {
     used: &'w mut u64,
     entries: &'w mut [[u64; ENTRY]],
 }
 
-impl<'w> PagesSeen<'w> {
+impl<'w> SeenLines<'w> {
     /// In words of which the first [`WORDS`] are its own.
-    pub(super) fn new(words: &'w mut [u64]) -> Option<PagesSeen<'w>> {
+    pub(super) fn new(words: &'w mut [u64]) -> Option<SeenLines<'w>> {
         let (head, rest) = words.split_first_chunk_mut::<8>()?;
         let entries = rest.get_mut(..word(ENTRIES) * ENTRY)?.as_chunks_mut().0;
-        Some(PagesSeen { used: head.first_mut()?, entries })
+        Some(SeenLines { used: head.first_mut()?, entries })
     }
 
-    pub(super) fn enter(&mut self, line: u64) -> Past {
+    pub(super) fn enter(&mut self, line: u64) -> LineHistory {
         let bit = 1 << (line >> 6 & 63);
-        let full = *self.used >= MOST;
-        let Some(entry) = self.entry(line) else { return Past::Forgotten };
+        let full = *self.used >= MAX_WAYS;
+        let Some(entry) = self.entry(line) else { return LineHistory::Forgotten };
         let [page, seen, taken, _] = entry;
-        let mut past = Past::Known;
+        let mut history = LineHistory::Known;
         let mut fresh = false;
         if *page == 0 {
             if full {
-                return Past::Forgotten;
+                return LineHistory::Forgotten;
             }
             *page = page_of(line);
             fresh = true;
         }
         if *seen & bit == 0 {
-            past = Past::New;
+            history = LineHistory::New;
         } else if *taken & bit != 0 {
-            past = Past::Taken;
+            history = LineHistory::Taken;
         }
         *seen |= bit;
         *taken &= !bit;
         *self.used += u64::from(fresh);
-        past
+        history
     }
 
     /// Another thread takes a line.

@@ -3,46 +3,46 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::Trouble;
+use super::engine::TaskError;
 use crate::sys::ptrace;
 
 /// CPU time that a thread may take for one slow path. All of them take far
 /// less, however busy the machine is.
-const MOST_WORK: Duration = Duration::from_secs(1);
+const CPU_TIMEOUT: Duration = Duration::from_secs(1);
 /// And time by the clock, for one that gets no CPU or waits for a page.
-const LONGEST: Duration = Duration::from_secs(20);
+const WALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
-pub(crate) struct StuckWatch {
+pub(crate) struct RuntimeWatchdog {
     tid: i32,
     begun: Instant,
     /// CPU time that the thread had used then.
     before: Option<Duration>,
 }
 
-impl StuckWatch {
-    pub(crate) fn new(tid: i32) -> StuckWatch {
-        StuckWatch { tid, begun: Instant::now(), before: cpu_time(tid) }
+impl RuntimeWatchdog {
+    pub(crate) fn new(tid: i32) -> RuntimeWatchdog {
+        RuntimeWatchdog { tid, begun: Instant::now(), before: cpu_time(tid) }
     }
 
     /// Fails when the thread has had more time than it can need.
-    pub(crate) fn check(&self) -> Result<(), Trouble> {
+    pub(crate) fn check(&self) -> Result<(), TaskError> {
         let elapsed = self.begun.elapsed();
-        if elapsed < MOST_WORK {
+        if elapsed < CPU_TIMEOUT {
             return Ok(());
         }
         let worked =
             cpu_time(self.tid).zip(self.before).map(|(now, before)| now.saturating_sub(before));
-        match elapsed > LONGEST || worked.is_some_and(|worked| worked > MOST_WORK) {
+        match elapsed > WALL_TIMEOUT || worked.is_some_and(|worked| worked > CPU_TIMEOUT) {
             true => Err(self.stuck()),
             false => Ok(()),
         }
     }
 
-    pub(crate) fn stuck(&self) -> Trouble {
+    pub(crate) fn stuck(&self) -> TaskError {
         let tid = self.tid;
         let at = ptrace::registers(tid).map_or(0, |registers| registers.rip);
-        Trouble::Broken(format!("thread {tid} does not come to an instruction's end at {at:#x}"))
+        TaskError::Broken(format!("thread {tid} does not come to an instruction's end at {at:#x}"))
     }
 }
 

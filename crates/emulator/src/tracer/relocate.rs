@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::buffers;
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use crate::block;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
@@ -43,7 +43,11 @@ pub(crate) const MEMORY_CALLS: [i64; 14] = [
 impl Engine {
     /// Moves our memory out of the ranges that a call of [`MEMORY_CALLS`]
     /// names.
-    pub(crate) fn give_way(&mut self, tid: i32, guest: &TraceeRegisters) -> Result<(), Trouble> {
+    pub(crate) fn relocate_for_call(
+        &mut self,
+        tid: i32,
+        guest: &TraceeRegisters,
+    ) -> Result<(), TaskError> {
         for named in self.named_ranges(tid, guest)? {
             if self.is_ours(tid, &named)? {
                 self.move_out_avoiding(tid, &named)?;
@@ -56,7 +60,7 @@ impl Engine {
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
-    ) -> Result<Vec<Range<u64>>, Trouble> {
+    ) -> Result<Vec<Range<u64>>, TaskError> {
         let number = (guest.rax & 0xffff_ffff).cast_signed();
         let first = || range(guest.rdi, guest.rsi);
         let found: [Option<Range<u64>>; 2] = match number {
@@ -90,7 +94,7 @@ impl Engine {
 
     /// Bytes of a segment of shared memory as the program sees it; None: it
     /// sees none.
-    fn segment_size(&mut self, tid: i32, segment: u64) -> Result<Option<u64>, Trouble> {
+    fn segment_size(&mut self, tid: i32, segment: u64) -> Result<Option<u64>, TaskError> {
         let (space, number) = self.block_of(tid)?;
         // At a call no instruction is under way that has vectors there.
         let to = space.address(space.block_offset(number) + block::VECTORS);
@@ -100,7 +104,7 @@ impl Engine {
         Ok((result == 0).then(|| space.get(number, block::VECTORS + SEGMENT_SIZE)))
     }
 
-    fn is_ours(&mut self, tid: i32, range: &Range<u64>) -> Result<bool, Trouble> {
+    fn is_ours(&mut self, tid: i32, range: &Range<u64>) -> Result<bool, TaskError> {
         let ring = self.plan.ring.len() as u64;
         Ok(self.space_of(tid)?.overlaps(range.start, range.end, ring))
     }

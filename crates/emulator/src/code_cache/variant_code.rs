@@ -3,9 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::TranslateError;
-use super::link::{Link, Target};
+use super::link::{BranchTarget, Link};
 use crate::translate::{
-    CodeSource, Emitter, Half, Surroundings, TraceWriter, Translation, WantedCode,
+    CodeSource, CodeVariant, Emitter, TraceContext, TraceRequest, TraceWriter, Translation,
 };
 use crate::zone::Zone;
 
@@ -21,11 +21,11 @@ const COLD_ROOM_FOR_EVENT: u64 = 64 << 10;
 /// Translated code, where it is for which address, and what links it. No
 /// branch leads from here to another part.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) half: Half,
+pub(super) struct VariantCode {
+    pub(super) variant: CodeVariant,
     writer: TraceWriter,
-    room: TraceRoom,
-    pub(super) targets: FxHashMap<u64, Target>,
+    room: TraceSizeLimit,
+    pub(super) targets: FxHashMap<u64, BranchTarget>,
     pub(super) links: Vec<Link>,
     /// Blocks by the pages that they are in.
     pub(super) pages: FxHashMap<u64, Vec<u64>>,
@@ -33,19 +33,19 @@ pub(super) struct Part {
     pub(super) dead: FxHashMap<u64, u64>,
     /// Entries of indirect branches that nobody was told of.
     pub(super) new_entries: Vec<(u64, u64)>,
-    work: Vec<WantedCode>,
+    work: Vec<TraceRequest>,
     /// Branches that were just made, and where to.
     pub(super) fresh: Vec<(u64, u64)>,
     /// Branches that were there before, to what is being translated.
     pub(super) unpublished: Vec<(u64, u64)>,
 }
 
-impl Part {
-    pub(super) fn new(translation: Translation, half: Half) -> Part {
-        Part {
-            half,
-            room: TraceRoom::new(translation.needs.countdowns.len()),
-            writer: TraceWriter::new(Emitter::new(translation, half)),
+impl VariantCode {
+    pub(super) fn new(translation: Translation, variant: CodeVariant) -> VariantCode {
+        VariantCode {
+            variant,
+            room: TraceSizeLimit::new(translation.instrumentation.countdowns.len()),
+            writer: TraceWriter::new(Emitter::new(translation, variant)),
             targets: FxHashMap::default(),
             links: Vec::new(),
             pages: FxHashMap::default(),
@@ -80,12 +80,12 @@ impl Part {
         }
         let mut work = std::mem::take(&mut self.work);
         work.clear();
-        let mut next = Some(WantedCode { pc, entry: true });
+        let mut next = Some(TraceRequest { pc, entry: true });
         let mut left = TRACES;
-        while let Some(wanted) = next {
-            let known = self.targets.get(&wanted.pc).is_some_and(|target| target.host != 0);
-            let near = zones.get(number).is_some_and(|zone| zone.reaches(wanted.pc));
-            if !known && (near || wanted.pc == pc) {
+        while let Some(request) = next {
+            let known = self.targets.get(&request.pc).is_some_and(|target| target.host != 0);
+            let near = zones.get(number).is_some_and(|zone| zone.reaches(request.pc));
+            if !known && (near || request.pc == pc) {
                 if left == 0 || !self.room.is_in(zones, number) {
                     break;
                 }
@@ -93,9 +93,9 @@ impl Part {
                 let targets = &self.targets;
                 let known = |pc: u64| targets.get(&pc).is_some_and(|target| target.host != 0);
                 let work = &mut work;
-                let mut around = Surroundings { known: &known, checked, source, work };
+                let mut context = TraceContext { known: &known, checked, source, work };
                 if let Some(zone) = zones.get_mut(number) {
-                    trace(&mut self.writer, zone, wanted, &mut around);
+                    trace(&mut self.writer, zone, request, &mut context);
                 }
                 self.enter(zones);
             }
@@ -150,15 +150,15 @@ pub(super) fn nearest(zones: &[Zone], pc: u64) -> Option<usize> {
 
 /// Bytes that a trace takes at most.
 #[derive(Clone, Copy, Debug)]
-struct TraceRoom {
+struct TraceSizeLimit {
     hot: u64,
     cold: u64,
 }
 
-impl TraceRoom {
-    fn new(countdowns: usize) -> TraceRoom {
+impl TraceSizeLimit {
+    fn new(countdowns: usize) -> TraceSizeLimit {
         let more = u64::try_from(countdowns.saturating_sub(1)).unwrap_or(0);
-        TraceRoom {
+        TraceSizeLimit {
             hot: ROOM + more * ROOM_FOR_EVENT,
             cold: COLD_ROOM + more * COLD_ROOM_FOR_EVENT,
         }
@@ -172,14 +172,14 @@ impl TraceRoom {
 fn trace(
     writer: &mut TraceWriter,
     zone: &mut Zone,
-    wanted: WantedCode,
-    around: &mut Surroundings<'_>,
+    request: TraceRequest,
+    context: &mut TraceContext<'_>,
 ) {
     let emitter = &mut writer.emitter;
     emitter.stubs = zone.stubs;
     emitter.zone = zone.base;
     emitter.restart(zone.base + zone.hot, zone.base + zone.cold, zone.marks.len());
-    writer.trace(wanted, around);
+    writer.trace(request, context);
     let emitter = &mut writer.emitter;
     zone.append(&emitter.hot, &emitter.cold);
     zone.blocks.append(&mut emitter.blocks);

@@ -1,14 +1,14 @@
-//! Which threads want the baton.
+//! Which threads want the run token.
 
 use core::sync::atomic::Ordering::SeqCst;
 
 use super::super::header::THREADS;
-use super::words::BatonWords;
+use super::shared_words::SharedWords;
 
 /// The threads that want to run: a bit each.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnQueue<'a> {
-    words: BatonWords<'a>,
+    words: SharedWords<'a>,
     /// Words with threads' bits.
     used: usize,
 }
@@ -18,7 +18,7 @@ impl<'a> TurnQueue<'a> {
 
     /// Threads' numbers are below `highest`.
     #[inline(always)]
-    pub(super) fn new(words: BatonWords<'a>, highest: usize) -> TurnQueue<'a> {
+    pub(super) fn new(words: SharedWords<'a>, highest: usize) -> TurnQueue<'a> {
         TurnQueue { words, used: highest.div_ceil(64) }
     }
 

@@ -5,17 +5,17 @@ use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 /// Some of a space's words. Who asks for one that is not there reads 0, and
 /// changes nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BatonWords<'a>(&'a [AtomicU64]);
+pub(super) struct SharedWords<'a>(&'a [AtomicU64]);
 
-impl<'a> BatonWords<'a> {
+impl<'a> SharedWords<'a> {
     #[inline(always)]
-    pub(super) fn new(words: &'a [AtomicU64]) -> BatonWords<'a> {
-        BatonWords(words)
+    pub(super) fn new(words: &'a [AtomicU64]) -> SharedWords<'a> {
+        SharedWords(words)
     }
 
     #[inline(always)]
-    pub(super) fn part(self, from: usize, count: usize) -> BatonWords<'a> {
-        BatonWords(self.0.get(from..from + count).unwrap_or_default())
+    pub(super) fn part(self, from: usize, count: usize) -> SharedWords<'a> {
+        SharedWords(self.0.get(from..from + count).unwrap_or_default())
     }
 
     #[inline(always)]
@@ -44,16 +44,16 @@ impl<'a> BatonWords<'a> {
 
 /// Lines that went from thread to thread last, by hash.
 #[derive(Clone, Copy, Debug)]
-pub struct ContestedLines<'a> {
-    words: BatonWords<'a>,
+pub struct ContendedLines<'a> {
+    words: SharedWords<'a>,
 }
 
-impl<'a> ContestedLines<'a> {
+impl<'a> ContendedLines<'a> {
     pub(super) const WORDS: usize = 256;
 
     #[inline(always)]
-    pub(super) fn new(words: BatonWords<'a>) -> ContestedLines<'a> {
-        ContestedLines { words }
+    pub(super) fn new(words: SharedWords<'a>) -> ContendedLines<'a> {
+        ContendedLines { words }
     }
 
     /// A line went from one thread to another: whether it had done so lately.

@@ -1,10 +1,10 @@
 //! What a thread is about to ask of the kernel, as far as the others' turns
 //! go.
 
-use super::baton::ProgramFutex;
+use super::run_token::ProgramFutex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KernelCall {
+pub(super) enum SyscallKind {
     /// It comes back soon, whatever others do.
     Quick,
     /// It comes back soon, most likely.
@@ -46,32 +46,32 @@ const PRIVATE: u64 = 128;
 const ALL: u64 = 0xffff_ffff;
 const SIGN: u64 = 0x8000_0000;
 
-impl KernelCall {
+impl SyscallKind {
     /// By its number and the arguments as rdi, rsi, rdx and r9 have them.
-    pub(super) fn of(number: u64, arguments: [u64; 4]) -> KernelCall {
+    pub(super) fn of(number: u64, arguments: [u64; 4]) -> SyscallKind {
         let [first, second, third, bits] = arguments;
         let futex = ProgramFutex { address: first, private: second & PRIVATE };
         match number & 0xffff_ffff {
             // read, pread64, readv, recvfrom, recvmsg, accept, accept4, recvmmsg
             0 | 17 | 19 | 45 | 47 | 43 | 288 | 299 => {
-                KernelCall::Transfers { file: first, events: POLL_IN }
+                SyscallKind::Transfers { file: first, events: POLL_IN }
             }
             // write, pwrite64, writev, sendto, sendmsg, sendmmsg
-            1 | 18 | 20 | 44 | 46 | 307 => KernelCall::Transfers { file: first, events: POLL_OUT },
+            1 | 18 | 20 | 44 | 46 | 307 => SyscallKind::Transfers { file: first, events: POLL_OUT },
             202 => match second & 0x7f {
-                0 | 9 => KernelCall::FutexWait { futex, value: third },
+                0 | 9 => SyscallKind::FutexWait { futex, value: third },
                 // Of a set of bits those that have it: how many is not known.
-                10 if bits & ALL != ALL => KernelCall::FutexMove { address: first },
+                10 if bits & ALL != ALL => SyscallKind::FutexMove { address: first },
                 // Who asks for none or fewer has one woken.
                 1 | 10 if third & ALL == 0 || third & SIGN != 0 => {
-                    KernelCall::FutexWake { futex, most: 1 }
+                    SyscallKind::FutexWake { futex, most: 1 }
                 }
-                1 | 10 => KernelCall::FutexWake { futex, most: third & ALL },
+                1 | 10 => SyscallKind::FutexWake { futex, most: third & ALL },
                 // FUTEX_REQUEUE, CMP_REQUEUE, WAKE_OP, CMP_REQUEUE_PI
-                3..=5 | 12 => KernelCall::FutexMove { address: first },
+                3..=5 | 12 => SyscallKind::FutexMove { address: first },
                 // FUTEX_LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2
-                6 | 11 | 13 => KernelCall::Waits,
-                _ => KernelCall::Quick,
+                6 | 11 | 13 => SyscallKind::Waits,
+                _ => SyscallKind::Quick,
             },
             // lseek, mmap to rt_sigreturn, sched_yield's neighbours (mremap,
             // mincore, madvise), getpid, clone, gettid, arch_prctl, tgkill,
@@ -93,12 +93,12 @@ impl KernelCall {
             | 435
                 if number & 0xffff_ffff != 56 || first & FORK_WAITS == 0 =>
             {
-                KernelCall::Quick
+                SyscallKind::Quick
             }
-            24 => KernelCall::Yield,
-            56 => KernelCall::Waits,
-            60 => KernelCall::Exit,
-            218 => KernelCall::ClearAtExit { address: first },
+            24 => SyscallKind::Yield,
+            56 => SyscallKind::Waits,
+            60 => SyscallKind::Exit,
+            218 => SyscallKind::ClearAtExit { address: first },
             // poll, select, pause, nanosleep, connect, vfork, wait4, semop,
             // msgrcv, fcntl, flock, rt_sigtimedwait, rt_sigsuspend, semtimedop,
             // io_getevents, clock_nanosleep, epoll_wait, mq_timedreceive,
@@ -106,9 +106,9 @@ impl KernelCall {
             // io_uring_enter, epoll_pwait2, futex_waitv, futex_wait
             7 | 23 | 34 | 35 | 42 | 58 | 61 | 65 | 70 | 72 | 73 | 128 | 130 | 220 | 208 | 230
             | 232 | 243 | 247 | 270 | 271 | 275 | 276 | 281 | 40 | 426 | 441 | 449 | 455 => {
-                KernelCall::Waits
+                SyscallKind::Waits
             }
-            _ => KernelCall::Other,
+            _ => SyscallKind::Other,
         }
     }
 }

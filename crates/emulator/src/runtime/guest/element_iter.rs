@@ -1,11 +1,11 @@
 //! The accesses of instructions that make many of them.
 
-use super::thread::Local;
+use super::thread::ThreadContext;
 use crate::block::{AccessKind, AccessSite, NARROW};
 use crate::model::LINE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element {
+pub(super) struct ElementAccess {
     pub(super) address: u64,
     pub(super) size: u64,
     pub(super) write: bool,
@@ -14,7 +14,7 @@ pub(super) struct Element {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk {
+pub(super) struct ElementIter {
     kind: u8,
     /// Bytes of an element.
     size: u64,
@@ -46,32 +46,32 @@ const DIRECTION: u64 = 1 << 10;
 /// Bytes that are within reach or out of it together, whatever the pages.
 const PAGE: u64 = 4096;
 
-impl Walk {
+impl ElementIter {
     /// Goes on where PROGRESS says.
-    pub(super) fn new(local: &Local<'_>, site: &AccessSite) -> Walk {
+    pub(super) fn new(context: &ThreadContext<'_>, site: &AccessSite) -> ElementIter {
         let string = matches!(site.kind, MOVE | FILL | SCAN);
         let size = u64::from(site.size);
         let mask = if site.marks & NARROW != 0 { 0xffff_ffff } else { u64::MAX };
-        let down = local.thread.flags & DIRECTION != 0;
+        let down = context.thread.flags & DIRECTION != 0;
         let description = u64::from(site.elements);
         let count = match site.kind {
-            MOVE | FILL | SCAN => local.thread.registers.get(RCX).map_or(0, |rcx| rcx & mask),
+            MOVE | FILL | SCAN => context.thread.registers.get(RCX).map_or(0, |rcx| rcx & mask),
             // One access from the first element to the last one.
             MASKED_LOAD | MASKED_STORE => 1,
             _ => description & 127,
         };
-        let shape = &local.header.shape;
+        let shape = &context.header.shape;
         let batches = string
             && shape.forward == 0
             && shape.l1d.ways > 1
             && (shape.dtlb.ways > 1 || !shape.dtlb.exists());
-        Walk {
+        ElementIter {
             kind: site.kind,
             size,
             step: if down { size.wrapping_neg() } else { size },
             mask,
             count,
-            at: local.thread.own.progress,
+            at: context.thread.runtime.progress,
             batches,
             description,
         }
@@ -92,7 +92,7 @@ impl Walk {
     /// Elements of strings that lie in the same pages as the first one, which
     /// may lie in two by itself; and whether the one before the first began
     /// in another page.
-    pub(super) fn in_pages(&self, local: &Local<'_>) -> (u64, bool) {
+    pub(super) fn in_pages(&self, context: &ThreadContext<'_>) -> (u64, bool) {
         let (mut elements, mut enters) = (self.count, false);
         let used = match self.kind {
             MOVE => [RSI, RDI],
@@ -100,7 +100,7 @@ impl Walk {
             _ => [RSI, RSI],
         };
         for register in used {
-            let base = local.thread.registers.get(register).copied().unwrap_or(0);
+            let base = context.thread.registers.get(register).copied().unwrap_or(0);
             let address = base & self.mask;
             elements = elements.min(self.stays::<PAGE>(address));
             enters |= (address ^ address.wrapping_sub(self.step)) >= PAGE;
@@ -117,29 +117,29 @@ impl Walk {
     }
 
     #[inline(always)]
-    pub(super) fn next(&mut self, local: &Local<'_>) -> Option<Element> {
+    pub(super) fn next(&mut self, context: &ThreadContext<'_>) -> Option<ElementAccess> {
         match self.kind {
-            MOVE | FILL | SCAN => self.string(local),
-            MASKED_LOAD | MASKED_STORE => self.masked(local),
-            _ => self.gathered(local),
+            MOVE | FILL | SCAN => self.string(context),
+            MASKED_LOAD | MASKED_STORE => self.masked(context),
+            _ => self.gathered(context),
         }
     }
 
     #[inline(always)]
-    fn string(&mut self, local: &Local<'_>) -> Option<Element> {
+    fn string(&mut self, context: &ThreadContext<'_>) -> Option<ElementAccess> {
         let number = self.at >> 1;
         if number >= self.count {
             return None;
         }
         let of = |register: usize| {
-            let base = local.thread.registers.get(register).copied().unwrap_or(0);
+            let base = context.thread.registers.get(register).copied().unwrap_or(0);
             base.wrapping_add(number.wrapping_mul(self.step)) & self.mask
         };
         let write = self.kind == FILL || self.kind == MOVE && self.at & 1 != 0;
         let address = of(if write { RDI } else { RSI });
         if self.kind == MOVE && !write {
             self.at += 1;
-            return Some(Element { address, size: self.size, write, number });
+            return Some(ElementAccess { address, size: self.size, write, number });
         }
         let mut whole = 1;
         if self.batches {
@@ -149,7 +149,7 @@ impl Walk {
             }
         }
         self.at = number.saturating_add(whole.max(1)) << 1;
-        Some(Element { address, size: self.size, write, number })
+        Some(ElementAccess { address, size: self.size, write, number })
     }
 
     /// Elements from this one on that lie in one block of so many bytes with
@@ -163,52 +163,52 @@ impl Walk {
         if within { bytes >> self.size.trailing_zeros() } else { 1 }
     }
 
-    fn chosen(&self, local: &Local<'_>, number: u64) -> bool {
-        let [_, mask, _] = &local.thread.vectors;
+    fn chosen(&self, context: &ThreadContext<'_>, number: u64) -> bool {
+        let [_, mask, _] = &context.thread.vectors;
         if self.description >> 12 & 1 != 0 {
             return mask.first().is_some_and(|bits| bits >> (number & 63) & 1 != 0);
         }
         lane(mask, number, self.size) >> ((8 * self.size).wrapping_sub(1) & 63) & 1 != 0
     }
 
-    fn gathered(&mut self, local: &Local<'_>) -> Option<Element> {
+    fn gathered(&mut self, context: &ThreadContext<'_>) -> Option<ElementAccess> {
         while self.at >> 1 < self.count {
             let number = self.at >> 1;
             self.at += 2;
-            if !self.chosen(local, number) {
+            if !self.chosen(context, number) {
                 continue;
             }
             let size = 1 << (self.description >> 8 & 3);
-            let [index, ..] = &local.thread.vectors;
+            let [index, ..] = &context.thread.vectors;
             let unsigned = lane(index, number, size);
             let unused = 64_u64.saturating_sub(8 * size);
             let signed = (unsigned << (unused & 63)).cast_signed() >> (unused & 63);
             let scaled = signed.cast_unsigned() << (self.description >> 10 & 3);
-            let address = local.thread.address.wrapping_add(scaled);
+            let address = context.thread.address.wrapping_add(scaled);
             let write = self.kind == SCATTER;
-            return Some(Element { address, size: self.size, write, number: 0 });
+            return Some(ElementAccess { address, size: self.size, write, number: 0 });
         }
         None
     }
 
-    fn masked(&mut self, local: &Local<'_>) -> Option<Element> {
+    fn masked(&mut self, context: &ThreadContext<'_>) -> Option<ElementAccess> {
         if self.at != 0 {
             return None;
         }
         self.at = 2;
         let elements = self.description & 127;
-        let mut chosen = (0..elements).filter(|&number| self.chosen(local, number));
+        let mut chosen = (0..elements).filter(|&number| self.chosen(context, number));
         let first = chosen.next()?;
         // Packed elements: as many as the mask has, one behind the other.
         if self.description >> 13 & 1 != 0 {
             let more = chosen.fold(0, |count, _| count + 1);
             let size = (1 + more) * self.size;
             let write = self.kind == MASKED_STORE;
-            return Some(Element { address: local.thread.address, size, write, number: 0 });
+            return Some(ElementAccess { address: context.thread.address, size, write, number: 0 });
         }
         let last = chosen.next_back().unwrap_or(first);
-        Some(Element {
-            address: local.thread.address.wrapping_add(first * self.size),
+        Some(ElementAccess {
+            address: context.thread.address.wrapping_add(first * self.size),
             size: (last + 1 - first) * self.size,
             write: self.kind == MASKED_STORE,
             number: 0,

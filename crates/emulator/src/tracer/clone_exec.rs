@@ -1,21 +1,26 @@
 //! New threads, processes and programs.
 
-use super::engine::{AddressSpace, Engine, TaskMode, TracedTask, Trouble};
+use super::engine::{AddressSpace, Engine, TaskError, TaskMode, TracedTask};
 use super::maps;
-use super::side;
+use super::sideband;
 use super::status;
 use crate::block;
-use crate::sys::ptrace::{self, Made, TraceeStop};
+use crate::sys::ptrace::{self, CloneKind, TraceeStop};
 
 const CLONE_VM: u64 = 0x100;
 const CLONE_THREAD: u64 = 0x1_0000;
 const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
 /// Stops between an exec's event and its end.
-const PATIENCE: usize = 100;
+const MAX_STOPS: usize = 100;
 
 impl Engine {
-    pub(crate) fn made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
-        if self.note_made(tid, child, how)? {
+    pub(crate) fn on_clone(
+        &mut self,
+        tid: i32,
+        child: i32,
+        how: CloneKind,
+    ) -> Result<(), TaskError> {
+        if self.note_clone(tid, child, how)? {
             return Ok(());
         }
         match self.task(tid)?.mode {
@@ -26,18 +31,23 @@ impl Engine {
 
     /// Enters a new task in the books. True: its maker waits for its end, and
     /// runs already.
-    pub(crate) fn note_made(&mut self, tid: i32, child: i32, how: Made) -> Result<bool, Trouble> {
+    pub(crate) fn note_clone(
+        &mut self,
+        tid: i32,
+        child: i32,
+        how: CloneKind,
+    ) -> Result<bool, TaskError> {
         if child != 0 && !self.tasks.contains_key(&child) {
             self.enter_task(tid, child, how)?;
         }
-        let waits = how == Made::Vfork && self.task(tid)?.mode == TaskMode::Emulated;
+        let waits = how == CloneKind::Vfork && self.task(tid)?.mode == TaskMode::Emulated;
         if waits {
             self.park(tid)?;
         }
         Ok(waits)
     }
 
-    fn enter_task(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
+    fn enter_task(&mut self, tid: i32, child: i32, how: CloneKind) -> Result<(), TaskError> {
         let parent = self.task(tid)?;
         let (parent_pid, mode, memory) = (parent.pid, parent.mode, parent.memory);
         let filtered = parent.filtered;
@@ -49,7 +59,11 @@ impl Engine {
         if mode == TaskMode::Emulated {
             let shared = flags & CLONE_VM != 0;
             task.memory = if shared { memory } else { self.fork_memory(memory)? };
-            self.side.fork(&self.plan.ring, side::task(pid, child), side::task(parent_pid, tid));
+            self.side.fork(
+                &self.plan.ring,
+                sideband::task(pid, child),
+                sideband::task(parent_pid, tid),
+            );
             if !thread {
                 self.account.processes += 1;
                 self.inherit_trap_action(parent_pid, pid);
@@ -83,16 +97,16 @@ impl Engine {
                 let value = space.get(number, at);
                 space.set(to, at, value);
             }
-            self.tell_page_sizes(child)?;
-            self.tell_end(tid, child)?;
+            self.update_page_sizes(child)?;
+            self.set_clear_address(tid, child)?;
             self.watch_clone(tid, true)?;
         }
         Ok(())
     }
 
-    /// Tells a new task's seat what the kernel clears at its end, where its
+    /// Tells a new task's wait slot what the kernel clears at its end, where its
     /// maker asked for that.
-    fn tell_end(&mut self, tid: i32, child: i32) -> Result<(), Trouble> {
+    fn set_clear_address(&mut self, tid: i32, child: i32) -> Result<(), TaskError> {
         let registers = ptrace::registers(tid)?;
         let address = match registers.orig_rax.cast_signed() {
             libc::SYS_clone if registers.rdi & CLONE_CHILD_CLEARTID != 0 => registers.r10,
@@ -105,15 +119,15 @@ impl Engine {
         self.clears_at_end(child, address)
     }
 
-    fn clone_flags(&self, tid: i32, how: Made) -> u64 {
+    fn clone_flags(&self, tid: i32, how: CloneKind) -> u64 {
         let Ok(registers) = ptrace::registers(tid) else { return 0 };
         match registers.orig_rax.cast_signed() {
             libc::SYS_clone => registers.rdi,
             libc::SYS_clone3 => clone_arguments(tid, registers.rdi)[0],
             libc::SYS_fork => 0,
             libc::SYS_vfork => CLONE_VM,
-            _ if how == Made::Clone => CLONE_VM | CLONE_THREAD,
-            _ if how == Made::Vfork => CLONE_VM,
+            _ if how == CloneKind::Clone => CLONE_VM | CLONE_THREAD,
+            _ if how == CloneKind::Vfork => CLONE_VM,
             _ => 0,
         }
     }
@@ -121,12 +135,12 @@ impl Engine {
     /// The address space of a forked process: it runs the same translated
     /// code, on a model of its own, until either changes its code. Where no
     /// model is free it gets code of its own, when it starts.
-    fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
-        let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
+    fn fork_memory(&mut self, parent: u32) -> Result<u32, TaskError> {
+        let of = self.memories.get(&parent).ok_or(TaskError::Gone)?;
         let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
         let (page_sizes, turns) = (of.page_sizes.clone(), of.turns);
         let bytes = self.ring_bytes();
-        let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
+        let space = self.spaces.get_mut(&id).ok_or(TaskError::Gone)?;
         let slot = space.take_slot(&self.plan.setup, bytes, turns);
         let number = self.new_id();
         let memory =
@@ -137,7 +151,7 @@ impl Engine {
 
     /// A new task stands behind the call that made it, in translated code,
     /// with its maker's block.
-    pub(crate) fn start_task(&mut self, tid: i32) -> Result<(), Trouble> {
+    pub(crate) fn start_task(&mut self, tid: i32) -> Result<(), TaskError> {
         self.task(tid)?.unborn = false;
         let Some(number) = self.task(tid)?.block else {
             self.settle(tid)?;
@@ -154,7 +168,7 @@ impl Engine {
 
     /// A process runs another program: `former` called exec, and is `tid`
     /// now.
-    pub(crate) fn begin_image(&mut self, tid: i32, former: i32) -> Result<(), Trouble> {
+    pub(crate) fn begin_image(&mut self, tid: i32, former: i32) -> Result<(), TaskError> {
         if self.leaving {
             return self.leave_image(tid, former);
         }
@@ -171,43 +185,43 @@ impl Engine {
         }
         self.keep_ignored_trap(tid);
         self.finish_exec(tid)?;
-        if let Some(what) = status::foreign(tid).map_err(|_| Trouble::Gone)? {
+        if let Some(what) = status::foreign(tid).map_err(|_| TaskError::Gone)? {
             let why = format!("it went on to run a {what} program");
-            return self.let_go(tid, why);
+            return self.leave_task(tid, why);
         }
         if !self.note_filter(tid)? {
             let why = "it runs a program under a seccomp filter, which only root sets aside";
-            return self.let_go(tid, why.into());
+            return self.leave_task(tid, why.into());
         }
         let mut registers = ptrace::registers(tid)?;
         registers.orig_rax = u64::MAX;
         let name = status::name(tid);
-        self.side.comm(&self.plan.ring, side::task(tid, tid), &name, true);
-        for region in maps::regions_to_tell(tid).map_err(|_| Trouble::Gone)? {
-            self.side.mapping(&self.plan.ring, side::task(tid, tid), &region);
+        self.side.comm(&self.plan.ring, sideband::task(tid, tid), &name, true);
+        for region in maps::regions_with_stack(tid).map_err(|_| TaskError::Gone)? {
+            self.side.mapping(&self.plan.ring, sideband::task(tid, tid), &region);
         }
         self.task(tid)?.guest = Some(registers);
         self.make_space(tid, false)?;
         self.give_block(tid)?;
         let memory = self.task(tid)?.memory;
         if self.memories.get(&memory).is_some_and(|memory| memory.fixed)
-            && let Some(at) = super::fixed::random_bytes(tid)
+            && let Some(at) = super::fixed_random::random_bytes(tid)
         {
             let mut bytes = [0; 16];
-            super::fixed::fill(&mut self.random, &mut bytes);
+            super::fixed_random::fill(&mut self.random, &mut bytes);
             crate::sys::remote::write(tid, at, &bytes)?;
         }
         self.enter_and_go(tid)
     }
 
-    fn finish_exec(&mut self, tid: i32) -> Result<(), Trouble> {
-        for _ in 0..PATIENCE {
+    fn finish_exec(&mut self, tid: i32) -> Result<(), TaskError> {
+        for _ in 0..MAX_STOPS {
             ptrace::resume_to_call(tid)?;
-            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+            match ptrace::wait_for(tid)?.ok_or(TaskError::Gone)? {
                 TraceeStop::Signal(signal) if signal == libc::SIGTRAP | 0x80 => return Ok(()),
                 stop @ (TraceeStop::Exited(_) | TraceeStop::Killed(_)) => {
                     self.report_later(tid, stop);
-                    return Err(Trouble::Gone);
+                    return Err(TaskError::Gone);
                 }
                 TraceeStop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
@@ -216,10 +230,10 @@ impl Engine {
                 _ => {}
             }
         }
-        Err(Trouble::Broken(format!("process {tid} does not come to the end of its exec")))
+        Err(TaskError::Broken(format!("process {tid} does not come to the end of its exec")))
     }
 
-    pub(crate) fn let_go(&mut self, tid: i32, why: String) -> Result<(), Trouble> {
+    pub(crate) fn leave_task(&mut self, tid: i32, why: String) -> Result<(), TaskError> {
         self.account.not_followed.push((perfdata::Pid(tid), why));
         self.progress.leave();
         ptrace::detach(tid, 0)?;

@@ -9,25 +9,25 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::code::PAGE;
-use super::engine::{Engine, Trouble};
+use super::engine::{Engine, TaskError};
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
 
 /// AT_FDCWD, as an int.
 const HERE: u64 = 0xffff_ff9c;
 /// PATH_MAX.
-const LONGEST: usize = 4096;
+const PATH_MAX: usize = 4096;
 
 impl Engine {
     /// A thread is about to exec; its state is in `guest`, at the
     /// instruction. True: it was left, and does it natively.
-    pub(crate) fn left_for_rights(
+    pub(crate) fn left_for_privileges(
         &mut self,
         tid: i32,
         guest: &TraceeRegisters,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, TaskError> {
         let Some(path) = program(tid, guest) else { return Ok(false) };
-        if !gives_rights(tid, &path) {
+        if !raises_privileges(tid, &path) {
             return Ok(false);
         }
         let task = self.task(tid)?;
@@ -60,7 +60,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// Whether this process's traces leave programs the rights they get by exec.
-pub(crate) fn keeps_rights() -> bool {
+pub(crate) fn keeps_privileges() -> bool {
     const SYS_PTRACE: u32 = 19;
     let text = fs::read("/proc/thread-self/status").unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -90,11 +90,11 @@ fn program(tid: i32, guest: &TraceeRegisters) -> Option<PathBuf> {
 }
 
 fn text(tid: i32, at: u64) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; LONGEST];
+    let mut bytes = vec![0; PATH_MAX];
     // A read ends where memory does, which may be within the next page.
     let to_page = usize::try_from(PAGE - at % PAGE).ok()?;
     let mut read = remote::read(tid, at, bytes.get_mut(..to_page)?).ok()?;
-    if read == to_page && to_page < LONGEST {
+    if read == to_page && to_page < PATH_MAX {
         read += remote::read(tid, at + PAGE - at % PAGE, bytes.get_mut(to_page..)?).unwrap_or(0);
     }
     let end = bytes.get(..read)?.iter().position(|byte| *byte == 0)?;
@@ -103,7 +103,7 @@ fn text(tid: i32, at: u64) -> Option<Vec<u8>> {
 }
 
 /// Whether a file gives its program rights that the task has not.
-fn gives_rights(tid: i32, path: &Path) -> bool {
+fn raises_privileges(tid: i32, path: &Path) -> bool {
     let (Ok(file), Ok(task)) = (fs::metadata(path), fs::metadata(format!("/proc/{tid}"))) else {
         return false;
     };

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::engine::TracedTask;
 use super::maps::MappedRegion;
 use crate::runtime::guest::ring::{LIMIT, LOCK, Ring, SAMPLES, TIME};
-use crate::sys::mapping::Memory;
+use crate::sys::mapping::SharedMemory;
 use crate::zone::MEMORY_PATH;
 
 /// cpumode of user space.
@@ -23,12 +23,12 @@ const SHARED: u32 = 1;
 const PRIVATE: u32 = 2;
 /// Bytes that wait, at most: a reader that does not read, or a target that
 /// keeps the lock, makes no more of them.
-const MOST_BACKLOG: usize = 16 << 20;
+const MAX_BACKLOG: usize = 16 << 20;
 /// Tries to take the lock before a record is put off.
 const TRIES: usize = 2000;
 
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct SidebandWriter {
     layout: Option<SampleLayout>,
     fields: SampleType,
     id: u64,
@@ -57,15 +57,15 @@ pub(crate) fn task(pid: i32, tid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(tid) }
 }
 
-impl Side {
-    pub(crate) fn new(attr: &Attr, id: u64, data_mappings: bool) -> Result<Side, String> {
+impl SidebandWriter {
+    pub(crate) fn new(attr: &Attr, id: u64, data_mappings: bool) -> Result<SidebandWriter, String> {
         let layout =
             SampleLayout::new(attr, ByteOrder::Little).map_err(|error| error.to_string())?;
         let all = layout.trailer_size() != 0;
         let fields = if all { attr.sample_type } else { SampleType::empty() };
         let owner = rustix::thread::gettid().as_raw_nonzero().get();
         let owner = u64::from(owner.cast_unsigned());
-        Ok(Side {
+        Ok(SidebandWriter {
             layout: Some(layout),
             fields,
             id,
@@ -77,23 +77,23 @@ impl Side {
         })
     }
 
-    pub(crate) fn comm(&mut self, ring: &Memory, task: Task, name: &[u8], exec: bool) {
+    pub(crate) fn comm(&mut self, ring: &SharedMemory, task: Task, name: &[u8], exec: bool) {
         let misc = if exec { Misc(USER | Misc::COMM_EXEC.0) } else { Misc(USER) };
         self.put(ring, misc, &SideRecord::Comm { task, name }, task);
     }
 
-    pub(crate) fn fork(&mut self, ring: &Memory, child: Task, parent: Task) {
+    pub(crate) fn fork(&mut self, ring: &SharedMemory, child: Task, parent: Task) {
         let record = SideRecord::Fork { task: child, parent, time: now(ring) };
         self.put(ring, Misc(USER), &record, parent);
     }
 
-    pub(crate) fn exit(&mut self, ring: &Memory, pid: i32, tid: i32) {
+    pub(crate) fn exit(&mut self, ring: &SharedMemory, pid: i32, tid: i32) {
         let own = task(pid, tid);
         let record = SideRecord::Exit { task: own, parent: own, time: now(ring) };
         self.put(ring, Misc(USER), &record, own);
     }
 
-    pub(crate) fn mapping(&mut self, ring: &Memory, task: Task, region: &MappedRegion) {
+    pub(crate) fn mapping(&mut self, ring: &SharedMemory, task: Task, region: &MappedRegion) {
         let data = !region.executable();
         // Our own memory is none of the program's.
         if (data && !self.data_mappings) || region.path == MEMORY_PATH.as_bytes() {
@@ -119,19 +119,19 @@ impl Side {
         self.put(ring, misc, &SideRecord::Mmap2(mapping), task);
     }
 
-    /// A sample, whole. It stands before all that the thread does next: `patience` is how long
+    /// A sample, whole. It stands before all that the thread does next: `timeout` is how long
     /// room for it is waited for.
-    pub(crate) fn sample(&mut self, ring: &Memory, record: &[u8], patience: Duration) {
+    pub(crate) fn sample(&mut self, ring: &SharedMemory, record: &[u8], timeout: Duration) {
         self.samples.made += 1;
-        if self.backlog.len() <= MOST_BACKLOG {
+        if self.backlog.len() <= MAX_BACKLOG {
             self.backlog.extend_from_slice(record);
         }
         // Who waited in vain does not wait again for the same reader.
         let had_backlog = self.backlog.len() > record.len();
-        self.close(ring, if had_backlog { Duration::ZERO } else { patience });
+        self.close(ring, if had_backlog { Duration::ZERO } else { timeout });
     }
 
-    fn put(&mut self, ring: &Memory, misc: Misc, record: &SideRecord<'_>, of: Task) {
+    fn put(&mut self, ring: &SharedMemory, misc: Misc, record: &SideRecord<'_>, of: Task) {
         let Some(layout) = &self.layout else { return };
         let has = |field, value: u64| self.fields.contains(field).then_some(value);
         let id = SampleId {
@@ -142,7 +142,7 @@ impl Side {
             cpu: self.fields.contains(SampleType::CPU).then_some(Cpu(0)),
             identifier: has(SampleType::IDENTIFIER, self.id),
         };
-        if self.backlog.len() > MOST_BACKLOG {
+        if self.backlog.len() > MAX_BACKLOG {
             self.lost += 1;
             return self.flush(ring);
         }
@@ -160,7 +160,7 @@ impl Side {
     }
 
     /// Writes what waits, as far as there is room.
-    pub(crate) fn flush(&mut self, memory: &Memory) {
+    pub(crate) fn flush(&mut self, memory: &SharedMemory) {
         if self.backlog.is_empty() {
             return;
         }
@@ -201,8 +201,8 @@ impl Side {
     }
 
     /// Writes what waits, and gives up after a time.
-    pub(crate) fn close(&mut self, ring: &Memory, patience: Duration) {
-        let end = Instant::now() + patience;
+    pub(crate) fn close(&mut self, ring: &SharedMemory, timeout: Duration) {
+        let end = Instant::now() + timeout;
         self.flush(ring);
         while !self.backlog.is_empty() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
@@ -224,7 +224,7 @@ impl Side {
 
     /// Frees the lock where no thread holds it that there is: the program has
     /// written there, and all would wait for ever.
-    pub(crate) fn free_stray_lock(&self, ring: &Memory, tasks: &FxHashMap<i32, TracedTask>) {
+    pub(crate) fn free_stray_lock(&self, ring: &SharedMemory, tasks: &FxHashMap<i32, TracedTask>) {
         let lock = ring.word(LOCK);
         let holder = lock.load(Ordering::Relaxed);
         let is_task = i32::try_from(holder).is_ok_and(|tid| tasks.contains_key(&tid));
@@ -234,7 +234,7 @@ impl Side {
         }
     }
 
-    pub(crate) fn free_lock(&self, ring: &Memory, tid: i32) {
+    pub(crate) fn free_lock(&self, ring: &SharedMemory, tid: i32) {
         let held = u64::from(tid.cast_unsigned());
         let lock = ring.word(LOCK);
         // Nobody takes it from a holder: a failed exchange needs nothing.
@@ -249,7 +249,7 @@ fn is_full(ring: &Ring<'_>) -> bool {
 }
 
 /// The session's clock, moved on: later than all that was written.
-pub(crate) fn now(ring: &Memory) -> Time {
+pub(crate) fn now(ring: &SharedMemory) -> Time {
     Time(ring.word(TIME).fetch_add(1, Ordering::Relaxed).wrapping_add(1))
 }
 
@@ -261,7 +261,7 @@ mod tests {
     /// What was sampled before an exec is of the program before.
     #[test]
     fn what_the_tracer_tells_is_later_than_the_sample_before() {
-        let memory = Memory::new("ring", 2 * PAGE).unwrap();
+        let memory = SharedMemory::new("ring", 2 * PAGE).unwrap();
         let ring = Ring::new(memory.words(0, memory.len())).unwrap();
         let before = ring.advance(10);
         let told = now(&memory);
