@@ -5,7 +5,7 @@ use std::fs::{File, read_link};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use recorder::machine::incarnation::{is_alive, pid_of};
+use recorder::machine::process_identity::{is_alive, pid_of};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};

@@ -23,7 +23,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use recorder::remote::protocol::ComplaintCode;
+use recorder::remote::protocol::ErrorCode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::control::WorkerReport;
@@ -275,17 +275,17 @@ impl Supervisor {
             Ok(peer) => peer,
             Err(error) => {
                 tracing::warn!(%error, "a connection is refused");
-                return self.turned_away.refuse(stream, ComplaintCode::Denied, &error.to_string());
+                return self.turned_away.refuse(stream, ErrorCode::Denied, &error.to_string());
             }
         };
         if self.own.uid != 0 && user.uid != self.own.uid {
             tracing::warn!(uid = user.uid, "a connection of another user is refused");
             let why = "this daemon serves the user who started it, and nobody else";
-            return self.turned_away.refuse(stream, ComplaintCode::Denied, why);
+            return self.turned_away.refuse(stream, ErrorCode::Denied, why);
         }
         if let Err(full) = self.may_connect(user.uid) {
             tracing::warn!(uid = user.uid, %full, "a connection is refused");
-            return self.turned_away.refuse(stream, ComplaintCode::Exhausted, &full.to_string());
+            return self.turned_away.refuse(stream, ErrorCode::Exhausted, &full.to_string());
         }
         let uid = user.uid;
         let Err(error) = self.hand_over(&stream, namespace, user) else {
@@ -295,14 +295,14 @@ impl Supervisor {
         tracing::error!(uid, %error, "a connection could not be served");
         if is_out_of_descriptors(&error) {
             self.door.shut();
-            self.turned_away.refuse(stream, ComplaintCode::Exhausted, &out_of_descriptors(&error));
+            self.turned_away.refuse(stream, ErrorCode::Exhausted, &out_of_descriptors(&error));
         } else if error.kind() == io::ErrorKind::WouldBlock {
             let why = "this user's worker takes no connections at present";
-            self.turned_away.refuse(stream, ComplaintCode::Busy, why);
+            self.turned_away.refuse(stream, ErrorCode::Busy, why);
         } else {
             self.turned_away.refuse(
                 stream,
-                ComplaintCode::Failed,
+                ErrorCode::Failed,
                 &format!("no worker can be started: {error}"),
             );
         }

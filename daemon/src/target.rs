@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use perfdata::Pid;
-use recorder::machine::incarnation::Incarnation;
-use recorder::machine::incarnation::is_alive;
+use recorder::machine::process_identity::ProcessIdentity;
+use recorder::machine::process_identity::is_alive;
 use recorder::remote::protocol::NamedTarget;
 use recorder::{Cgroup, Target};
 use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
@@ -34,7 +34,7 @@ impl FoundProcess {
     ///
     /// # Errors
     /// ESRCH: it has ended, or there never was any.
-    pub(crate) fn open(named: Incarnation) -> io::Result<FoundProcess> {
+    pub(crate) fn open(named: ProcessIdentity) -> io::Result<FoundProcess> {
         Ok(FoundProcess { pid: Pid(named.pid), pidfd: Arc::new(named.open()?) })
     }
 
@@ -65,8 +65,8 @@ impl FoundProcess {
     }
 
     /// The number is still its own while the pidfd says that it lives.
-    fn named(&self) -> io::Result<Incarnation> {
-        let named = Incarnation::of(self.pid.0).filter(|_| self.is_alive());
+    fn named(&self) -> io::Result<ProcessIdentity> {
+        let named = ProcessIdentity::of(self.pid.0).filter(|_| self.is_alive());
         named.ok_or_else(|| rustix::io::Errno::SRCH.into())
     }
 }
@@ -143,13 +143,13 @@ mod tests {
 
     #[test]
     fn what_is_found_by_its_name_has_that_name() {
-        let own = Incarnation::of(std::process::id().cast_signed()).unwrap();
+        let own = ProcessIdentity::of(std::process::id().cast_signed()).unwrap();
         for named in [NamedTarget::Process(own), NamedTarget::Held(own), NamedTarget::System] {
             let found = FoundTarget::open(named, &[]).unwrap();
             assert_eq!(found.named().unwrap(), (named, &[][..]));
             assert!(found.is_there());
         }
-        let later = Incarnation { start_time: own.start_time + 1, ..own };
+        let later = ProcessIdentity { start_time: own.start_time + 1, ..own };
         let absent = FoundTarget::open(NamedTarget::Process(later), &[]).unwrap_err();
         assert_eq!(absent.raw_os_error(), Some(libc::ESRCH));
     }

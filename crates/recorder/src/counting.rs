@@ -19,7 +19,7 @@ mod uncore;
 pub use counts::{EventCount, TotalCounts};
 pub use emulated::EmulatedCounting;
 pub use group::{CountedEvent, CountingGroup};
-pub use planning::{CountingPlan, LackingCount, MetricRow, PlannedFigure, plan};
+pub use planning::{CountingPlan, MetricRow, PlannedFigure, UnavailableCount, plan};
 pub use request::{CountingRefusal, CountingRequest, MetricChoice};
 pub use session::{CountingSession, CountingSettings};
 pub use slice_sums::{SliceSums, TimeSlice};

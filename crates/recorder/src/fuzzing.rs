@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::ring::{Lent, drain, look};
+use crate::ring::{RingRecord, drain, look};
 use crate::session::Scrub;
 use crate::sys::mapping::RingMapping;
 
@@ -24,20 +24,20 @@ pub struct EmptiedRing {
 /// The control page does not fit what was mapped.
 pub fn empty_ring(memory: &impl AsFd, pages: u32, scrub: Scrub) -> io::Result<EmptiedRing> {
     let mut mapping = RingMapping::new(memory, pages)?;
-    let copy = |lent: Lent<'_>| [lent.first, lent.second].concat();
+    let copy = |record: RingRecord<'_>| [record.first, record.second].concat();
     let mut looked = Vec::new();
-    look(&mapping, |lent| looked.push(copy(lent)));
+    look(&mapping, |record| looked.push(copy(record)));
     let mut ring = EmptiedRing { records: Vec::new(), damaged: false, shown: 0 };
-    let drained = drain(&mut mapping, |lent| {
-        let record = copy(lent);
-        assert_eq!(usize::from(lent.header.size), record.len());
-        for offset in (0..record.len().min(128)).chain([record.len().saturating_sub(8)]) {
-            let word = record.get(offset..).and_then(|rest| rest.first_chunk());
-            assert_eq!(lent.word(offset), word.map(|word| u64::from_ne_bytes(*word)));
+    let drained = drain(&mut mapping, |record| {
+        let bytes = copy(record);
+        assert_eq!(usize::from(record.header.size), bytes.len());
+        for offset in (0..bytes.len().min(128)).chain([bytes.len().saturating_sub(8)]) {
+            let word = bytes.get(offset..).and_then(|rest| rest.first_chunk());
+            assert_eq!(record.word(offset), word.map(|word| u64::from_ne_bytes(*word)));
         }
-        let shows = scrub.shows_kernel(lent.header.misc, |offset| lent.word(offset));
+        let shows = scrub.shows_kernel(record.header.misc, |offset| record.word(offset));
         ring.shown += u64::from(shows);
-        ring.records.push(record);
+        ring.records.push(bytes);
     });
     assert_eq!((drained.records, &looked), (ring.records.len() as u64, &ring.records));
     ring.damaged = drained.damaged;

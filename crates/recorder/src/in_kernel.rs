@@ -13,6 +13,7 @@
 //! ```
 
 mod layout;
+mod load_error;
 mod loader;
 mod program;
 mod reader;
@@ -20,17 +21,16 @@ mod settings;
 mod slot;
 mod source;
 mod tracepoint;
-mod unloadable;
 
 #[cfg(test)]
 mod tests;
 
 pub use crate::request::{Duty, InKernel, Keep, KeepError, SiteTables};
+pub use load_error::LoadError;
 pub use program::KernelProgram;
-pub(crate) use reader::{AggregateReader, Seen};
-pub use source::{HitSource, Shows};
-pub use tracepoint::{CountedTracepoint, Whose};
-pub use unloadable::Unloadable;
+pub(crate) use reader::{AggregateReader, HitCounts};
+pub use source::{HitSource, SampleContents};
+pub use tracepoint::{CountedTracepoint, HitScope};
 
 impl InKernel {
     /// Counts callers with their sites, if they are asked for. Their addresses

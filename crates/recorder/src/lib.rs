@@ -83,19 +83,19 @@ pub mod sys;
 
 pub use catalogue::promises::Promises;
 pub use heap::HeapSettings;
-pub use in_kernel::Unloadable;
+pub use in_kernel::LoadError;
 pub use machine::{cgroup::Cgroup, facts::Facts};
 pub use plan::refusal::Refusal;
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use request::event_spec::EventSpec;
-pub use request::span::{Span, SpanError};
+pub use request::human_duration::{Span, SpanError};
 pub use request::{Duty, InKernel, Job, Keep, Modes, Request, SiteTables, Target};
 pub use sampling::Sampling;
 pub use session::attach::AttachError;
 pub use session::command::{Command, CommandError, CommandStatus};
 pub use session::ledger::{EventAccount, Filtered, Ledger, Lost};
 pub use session::open_error::{FailedCall, OpenFailure, explain};
-pub use session::synthesize::Sight;
+pub use session::synthesize::ProcVisibility;
 pub use session::watched_place::misplaced;
 pub use session::{
     OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink, TargetState,

@@ -3,8 +3,8 @@
 pub mod build_id;
 pub mod cgroup;
 pub mod facts;
-pub mod incarnation;
 pub mod pmu_format;
+pub mod process_identity;
 pub(crate) mod program_headers;
 
 use std::fmt;

@@ -3,13 +3,13 @@
 pub(crate) mod attrs;
 mod breakpoint;
 pub(crate) mod callers;
+mod event_draft;
 mod fallback;
 mod hardware;
 mod ibs;
 mod in_kernel;
 mod large_pebs;
 mod named;
-mod opening;
 mod outline;
 mod planned_event;
 mod precision;

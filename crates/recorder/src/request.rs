@@ -2,10 +2,10 @@
 
 mod call_graph;
 pub mod event_spec;
+pub mod human_duration;
 mod in_kernel;
 mod job;
-mod keep;
-pub mod span;
+mod sample_conditions;
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use call_graph::{CallGraph, CallGraphError, StackBytes};
 pub use in_kernel::{Duty, InKernel, SiteTables};
 pub use job::Job;
-pub use keep::{Keep, KeepError};
+pub use sample_conditions::{Keep, KeepError};
 
 use crate::EventSpec;
 use crate::machine::facts::{Facts, FactsError};
@@ -156,7 +156,7 @@ pub struct EventRequest {
 impl Request {
     /// Events of one session at most: more would take turns on the counters
     /// of any CPU.
-    pub const MOST_EVENTS: usize = 8;
+    pub const MAX_EVENTS: usize = 8;
 
     pub fn each(&self) -> impl Iterator<Item = Request> + '_ {
         let first = Request { also: Vec::new(), ..self.clone() };

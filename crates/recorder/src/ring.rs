@@ -36,14 +36,14 @@ impl SharedWord for loom::sync::atomic::AtomicU64 {
 
 /// `data_head` and `data_tail` of a ring: free-running byte counts (trap 22).
 #[derive(Debug)]
-pub(crate) struct Ends<'a, W> {
+pub(crate) struct RingPositions<'a, W> {
     /// Where the kernel writes next.
     pub(crate) head: &'a W,
     /// Where we read next; the kernel never writes at or beyond tail + size.
     pub(crate) tail: &'a W,
 }
 
-impl<W: SharedWord> Ends<'_, W> {
+impl<W: SharedWord> RingPositions<'_, W> {
     /// How far the kernel has written.
     ///
     /// ATOMICS: acquire pairs with the smp_wmb() before the store to
@@ -85,7 +85,7 @@ pub(crate) trait RingRegion {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lent<'a> {
+pub(crate) struct RingRecord<'a> {
     /// Type, misc and size of the whole record.
     pub(crate) header: RecordHeader,
     /// The record's bytes, header included.
@@ -94,7 +94,7 @@ pub(crate) struct Lent<'a> {
     pub(crate) second: &'a [u8],
 }
 
-impl Lent<'_> {
+impl RingRecord<'_> {
     /// The word at an offset from the record's start; None: beyond its end.
     #[inline]
     pub(crate) fn word(&self, offset: usize) -> Option<u64> {
@@ -117,20 +117,20 @@ pub(crate) struct Drained {
 /// Lends every record between tail and head to `each`, then releases the
 /// tail once; also when `each` panics. A record whose size is below 8 or
 /// beyond the head makes all that follows unreadable: it is dropped.
-pub(crate) fn drain<R: RingRegion>(region: &mut R, each: impl FnMut(Lent<'_>)) -> Drained {
-    let mut guard = Release { end: None, region };
+pub(crate) fn drain<R: RingRegion>(region: &mut R, each: impl FnMut(RingRecord<'_>)) -> Drained {
+    let mut guard = ReleaseGuard { end: None, region };
     let window = guard.region.window();
     guard.end = Some(window.end);
     walk(window, each)
 }
 
 /// Lends the same records, and leaves them in the ring.
-pub(crate) fn look<R: RingRegion>(region: &R, each: impl FnMut(Lent<'_>)) {
+pub(crate) fn look<R: RingRegion>(region: &R, each: impl FnMut(RingRecord<'_>)) {
     // What is wrong with them the drain will say.
     let _same_as_drained = walk(region.window(), each);
 }
 
-fn walk(window: Window<'_>, mut each: impl FnMut(Lent<'_>)) -> Drained {
+fn walk(window: Window<'_>, mut each: impl FnMut(RingRecord<'_>)) -> Drained {
     let mut drained = Drained { records: 0, damaged: window.torn };
     let (mut first, mut second) = (window.first, window.second);
     while !(first.is_empty() && second.is_empty()) {
@@ -148,19 +148,19 @@ fn walk(window: Window<'_>, mut each: impl FnMut(Lent<'_>)) -> Drained {
         }
         let (head, first_left) = first.split_at(size.min(first.len()));
         let (rest, second_left) = second.split_at(size - head.len());
-        each(Lent { header, first: head, second: rest });
+        each(RingRecord { header, first: head, second: rest });
         drained.records += 1;
         (first, second) = (first_left, second_left);
     }
     drained
 }
 
-struct Release<'r, R: RingRegion> {
+struct ReleaseGuard<'r, R: RingRegion> {
     region: &'r mut R,
     end: Option<u64>,
 }
 
-impl<R: RingRegion> Drop for Release<'_, R> {
+impl<R: RingRegion> Drop for ReleaseGuard<'_, R> {
     fn drop(&mut self) {
         if let Some(end) = self.end {
             self.region.release(end);
@@ -248,9 +248,9 @@ mod tests {
 
     fn collect(region: &mut Memory) -> (Vec<Vec<u8>>, Drained) {
         let mut records = Vec::new();
-        let drained = drain(region, |lent| {
-            assert_eq!(usize::from(lent.header.size), lent.first.len() + lent.second.len());
-            records.push([lent.first, lent.second].concat());
+        let drained = drain(region, |record| {
+            assert_eq!(usize::from(record.header.size), record.first.len() + record.second.len());
+            records.push([record.first, record.second].concat());
         });
         (records, drained)
     }
@@ -377,14 +377,14 @@ mod tests {
         }
 
         impl Reader {
-            fn ends(&self) -> Ends<'_, AtomicU64> {
-                Ends { head: &self.shared.head, tail: &self.shared.tail }
+            fn positions(&self) -> RingPositions<'_, AtomicU64> {
+                RingPositions { head: &self.shared.head, tail: &self.shared.tail }
             }
         }
 
         impl RingRegion for Reader {
             fn window(&self) -> Window<'_> {
-                let end = self.ends().head();
+                let end = self.positions().head();
                 let copy: Vec<u8> = (self.tail..end)
                     .map(|at| {
                         let at = usize::try_from(at).unwrap() % SIZE;
@@ -397,7 +397,7 @@ mod tests {
 
             fn release(&mut self, end: u64) {
                 self.tail = end;
-                self.ends().release(end);
+                self.positions().release(end);
             }
         }
 
@@ -440,9 +440,12 @@ mod tests {
                 let mut reader = Reader { shared, tail: 0 };
                 let mut seen = Vec::new();
                 let mut pass = |reader: &mut Reader| {
-                    let drained = drain(reader, |lent| {
-                        assert_eq!((lent.header.kind, lent.header.size), (RecordType::SAMPLE, 8));
-                        seen.push(lent.first[4]);
+                    let drained = drain(reader, |record| {
+                        assert_eq!(
+                            (record.header.kind, record.header.size),
+                            (RecordType::SAMPLE, 8)
+                        );
+                        seen.push(record.first[4]);
                     });
                     assert!(!drained.damaged);
                 };

@@ -6,8 +6,11 @@
 pub mod apart;
 pub mod attach;
 pub mod attrs;
+pub(crate) mod closed_event_totals;
 pub mod command;
+mod count_filter;
 mod cutoff;
+mod decimator;
 pub(crate) mod error;
 pub(crate) mod event_set;
 mod finish;
@@ -17,25 +20,22 @@ pub mod interval;
 pub mod kernel;
 pub mod ledger;
 mod losses;
-mod meant;
 mod negotiation;
 pub mod open_error;
 pub(crate) mod opener;
-mod owner;
 mod pass;
 mod pausing;
 pub mod preamble;
-pub(crate) mod retired;
 mod ring_losses;
 mod rings;
+mod sample_origin;
 mod scrub;
 mod settings;
+mod shadow_counter;
 pub(crate) mod sink;
 pub mod synthesize;
-mod thin;
 mod wait;
 pub mod watched_place;
-mod witness;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -45,7 +45,7 @@ use perfdata::{Pid, Tid};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::heap::{HeapLog, HeapSampler};
-use crate::machine::incarnation::is_alive;
+use crate::machine::process_identity::is_alive;
 use crate::machine::raise_open_files;
 use crate::regions::RegionLog;
 use crate::session::attach::{AttachError, Attached, attach};
@@ -53,26 +53,26 @@ use crate::session::command::Command;
 use crate::session::ledger::Ledger;
 use crate::{Fallback, Plan, PlannedEvent, Target};
 use attrs::Attrs;
+use closed_event_totals::ClosedEventTotals;
+use count_filter::CountFilter;
+use decimator::Decimator;
 pub use error::{OpenError, SessionError};
 use event_set::{EventSet, Ids};
 use in_kernel::Programs;
 use kernel::{Kernel, Linux};
-use meant::Meant;
 use negotiation::NegotiatedAttrs;
 use opener::Opener;
-use owner::{Owner, Owners};
-use pass::Lane;
 pub use pass::Pass;
+use pass::RingState;
 use pausing::Pauses;
 use perfdata::kernel_list::PackedKernelList;
-use preamble::{Described, Describer, kernel_list};
-use retired::Retired;
+use preamble::{Describer, SynthesizedRecords, kernel_list};
 use rings::CpuRings;
+use sample_origin::{EventIds, RingEvents};
 pub use scrub::Scrub;
 pub use settings::SessionSettings;
-use sink::Outbox;
+use sink::OutputBuffer;
 pub use sink::Sink;
-use thin::Thin;
 pub use wait::{SessionWake, TargetState};
 
 /// Said of a program that the kernel lets nobody sample from its start on.
@@ -96,36 +96,36 @@ pub struct Session {
     // Events before rings: what writes goes before what is written to.
     sets: Vec<EventSet>,
     programs: Programs,
-    retired: Retired,
+    closed_totals: ClosedEventTotals,
     rings: Vec<CpuRings>,
-    lanes: Vec<Lane>,
+    ring_states: Vec<RingState>,
     command: Option<Command>,
     /// Of an attached process.
     pidfd: Option<OwnedFd>,
     state: TargetState,
     /// The thread that opened the rings has ended: poll(2) says only that.
-    poll_is_deaf: bool,
+    rings_unpollable: bool,
     /// Records that are alike are one event seen twice.
-    drop_twins: bool,
+    drop_duplicates: bool,
     ids: Ids,
-    owners: Owners,
+    event_ids: EventIds,
     /// For each event of the ledger, what shows the kernel in its samples.
     scrubs: Vec<Scrub>,
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
-    described: Described,
+    synthesized: SynthesizedRecords,
     kernel_list: Option<PackedKernelList>,
     /// For each event of the ledger, which of its samples are kept.
-    thins: Vec<Thin>,
+    decimators: Vec<Decimator>,
     /// The same for what a count is of; None: all samples.
-    meant: Vec<Option<Meant>>,
+    count_filters: Vec<Option<CountFilter>>,
     regions: Option<RegionLog>,
     heap: Option<HeapLog>,
     heap_sampler: HeapSampler,
     last_notes: Vec<String>,
-    outbox: Outbox,
+    output_buffer: OutputBuffer,
     ledger: Ledger,
-    seen: Seen,
+    seen: PassSnapshot,
     /// When the counts of rings that were full were looked at last.
     looked_at_losses: Option<Instant>,
     started: Option<Instant>,
@@ -138,7 +138,7 @@ pub struct Session {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct PassSnapshot {
     /// Samples accepted.
     samples: u64,
     /// Of these, samples that count.
@@ -224,12 +224,12 @@ impl Session {
                 .filter(offline)
                 .map(|event| format!("{} is not sampled: none of its CPUs is online", event.name)),
         );
-        let outlets = rings.iter().map(Into::into).collect();
+        let outputs = rings.iter().map(Into::into).collect();
         let cgroup = settings.cgroup.as_deref().filter(|_| plan.target == Target::Cgroup);
         if plan.target == Target::Cgroup && cgroup.is_none() {
             return Err(SessionError::NoGroup);
         }
-        let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
+        let mut opener = Opener::new(&plan, kernel, outputs, limit)?;
         opener = opener.in_group(cgroup).with_programs(&programs).paused(pauses.are_on())?;
         opener = opener.of_one_thread(settings.thread.is_some())?;
         let is_entered = command.as_ref().is_some_and(Command::is_entered);
@@ -264,8 +264,8 @@ impl Session {
         }
         let NegotiatedAttrs { attrs, given_up, notes: lessons } = opener.into_outcome();
         notes.extend(lessons);
-        notes.extend(attached.certainty.notes());
-        notes.extend(programs.notes(attached.certainty.untraced));
+        notes.extend(attached.gaps.notes());
+        notes.extend(programs.notes(attached.gaps.untraced));
         if command.as_ref().is_some_and(Command::changes_user) {
             notes.push(SET_USER_ID.into());
         }
@@ -279,23 +279,23 @@ impl Session {
             (_, Target::Process(_)) => Some(plan.target),
             (_, Target::Command | Target::System | Target::Cgroup) => None,
         };
-        let described = here.map_or_else(Described::default, |target| {
+        let synthesized = here.map_or_else(SynthesizedRecords::default, |target| {
             Describer::new(target, &settings, &attrs.side).describe()
         });
-        let lane = |ring: &CpuRings| Lane::new(Owner::of(ring.cpu, &attrs, &ids));
-        let lanes = rings.iter().map(lane).collect();
-        let owners = Owners::new(&attrs, &ids);
+        let ring_state = |ring: &CpuRings| RingState::new(RingEvents::of(ring.cpu, &attrs, &ids));
+        let ring_states = rings.iter().map(ring_state).collect();
+        let event_ids = EventIds::new(&attrs, &ids);
         let scrubs = match settings.scrub {
             true => attrs.sampled().map(|(_, event)| Scrub::of(event)).collect(),
             false => Vec::new(),
         };
-        let thins = attrs.sampled().map(|(_, event)| Thin::new(&event.attr)).collect();
-        let meant = attrs.sampled().map(|(_, event)| Meant::of(event)).collect();
+        let decimators = attrs.sampled().map(|(_, event)| Decimator::new(&event.attr)).collect();
+        let count_filters = attrs.sampled().map(|(_, event)| CountFilter::of(event)).collect();
         let ledger = Ledger::of(attrs.sampled().map(|(_, event)| event.name.as_str()));
         let sample_rate = sample_rate(&settings.root);
         Ok(Session {
             plan,
-            outbox: Outbox::new(ledger.by_event.len()),
+            output_buffer: OutputBuffer::new(ledger.by_event.len()),
             attrs,
             regions,
             heap,
@@ -306,23 +306,23 @@ impl Session {
             notes,
             sets: attached.sets,
             programs,
-            retired: attached.retired,
+            closed_totals: attached.closed_totals,
             rings,
-            lanes,
+            ring_states,
             command,
             pidfd,
             state: TargetState::Running,
-            poll_is_deaf: false,
-            drop_twins: attached.certainty.untraced,
+            rings_unpollable: false,
+            drop_duplicates: attached.gaps.untraced,
             ids,
-            owners,
+            event_ids,
             scrubs,
-            thins,
-            meant,
-            described,
+            decimators,
+            count_filters,
+            synthesized,
             kernel_list,
             ledger,
-            seen: Seen::default(),
+            seen: PassSnapshot::default(),
             looked_at_losses: None,
             started: is_sampled.then(Instant::now),
             stopped: None,
@@ -433,7 +433,7 @@ fn attach_on_own_thread(
 ) -> Result<Attached, AttachError> {
     let proc = settings.root.join("proc");
     std::thread::scope(|scope| {
-        let tracer = scope.spawn(|| attach(pid, &proc, opener, settings.effort));
+        let tracer = scope.spawn(|| attach(pid, &proc, opener, settings.attach_budget));
         tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
@@ -457,7 +457,7 @@ fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {
 
 /// Ids of all events, closed ones included.
 fn ids(attached: &Attached) -> Result<Ids, SessionError> {
-    let mut ids = attached.retired.ids.clone();
+    let mut ids = attached.closed_totals.ids.clone();
     for set in &attached.sets {
         ids.add(set).map_err(SessionError::system("PERF_EVENT_IOC_ID"))?;
     }

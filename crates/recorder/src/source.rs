@@ -74,10 +74,10 @@ pub fn outline(
     model: Option<&Model>,
     facts: &Facts,
 ) -> Result<Chosen<Outline, Outline>, Refusal> {
-    let why = match stand_in_for_all(request, choice, facts)? {
-        StandIn::Not => return crate::plan::outline(request, facts).map(Chosen::Kernel),
-        StandIn::AsAsked => None,
-        StandIn::For(why) => Some(why),
+    let why = match emulation_fallback_for_all(request, choice, facts)? {
+        EmulationFallback::Not => return crate::plan::outline(request, facts).map(Chosen::Kernel),
+        EmulationFallback::AsAsked => None,
+        EmulationFallback::For(why) => Some(why),
     };
     let mut outline = emulated::outline(request, facts)?;
     let model =
@@ -97,10 +97,10 @@ pub fn plan(
     model: Model,
     facts: &Facts,
 ) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
-    match stand_in_for_all(request, choice, facts)? {
-        StandIn::Not => crate::plan(request, facts).map(Chosen::Kernel),
-        StandIn::AsAsked => emulated::plan(request, model, facts).map(Chosen::Emulated),
-        StandIn::For(why) => {
+    match emulation_fallback_for_all(request, choice, facts)? {
+        EmulationFallback::Not => crate::plan(request, facts).map(Chosen::Kernel),
+        EmulationFallback::AsAsked => emulated::plan(request, model, facts).map(Chosen::Emulated),
+        EmulationFallback::For(why) => {
             let mut plan = emulated::plan(request, model, facts)?;
             let (name, model) = (&plan.name, &plan.model);
             let note = format!("{why}: {name} is emulated ({model}); {}", slowdown(&plan));
@@ -139,7 +139,7 @@ fn slowdown(plan: &emulated::EmulatedPlan) -> &'static str {
     }
 }
 
-enum StandIn {
+enum EmulationFallback {
     Not,
     AsAsked,
     /// As the machine has no PMU, for this reason.
@@ -147,17 +147,19 @@ enum StandIn {
 }
 
 /// The same for all events of a request: they have one source.
-fn stand_in_for_all(
+fn emulation_fallback_for_all(
     request: &Request,
     choice: SourceChoice,
     facts: &Facts,
-) -> Result<StandIn, Refusal> {
-    let first = stand_in(request, choice, facts)?;
+) -> Result<EmulationFallback, Refusal> {
+    let first = emulation_fallback(request, choice, facts)?;
     let (mut emulated, mut counted) = (None, None);
     for one in request.each() {
-        match stand_in(&one, choice, facts)? {
-            StandIn::Not => counted.get_or_insert(one.event.0),
-            StandIn::AsAsked | StandIn::For(_) => emulated.get_or_insert(one.event.0),
+        match emulation_fallback(&one, choice, facts)? {
+            EmulationFallback::Not => counted.get_or_insert(one.event.0),
+            EmulationFallback::AsAsked | EmulationFallback::For(_) => {
+                emulated.get_or_insert(one.event.0)
+            }
         };
     }
     match (emulated, counted) {
@@ -166,22 +168,28 @@ fn stand_in_for_all(
     }
 }
 
-fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<StandIn, Refusal> {
+fn emulation_fallback(
+    request: &Request,
+    choice: SourceChoice,
+    facts: &Facts,
+) -> Result<EmulationFallback, Refusal> {
     match choice {
-        SourceChoice::Pmu => return Ok(StandIn::Not),
-        SourceChoice::Emulated => return Ok(StandIn::AsAsked),
+        SourceChoice::Pmu => return Ok(EmulationFallback::Not),
+        SourceChoice::Emulated => return Ok(EmulationFallback::AsAsked),
         SourceChoice::Auto => {}
     }
     let request = with_modifiers(request)?;
     let entry = match request.event.resolve()? {
         RequestedEvent::Type(entry) => entry,
-        other => return type_instead(&other, &request, facts).map_or(Ok(StandIn::Not), Err),
+        other => {
+            return type_instead(&other, &request, facts).map_or(Ok(EmulationFallback::Not), Err);
+        }
     };
     let Some(why) = emulable(entry, facts) else {
-        return kin_instead(entry, &request, facts).map_or(Ok(StandIn::Not), Err);
+        return related_instead(entry, &request, facts).map_or(Ok(EmulationFallback::Not), Err);
     };
     if request.modes == Modes::USER && !request.target.is_of_cpus() {
-        return Ok(StandIn::For(why));
+        return Ok(EmulationFallback::For(why));
     }
     // Neither source can; the emulated one could with less asked for.
     match availability(entry, facts) {
@@ -194,12 +202,12 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
             let nearest = nearest.into_iter().map(str::to_owned).collect();
             Err(Refusal::Unavailable { event, why, nearest, advice: works })
         }
-        Availability::Available { .. } => Ok(StandIn::Not),
+        Availability::Available { .. } => Ok(EmulationFallback::Not),
     }
 }
 
 /// For a type that nobody has here, a refusal that names what is emulated.
-fn kin_instead(entry: &CatalogueType, request: &Request, facts: &Facts) -> Option<Refusal> {
+fn related_instead(entry: &CatalogueType, request: &Request, facts: &Facts) -> Option<Refusal> {
     let EventKind::Hardware(hardware) = entry.kind else { return None };
     let is_emulated = |name: &&&str| find(name).is_some_and(|kin| emulable(kin, facts).is_some());
     let kin: Vec<&str> = hardware.kin.iter().filter(is_emulated).take(2).copied().collect();

@@ -19,12 +19,12 @@ pub(crate) fn best_three<'a>(scored: impl Iterator<Item = (f64, &'a str)>) -> Ve
 
 /// Bytes of a text that is compared with names: no name is nearly as long,
 /// and likeness costs the square.
-const LONGEST_LIKE: usize = 100;
+const MAX_COMPARED: usize = 100;
 
 /// How like two names are, 0 to 1: edits per letter, in whatever order the
 /// words stand; or a part that is wholly there.
 pub(crate) fn likeness(typed: &str, name: &str) -> f64 {
-    if typed.len() > LONGEST_LIKE {
+    if typed.len() > MAX_COMPARED {
         return 0.0;
     }
     let fold = |text: &str| text.to_ascii_lowercase().replace('-', "_");

@@ -47,7 +47,7 @@ pub(crate) struct EventNumbers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct JobNumbers {
     /// At least one.
-    pub(crate) events: ArrayVec<EventNumbers, { Request::MOST_EVENTS }>,
+    pub(crate) events: ArrayVec<EventNumbers, { Request::MAX_EVENTS }>,
     pub(crate) modes: Modes,
     pub(crate) allow_skid: bool,
     pub(crate) call_graph: Option<CallGraph>,
@@ -121,7 +121,7 @@ impl JobNumbers {
     /// The numbers of a request; None: it is none that can be granted (no
     /// type of the table, event masks).
     pub(crate) fn of(request: &Request, target: NamedTarget) -> Option<JobNumbers> {
-        if !request.masks.is_empty() || request.also.len() >= Request::MOST_EVENTS {
+        if !request.masks.is_empty() || request.also.len() >= Request::MAX_EVENTS {
             return None;
         }
         let events = request.each().map(|one| EventNumbers::of(&one.event, one.interval));
@@ -185,7 +185,7 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use recorder::machine::incarnation::Incarnation;
+    use recorder::machine::process_identity::ProcessIdentity;
     use recorder::request::StackBytes;
 
     use super::*;
@@ -200,7 +200,7 @@ mod tests {
             allow_skid: false,
             call_graph: Some(CallGraph::Stack(StackBytes::USUAL)),
             data_mappings: true,
-            target: NamedTarget::Process(Incarnation { pid: 7, start_time: 1 << 40 }),
+            target: NamedTarget::Process(ProcessIdentity { pid: 7, start_time: 1 << 40 }),
         };
         let stored = Stored { bytes: u64::MAX, ..Stored::default() };
         for ask in [
@@ -209,7 +209,7 @@ mod tests {
                 // The longest there is.
                 events: [EventNumbers { event: u64::MAX, interval: NonZeroU64::new(u64::MAX) }; 8]
                     .into(),
-                target: NamedTarget::Held(Incarnation { pid: i32::MIN, start_time: u64::MAX }),
+                target: NamedTarget::Held(ProcessIdentity { pid: i32::MIN, start_time: u64::MAX }),
                 ..job.clone()
             }),
             Ask::Grant(JobNumbers {

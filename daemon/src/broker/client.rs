@@ -227,13 +227,13 @@ mod tests {
     use rustix::cmsg_space;
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
-    use recorder::in_kernel::{InKernel, Shows};
+    use recorder::in_kernel::{InKernel, SampleContents};
 
     use super::*;
     use crate::passing::MOST_HANDED;
 
     fn program() -> ProgramNumbers {
-        ProgramNumbers::of(&InKernel::aggregate(), Shows::default()).unwrap()
+        ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap()
     }
 
     /// A worker whose next request is answered with so many descriptors, and

@@ -337,7 +337,7 @@ impl Stranger for Oracle {
 #[cfg(test)]
 mod tests {
     use recorder::Modes;
-    use recorder::machine::incarnation::Incarnation;
+    use recorder::machine::process_identity::ProcessIdentity;
 
     use super::*;
 
@@ -353,7 +353,7 @@ mod tests {
     fn only_whoever_needs_the_answer_waits_for_it() {
         let own = Credentials::own().unwrap();
         let pid = std::process::id().cast_signed();
-        let named = Incarnation::of(pid).unwrap();
+        let named = ProcessIdentity::of(pid).unwrap();
         let job = || JobNumbers {
             events: arrayvec::ArrayVec::new(),
             modes: Modes { user: true, kernel: false },

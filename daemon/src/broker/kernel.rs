@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use perfdata::Cpu;
-use recorder::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
+use recorder::in_kernel::{HitSource, InKernel, KernelProgram, LoadError};
 use recorder::session::kernel::{Kernel, Linux};
 use recorder::session::synthesize::{GrantedView, KernelFile};
 use recorder::sys::event::{EncodedAttr, EventPlace, PerfEvent};
@@ -67,17 +67,17 @@ impl Kernel for Brokered<'_> {
         in_kernel: &InKernel,
         source: HitSource,
         _cpus: &[Cpu],
-    ) -> Result<KernelProgram, Unloadable> {
+    ) -> Result<KernelProgram, LoadError> {
         // The daemon samples types of its table only, and watched addresses.
-        let HitSource::Overflow(shows) = source else {
+        let HitSource::Overflow(contents) = source else {
             let why = "the daemon counts no tracepoints: say --no-daemon";
-            return Err(Unloadable::ByDaemon(why.to_owned()));
+            return Err(LoadError::ByDaemon(why.to_owned()));
         };
-        let program = ProgramNumbers::of(in_kernel, shows)
-            .ok_or_else(|| Unloadable::ByDaemon("the daemon knows no such program".to_owned()))?;
-        let fds = self.broker.program(self.reservation, program).map_err(Unloadable::ByDaemon)?;
+        let program = ProgramNumbers::of(in_kernel, contents)
+            .ok_or_else(|| LoadError::ByDaemon("the daemon knows no such program".to_owned()))?;
+        let fds = self.broker.program(self.reservation, program).map_err(LoadError::ByDaemon)?;
         KernelProgram::from_descriptors(in_kernel, source, fds)
-            .map_err(|error| Unloadable::ByDaemon(error.to_string()))
+            .map_err(|error| LoadError::ByDaemon(error.to_string()))
     }
 }
 

@@ -2,22 +2,22 @@
 
 use arrayvec::{ArrayString, ArrayVec};
 use perfdata::{Pid, Tid};
-use recorder::in_kernel::{Duty, InKernel, Keep, KernelProgram, Shows};
+use recorder::in_kernel::{Duty, InKernel, Keep, KernelProgram, SampleContents};
 use serde::{Deserialize, Serialize};
 
 // What the supervisor hands back goes in one message.
-const _: () = assert!(KernelProgram::MOST_DESCRIPTORS <= crate::passing::MOST_HANDED);
+const _: () = assert!(KernelProgram::MAX_DESCRIPTORS <= crate::passing::MOST_HANDED);
 
 /// A program for the kernel, of a size that is known: numbers and short texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProgramNumbers {
     duty: Duty,
-    shows: Shows,
+    contents: SampleContents,
     // As `Keep` has them.
-    pids: ArrayVec<i32, { Keep::MOST_IDS }>,
-    tids: ArrayVec<i32, { Keep::MOST_IDS }>,
+    pids: ArrayVec<i32, { Keep::MAX_IDS }>,
+    tids: ArrayVec<i32, { Keep::MAX_IDS }>,
     cgroup: Option<u64>,
-    comm: Option<ArrayString<{ Keep::MOST_COMM }>>,
+    comm: Option<ArrayString<{ Keep::MAX_COMM }>>,
     ip: Option<(u64, u64)>,
     address: Option<(u64, u64)>,
     one_in: u64,
@@ -29,13 +29,13 @@ pub(crate) struct ProgramNumbers {
 impl ProgramNumbers {
     /// A program for events that show this; None: no program is like that
     /// ([`Keep::check`]).
-    pub(crate) fn of(in_kernel: &InKernel, shows: Shows) -> Option<ProgramNumbers> {
+    pub(crate) fn of(in_kernel: &InKernel, contents: SampleContents) -> Option<ProgramNumbers> {
         let InKernel { duty, keep } = in_kernel;
         can_be(in_kernel).then_some(())?;
         let comm = keep.comm.as_deref().map(ArrayString::from).transpose().ok()?;
         Some(ProgramNumbers {
             duty: *duty,
-            shows,
+            contents,
             pids: keep.pids.iter().map(|pid| pid.0).collect(),
             tids: keep.tids.iter().map(|tid| tid.0).collect(),
             cgroup: keep.cgroup,
@@ -50,7 +50,7 @@ impl ProgramNumbers {
     }
 
     /// What is asked for; None: no program is like that.
-    pub(crate) fn program(&self) -> Option<(InKernel, Shows)> {
+    pub(crate) fn program(&self) -> Option<(InKernel, SampleContents)> {
         let keep = Keep {
             pids: self.pids.iter().copied().map(Pid).collect(),
             tids: self.tids.iter().copied().map(Tid).collect(),
@@ -64,7 +64,7 @@ impl ProgramNumbers {
             user_only: self.user_only,
         };
         let in_kernel = InKernel { duty: self.duty, keep };
-        can_be(&in_kernel).then_some((in_kernel, self.shows))
+        can_be(&in_kernel).then_some((in_kernel, self.contents))
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
 
     fn keeps() -> impl Strategy<Value = Keep> {
         let range = (any::<u64>(), any::<u64>()).prop_map(|(a, b)| (a.min(b), a.max(b)));
-        let ids = prop::collection::vec(1..=i32::MAX, 0..=Keep::MOST_IDS);
+        let ids = prop::collection::vec(1..=i32::MAX, 0..=Keep::MAX_IDS);
         let data_src = (1..=u64::MAX, any::<u64>()).prop_map(|(mask, value)| (mask, value & mask));
         (
             (ids.clone(), ids, prop::option::of(1..=u64::MAX)),
@@ -122,12 +122,12 @@ mod tests {
             let duty = counts.map_or(Duty::Filter, |(sites, [by_process, strides, callers])| {
                 Duty::Aggregate(SiteTables { sites, by_process, strides, callers })
             });
-            let (in_kernel, shows) = (InKernel { duty, keep }, Shows { address, weight, data_src });
-            let program = ProgramNumbers::of(&in_kernel, shows).unwrap();
+            let (in_kernel, contents) = (InKernel { duty, keep }, SampleContents { address, weight, data_src });
+            let program = ProgramNumbers::of(&in_kernel, contents).unwrap();
             let ask = Ask::Program { reservation: u64::MAX, program: Box::new(program) };
             prop_assert_eq!(Ask::decode(&ask.encode()), Some(ask.clone()));
             let Ask::Program { program, .. } = ask else { unreachable!() };
-            prop_assert_eq!(program.program(), Some((in_kernel, shows)));
+            prop_assert_eq!(program.program(), Some((in_kernel, contents)));
         }
 
         #[test]
@@ -136,7 +136,7 @@ mod tests {
             filled in 20..120usize,
         ) {
             bytes[filled..].fill(0);
-            let empty = ProgramNumbers::of(&InKernel::aggregate(), Shows::default()).unwrap();
+            let empty = ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
             let ask = Ask::Program { reservation: 0, program: Box::new(empty) };
             bytes[0] = ask.encode()[0];
             let bytes: [u8; ASK_BYTES] = bytes.try_into().unwrap();
@@ -152,10 +152,10 @@ mod tests {
     fn the_largest_program_has_room() {
         let all = u64::MAX;
         let keep = Keep {
-            pids: vec![Pid(i32::MAX); Keep::MOST_IDS],
-            tids: vec![Tid(i32::MAX); Keep::MOST_IDS],
+            pids: vec![Pid(i32::MAX); Keep::MAX_IDS],
+            tids: vec![Tid(i32::MAX); Keep::MAX_IDS],
             cgroup: Some(all),
-            comm: Some("x".repeat(Keep::MOST_COMM)),
+            comm: Some("x".repeat(Keep::MAX_COMM)),
             ip: Some((all, all)),
             address: Some((all, all)),
             one_in: all,
@@ -165,8 +165,8 @@ mod tests {
         };
         let tables = SiteTables { sites: u32::MAX, by_process: true, strides: true, callers: true };
         let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep };
-        let shows = Shows { address: true, weight: true, data_src: true };
-        let program = Box::new(ProgramNumbers::of(&in_kernel, shows).unwrap());
+        let contents = SampleContents { address: true, weight: true, data_src: true };
+        let program = Box::new(ProgramNumbers::of(&in_kernel, contents).unwrap());
         let ask = Ask::Program { reservation: all, program };
         assert_eq!(Ask::decode(&ask.encode()), Some(ask));
     }
@@ -175,8 +175,9 @@ mod tests {
     fn what_cannot_be_is_neither_asked_for_nor_taken() {
         let keep = Keep { one_in: 0, ..Keep::default() };
         let wrong = InKernel { duty: Duty::Filter, keep };
-        assert_eq!(ProgramNumbers::of(&wrong, Shows::default()), None);
-        let mut program = ProgramNumbers::of(&InKernel::aggregate(), Shows::default()).unwrap();
+        assert_eq!(ProgramNumbers::of(&wrong, SampleContents::default()), None);
+        let mut program =
+            ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
         assert!(program.program().is_some());
         program.one_in = 0;
         assert_eq!(program.program(), None);

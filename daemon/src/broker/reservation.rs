@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use recorder::Sight;
+use recorder::ProcVisibility;
 
 use super::kernel::BrokeredView;
 use super::{Ask, Broker, Brokered};
@@ -91,8 +91,8 @@ impl GrantLease {
 
     /// How processes and the kernel are looked at under it, as long as it
     /// lasts.
-    pub(crate) fn sight(&self) -> Sight {
-        Sight::of_daemon(Some(Arc::new(BrokeredView {
+    pub(crate) fn proc_visibility(&self) -> ProcVisibility {
+        ProcVisibility::of_daemon(Some(Arc::new(BrokeredView {
             broker: Arc::clone(&self.broker),
             grant: self.number,
         })))

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perfdata::stream::write;
 use recorder::remote::protocol::{
-    Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
+    Account, ErrorCode, ErrorReply, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
 };
 use recorder::sys::event::NATIVE_ORDER;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,7 +38,7 @@ pub(crate) async fn follow(pipe: pipe::Sender, hub: Rc<Hub>, what: Follow, post:
         Ok(reading) => reading,
         Err(full) => {
             let text = format!("{full} read {} already: try again later", post.role.name);
-            let complaint = Complaint { code: ComplaintCode::Exhausted, text };
+            let complaint = ErrorReply { code: ErrorCode::Exhausted, text };
             let _deaf = reply(&pipe, &Reply::Refused(complaint)).await;
             return;
         }
@@ -72,7 +72,7 @@ async fn serve(
         Ok(readable) => readable,
         Err(error) => {
             let text = format!("the records of {} cannot be read: {error}", post.role.name);
-            let complaint = Complaint { code: ComplaintCode::Failed, text };
+            let complaint = ErrorReply { code: ErrorCode::Failed, text };
             return reply(stream, &Reply::Refused(complaint)).await;
         }
     };
@@ -144,7 +144,7 @@ async fn sampled(
         };
         if share.is_overrun() {
             let text = format!("{}: taken too slowly", post.role.name);
-            return Ok(Reply::Refused(Complaint { code: ComplaintCode::Exhausted, text }));
+            return Ok(Reply::Refused(ErrorReply { code: ErrorCode::Exhausted, text }));
         }
         if abandoned {
             return Ok(end(&HistoryAccount::default()));

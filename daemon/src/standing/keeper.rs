@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use recorder::remote::protocol::{Complaint, WhenSlow};
+use recorder::remote::protocol::{ErrorReply, WhenSlow};
 use recorder::{Duty, InKernel, Job, Request};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -90,7 +90,7 @@ pub(crate) async fn keep(post: Rc<StandingPost>, hub: Rc<Hub>) {
 async fn sample(post: &StandingPost, hub: &Hub) -> Result<String, (State, String)> {
     let found = find(&post.role.target, Path::new("/"))
         .map_err(|error| (State::Waiting, error.to_string()))?;
-    let refused = |complaint: Complaint| (State::Refused, complaint.text);
+    let refused = |complaint: ErrorReply| (State::Refused, complaint.text);
     let (stream, subscription) = begin(&post.role, found, hub).await.map_err(refused)?;
     post.status.set(State::Running);
     let (ended, reason) = oneshot::channel();
@@ -107,7 +107,7 @@ async fn begin(
     role: &Role,
     found: FoundTarget,
     hub: &Hub,
-) -> Result<(u64, Subscription), Complaint> {
+) -> Result<(u64, Subscription), ErrorReply> {
     let mut request = Request {
         interval: role.interval,
         allow_skid: role.allow_skid,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use recorder::Cgroup;
-use recorder::machine::incarnation::start_time;
+use recorder::machine::process_identity::start_time;
 
 use super::role::TargetDescription;
 use crate::target::{FoundProcess, FoundTarget};

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use recorder::remote::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
+use recorder::remote::protocol::{ErrorCode, ErrorReply, FrameKind, Reply, frame};
 
 use super::turned_away::TurnedAway;
 
@@ -68,7 +68,7 @@ impl Door {
     ) {
         self.reserve.clear();
         if let Ok((stream, _)) = listener.accept() {
-            turned_away.refuse(stream, ComplaintCode::Exhausted, &out_of_descriptors(error));
+            turned_away.refuse(stream, ErrorCode::Exhausted, &out_of_descriptors(error));
         }
         self.reserve = reserve();
         tracing::warn!(%error, "a connection is refused, and no other taken for a moment");
@@ -92,8 +92,8 @@ pub(super) fn out_of_descriptors(error: &io::Error) -> String {
 }
 
 /// Says why there will be no worker, if that finds room at once.
-pub(super) fn refuse(stream: &UnixStream, code: ComplaintCode, why: &str) {
-    let complaint = Complaint { code, text: format!("refused: {why}") };
+pub(super) fn refuse(stream: &UnixStream, code: ErrorCode, why: &str) {
+    let complaint = ErrorReply { code, text: format!("refused: {why}") };
     let Ok(body) = serde_json::to_vec(&Reply::Refused(complaint)) else { return };
     let Ok(header) = frame(FrameKind::Control, body.len()) else { return };
     if stream.set_nonblocking(true).is_ok() {

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use perfdata::Cpu;
-use recorder::in_kernel::{HitSource, KernelProgram, Unloadable, bytes};
+use recorder::in_kernel::{HitSource, KernelProgram, LoadError, bytes};
 use recorder::machine::facts::online_cpus;
 
 use crate::broker::ProgramNumbers;
@@ -18,7 +18,7 @@ pub(super) fn load(
     sees_kernel: bool,
     draw: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<OwnedFd>, String> {
-    let Some((mut in_kernel, shows)) = program.program() else {
+    let Some((mut in_kernel, contents)) = program.program() else {
         return Err("the daemon knows no such program".into());
     };
     in_kernel.keep.user_only |= !sees_kernel && hides_kernel(Path::new("/"));
@@ -28,12 +28,12 @@ pub(super) fn load(
     if !draw(size) {
         return Err(format!("its tables take {size} bytes, which are not set aside"));
     }
-    let loaded = KernelProgram::load(&in_kernel, HitSource::Overflow(shows), &cpus);
+    let loaded = KernelProgram::load(&in_kernel, HitSource::Overflow(contents), &cpus);
     loaded.map(KernelProgram::into_descriptors).map_err(|why| {
         // The log has it whole.
         tracing::warn!(%why, "a program for the kernel cannot be loaded");
         match why {
-            Unloadable::Rights { missing } => {
+            LoadError::Rights { missing } => {
                 format!("the daemon lacks {missing}: it is to be started by its unit, or as root")
             }
             why => why.to_string(),

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-use recorder::remote::protocol::ComplaintCode;
+use recorder::remote::protocol::ErrorCode;
 use recorder::sys::child;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
@@ -30,7 +30,7 @@ pub(super) struct TurnedAway {
 
 impl TurnedAway {
     /// Says why, if that finds room at once, and lets the connection go.
-    pub(super) fn refuse(&mut self, stream: UnixStream, code: ComplaintCode, why: &str) {
+    pub(super) fn refuse(&mut self, stream: UnixStream, code: ErrorCode, why: &str) {
         refuse(&stream, code, why);
         self.close(stream);
     }

@@ -2,52 +2,52 @@
 
 use std::io;
 
-use recorder::remote::protocol::{Complaint, ComplaintCode, Reply};
+use recorder::remote::protocol::{ErrorCode, ErrorReply, Reply};
 use recorder::session::SessionError;
 use recorder::{AttachError, OpenError, Refusal};
 
 use crate::policy::Withheld;
 
-pub(crate) fn complain(code: ComplaintCode, text: impl ToString) -> Reply {
-    Reply::Refused(Complaint { code, text: text.to_string() })
+pub(crate) fn complain(code: ErrorCode, text: impl ToString) -> Reply {
+    Reply::Refused(ErrorReply { code, text: text.to_string() })
 }
 
-pub(crate) fn of_refusal(refusal: &Refusal) -> Complaint {
+pub(crate) fn of_refusal(refusal: &Refusal) -> ErrorReply {
     let code = match refusal {
-        denial if denial.is_denial() => ComplaintCode::Denied,
+        denial if denial.is_denial() => ErrorCode::Denied,
         Refusal::NoProcess { .. } | Refusal::Zombie { .. } | Refusal::Thread { .. } => {
-            ComplaintCode::NoTarget
+            ErrorCode::NoTarget
         }
-        _ => ComplaintCode::Unplannable,
+        _ => ErrorCode::Unplannable,
     };
-    Complaint { code, text: refusal.to_string() }
+    ErrorReply { code, text: refusal.to_string() }
 }
 
 /// What a plan needs and its user may not have is a denial, with which policy
 /// may help.
-pub(crate) fn of_withheld(withheld: &Withheld) -> Complaint {
-    Complaint { code: ComplaintCode::Denied, text: withheld.to_string() }
+pub(crate) fn of_withheld(withheld: &Withheld) -> ErrorReply {
+    ErrorReply { code: ErrorCode::Denied, text: withheld.to_string() }
 }
 
-pub(crate) fn of_failure(error: &SessionError) -> Complaint {
+pub(crate) fn of_failure(error: &SessionError) -> ErrorReply {
     let code = match error {
         SessionError::Attach(AttachError::Open(open)) | SessionError::Open(open) => of_open(open),
-        SessionError::Attach(_) => ComplaintCode::NoTarget,
-        _ => ComplaintCode::Failed,
+        SessionError::Attach(_) => ErrorCode::NoTarget,
+        _ => ErrorCode::Failed,
     };
-    Complaint { code, text: error.to_string() }
+    ErrorReply { code, text: error.to_string() }
 }
 
 /// What the user was denied, and policy does not help with, for this reason.
-pub(crate) fn of_refused_grant(error: &io::Error, denied: Complaint) -> Complaint {
+pub(crate) fn of_refused_grant(error: &io::Error, denied: ErrorReply) -> ErrorReply {
     let (code, why) = match error.raw_os_error() {
-        Some(libc::ESRCH) => (ComplaintCode::NoTarget, "its process has ended".to_owned()),
+        Some(libc::ESRCH) => (ErrorCode::NoTarget, "its process has ended".to_owned()),
         Some(libc::EMFILE) => (
-            ComplaintCode::Exhausted,
+            ErrorCode::Exhausted,
             "too many of your sessions are open by policy: stop one".to_owned(),
         ),
         Some(libc::ETIMEDOUT) => (
-            ComplaintCode::Busy,
+            ErrorCode::Busy,
             "it asked the kernel whether you may look at that process, and had no answer in time: \
              try again in a minute"
                 .to_owned(),
@@ -55,28 +55,28 @@ pub(crate) fn of_refused_grant(error: &io::Error, denied: Complaint) -> Complain
         _ => (denied.code, error.to_string()),
     };
     let text = format!("{}; the daemon does not open it by policy either: {why}", denied.text);
-    Complaint { code, text }
+    ErrorReply { code, text }
 }
 
-pub(crate) fn of_silence(error: &io::Error) -> Complaint {
+pub(crate) fn of_silence(error: &io::Error) -> ErrorReply {
     let text = format!(
         "the daemon is ending: its supervisor does not answer ({error}); try again, or see the \
          daemon's log"
     );
-    Complaint { code: ComplaintCode::Failed, text }
+    ErrorReply { code: ErrorCode::Failed, text }
 }
 
-fn of_open(error: &OpenError) -> ComplaintCode {
+fn of_open(error: &OpenError) -> ErrorCode {
     match error {
         OpenError::Refused { failure, .. } => match failure.errno {
-            libc::EACCES | libc::EPERM => ComplaintCode::Denied,
-            libc::ESRCH => ComplaintCode::NoTarget,
-            libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBUSY => ComplaintCode::Exhausted,
-            _ => ComplaintCode::Unplannable,
+            libc::EACCES | libc::EPERM => ErrorCode::Denied,
+            libc::ESRCH => ErrorCode::NoTarget,
+            libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBUSY => ErrorCode::Exhausted,
+            _ => ErrorCode::Unplannable,
         },
-        OpenError::Descriptors { .. } => ComplaintCode::Exhausted,
+        OpenError::Descriptors { .. } => ErrorCode::Exhausted,
         OpenError::NoCpu { .. } | OpenError::Offline { .. } | OpenError::Attr(_) => {
-            ComplaintCode::Unplannable
+            ErrorCode::Unplannable
         }
     }
 }
@@ -103,20 +103,20 @@ mod tests {
         let Err(NotGranted::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
         assert!(broker.is_silent());
         let complaint = of_silence(&error);
-        assert_eq!(complaint.code, ComplaintCode::Failed);
+        assert_eq!(complaint.code, ErrorCode::Failed);
         assert!(complaint.text.contains("supervisor does not answer"), "{}", complaint.text);
     }
 
     #[test]
     fn a_refused_grant_says_both_what_the_kernel_and_what_the_daemon_refused() {
-        let denied = || Complaint { code: ComplaintCode::Denied, text: "no".into() };
+        let denied = || ErrorReply { code: ErrorCode::Denied, text: "no".into() };
         let codes = [libc::ESRCH, libc::EMFILE, libc::EBADF, libc::ETIMEDOUT]
             .map(|errno| of_refused_grant(&io::Error::from_raw_os_error(errno), denied()));
         let [gone, full, other, late] = &codes;
-        assert_eq!(gone.code, ComplaintCode::NoTarget);
-        assert_eq!(full.code, ComplaintCode::Exhausted);
-        assert_eq!(other.code, ComplaintCode::Denied);
-        assert_eq!(late.code, ComplaintCode::Busy);
+        assert_eq!(gone.code, ErrorCode::NoTarget);
+        assert_eq!(full.code, ErrorCode::Exhausted);
+        assert_eq!(other.code, ErrorCode::Denied);
+        assert_eq!(late.code, ErrorCode::Busy);
         assert!(late.text.contains("no answer in time"), "{}", late.text);
         assert!(codes.iter().all(|complaint| complaint.text.starts_with("no; the daemon")));
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use recorder::Facts;
 use recorder::catalogue::{self, Availability};
 use recorder::remote::protocol::{
-    ClientRequest, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
+    ClientRequest, ErrorCode, ErrorReply, OLDEST, Reply, TypeLine, VERSION, Verb, common,
 };
-use recorder::session::preamble::{Described, Describer};
+use recorder::session::preamble::{Describer, SynthesizedRecords};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -57,7 +57,7 @@ pub(crate) async fn serve(stream: UnixStream, place: PidPlace, open: OpenConnect
         }
         Err(error) => {
             tracing::debug!(%error, "a connection ends");
-            let reply = complain(ComplaintCode::BadRequest, &error);
+            let reply = complain(ErrorCode::BadRequest, &error);
             // It may not listen any more.
             let _deaf = timeout(Duration::from_secs(1), connection.last_word(&reply)).await;
         }
@@ -93,7 +93,7 @@ enum Describing {
     Not,
     /// Once the stream's preamble has come: then the client is subscribed.
     Wanted(Arc<Describer>),
-    Made(JoinHandle<Described>),
+    Made(JoinHandle<SynthesizedRecords>),
 }
 
 /// Waits until there may be something in the queue, or the processes are
@@ -121,7 +121,7 @@ impl Connection {
         let first = timeout(HELLO, intake.next(&self.stream)).await;
         let asked = first.map_err(|_| IntakeError::Late)??;
         let ClientRequest::Known(Verb::Hello { oldest, newest, client }) = asked else {
-            let reply = complain(ComplaintCode::BadRequest, "the first request is hello");
+            let reply = complain(ErrorCode::BadRequest, "the first request is hello");
             return Ok(self.last_word(&reply).await?);
         };
         let Some(version) = common(oldest, newest) else {
@@ -129,7 +129,7 @@ impl Connection {
                 "the client speaks versions {oldest} to {newest} of the protocol, this daemon \
                  {OLDEST} to {VERSION}: install the same version of both"
             );
-            return Ok(self.last_word(&complain(ComplaintCode::Incompatible, text)).await?);
+            return Ok(self.last_word(&complain(ErrorCode::Incompatible, text)).await?);
         };
         let client: String = client.chars().take(WORTH_LOGGING).collect();
         tracing::info!(client, version, "a client");
@@ -184,14 +184,14 @@ impl Connection {
                     self.reply(&answered.unwrap_or_else(Reply::Refused))?;
                 }
                 Some(ClientRequest::Wrong(text)) => {
-                    self.reply(&complain(ComplaintCode::BadRequest, text))?;
+                    self.reply(&complain(ErrorCode::BadRequest, text))?;
                 }
                 Some(ClientRequest::Unknown(verb)) => {
                     let text = format!(
                         "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
                          both"
                     );
-                    self.reply(&complain(ComplaintCode::UnknownVerb, text))?;
+                    self.reply(&complain(ErrorCode::UnknownVerb, text))?;
                 }
             }
         }
@@ -271,14 +271,14 @@ impl Connection {
         }
     }
 
-    async fn answer(&mut self, verb: Verb) -> Result<Reply, Complaint> {
+    async fn answer(&mut self, verb: Verb) -> Result<Reply, ErrorReply> {
         match verb {
             Verb::Hello { .. } => {
-                Ok(complain(ComplaintCode::BadRequest, "hello is said once, at the beginning"))
+                Ok(complain(ErrorCode::BadRequest, "hello is said once, at the beginning"))
             }
             Verb::Types => Ok(types()),
             Verb::Start { .. } | Verb::Attach { .. } if self.streaming.is_some() => Ok(complain(
-                ComplaintCode::BadRequest,
+                ErrorCode::BadRequest,
                 "this connection has a stream already: open another for a second one",
             )),
             Verb::Start { job, target, when_slow } => {
@@ -306,7 +306,7 @@ impl Connection {
             Verb::Standing => Ok(Reply::Standing { sessions: self.hub.standing() }),
             Verb::Follow { .. } => {
                 let text = "this connection has a stream already: open another for a second one";
-                Ok(complain(ComplaintCode::BadRequest, text))
+                Ok(complain(ErrorCode::BadRequest, text))
             }
         }
     }
@@ -315,7 +315,7 @@ impl Connection {
         &mut self,
         subscription: Subscription,
         describing: Describing,
-    ) -> Result<(), Complaint> {
+    ) -> Result<(), ErrorReply> {
         let Subscription { outlet, ear, share, reserved } = subscription;
         let ear = pipe::Receiver::from_owned_fd(ear.into()).map_err(failed)?;
         let rest = None;
@@ -328,7 +328,7 @@ impl Connection {
 fn types() -> Reply {
     let facts = match Facts::read(std::path::Path::new("/")) {
         Ok(facts) => facts,
-        Err(error) => return complain(ComplaintCode::Failed, error),
+        Err(error) => return complain(ErrorCode::Failed, error),
     };
     let line = |entry: &catalogue::CatalogueType| TypeLine {
         name: entry.name.into(),

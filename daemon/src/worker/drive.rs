@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use recorder::remote::protocol::{Account, Complaint};
-use recorder::session::interval::{Change, now};
+use recorder::remote::protocol::{Account, ErrorReply};
+use recorder::session::interval::{IntervalChange, now};
 use recorder::session::preamble::Describer;
 use recorder::session::{Session, SessionSettings, Sink, TargetState};
 use recorder::{Facts, Fallback, Plan, PlannedEvent};
@@ -33,7 +33,7 @@ pub(crate) enum SessionOrder {
     /// Tell in the stream what rings have lost up to now.
     Losses(oneshot::Sender<()>),
     Interval {
-        change: Change,
+        change: IntervalChange,
         why: String,
         done: oneshot::Sender<Result<(), String>>,
     },
@@ -86,7 +86,7 @@ pub(crate) struct SessionOpening {
 
 impl Drive {
     /// Runs the session; `opened` is told how its start went.
-    pub(crate) fn run(mut self, opened: impl FnOnce(Result<SessionOpening, Complaint>)) {
+    pub(crate) fn run(mut self, opened: impl FnOnce(Result<SessionOpening, ErrorReply>)) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
             Err(complaint) => return opened(Err(complaint)),
@@ -118,7 +118,7 @@ impl Drive {
         running.end(reason);
     }
 
-    fn open(&mut self) -> Result<(Session, Arc<[u8]>), Complaint> {
+    fn open(&mut self) -> Result<(Session, Arc<[u8]>), ErrorReply> {
         let opened_by = self.granted.as_ref().map_or(OpenedBy::User, |_| OpenedBy::Policy);
         for event in &mut self.plan.events {
             let forbidden = Forbidden::of(event, self.plan.target, opened_by);
@@ -219,7 +219,7 @@ impl Running<'_> {
                     let _gone = asked.send(self.session.so_far().account());
                 }
                 Ok(SessionOrder::Losses(done)) => {
-                    self.session.look_at_losses();
+                    self.session.check_losses();
                     // A fan takes everything.
                     let _told = self.session.drain(&mut self.fan);
                     let _gone = done.send(());
@@ -238,7 +238,7 @@ impl Running<'_> {
         }
     }
 
-    fn change_interval(&mut self, change: Change, why: &str) -> Result<(), String> {
+    fn change_interval(&mut self, change: IntervalChange, why: &str) -> Result<(), String> {
         let interval = self.session.change_interval(change).map_err(|error| error.to_string())?;
         self.drive.progress.interval.store(interval, Ordering::Relaxed);
         self.note(format!("interval={interval};at={};why={why}", now()));

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use perfdata::Pid;
 use recorder::Plan;
 use recorder::remote::protocol::{
-    Complaint, ComplaintCode, Joined, SessionLine, StandingLine, Stats, WhenSlow,
+    ErrorCode, ErrorReply, Joined, SessionLine, StandingLine, Stats, WhenSlow,
 };
-use recorder::session::interval::Change;
+use recorder::session::interval::IntervalChange;
 use recorder::session::preamble::Describer;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -117,7 +117,7 @@ impl Hub {
         &self,
         session: u64,
         look: impl FnOnce(&Running) -> Option<T>,
-    ) -> Result<T, Complaint> {
+    ) -> Result<T, ErrorReply> {
         self.forget_ended();
         self.sessions.borrow().get(&session).and_then(look).ok_or_else(|| no_session(session))
     }
@@ -126,7 +126,7 @@ impl Hub {
         &self,
         session: u64,
         when_slow: WhenSlow,
-    ) -> Result<(Joined, Subscription, Arc<Describer>), Complaint> {
+    ) -> Result<(Joined, Subscription, Arc<Describer>), ErrorReply> {
         self.with(session, |_| Some(()))?;
         let (subscriber, subscription) = self.subscribe(when_slow)?;
         let (joined, describer) = self.with(session, |running| {
@@ -156,7 +156,7 @@ impl Hub {
     pub(crate) fn subscribe(
         &self,
         when_slow: WhenSlow,
-    ) -> Result<(Subscriber, Subscription), Complaint> {
+    ) -> Result<(Subscriber, Subscription), ErrorReply> {
         self.subscribe_with(when_slow, Reservation::ask(&self.broker, self.limits.queue.0, false))
     }
 
@@ -165,7 +165,7 @@ impl Hub {
     pub(crate) fn subscribe_reader(
         &self,
         reader: Option<u32>,
-    ) -> Result<(Subscriber, Subscription), Complaint> {
+    ) -> Result<(Subscriber, Subscription), ErrorReply> {
         let reserved = Reservation::of_reader(&self.broker, self.limits.queue.0, reader);
         self.subscribe_with(WhenSlow::DropNewest, reserved)
     }
@@ -174,7 +174,7 @@ impl Hub {
         &self,
         when_slow: WhenSlow,
         reserved: Result<Reservation, Unreserved>,
-    ) -> Result<(Subscriber, Subscription), Complaint> {
+    ) -> Result<(Subscriber, Subscription), ErrorReply> {
         let capacity = self.limits.queue.0;
         let reserved =
             reserved.map_err(|error| unreserved("what may wait for a client", &error))?;
@@ -191,7 +191,7 @@ impl Hub {
         Ok((subscriber, Subscription { outlet, ear, share, reserved }))
     }
 
-    pub(crate) fn stop(&self, session: u64, reason: &str) -> Result<(), Complaint> {
+    pub(crate) fn stop(&self, session: u64, reason: &str) -> Result<(), ErrorReply> {
         self.with(session, |running| running.tell(SessionOrder::Stop(reason.into())).then_some(()))
     }
 
@@ -222,11 +222,11 @@ impl Hub {
         *self.held_back.borrow_mut() = why;
     }
 
-    pub(super) fn may_begin(&self) -> Result<(), Complaint> {
+    pub(super) fn may_begin(&self) -> Result<(), ErrorReply> {
         match &*self.held_back.borrow() {
             None => Ok(()),
-            Some(why) => Err(Complaint {
-                code: ComplaintCode::Busy,
+            Some(why) => Err(ErrorReply {
+                code: ErrorCode::Busy,
                 text: format!(
                     "no session begins at present, as {why}: stop one, or give a longer interval"
                 ),
@@ -244,16 +244,16 @@ impl Hub {
 
     /// Whether a plan samples too often for this user, at its own interval
     /// or another one.
-    pub(super) fn check_rate(&self, plan: &Plan, interval: Option<u64>) -> Result<(), Complaint> {
+    pub(super) fn check_rate(&self, plan: &Plan, interval: Option<u64>) -> Result<(), ErrorReply> {
         let trusted = self.user.uid == 0 || !self.permissions.is_empty();
         let floor = (!trusted).then_some(&self.limits);
         let most = rate::max_sample_rate(Path::new("/"));
         rate::check(plan, interval, floor, most).map_err(|error| {
             let code = match error {
-                TooOften::Floor { .. } => ComplaintCode::Denied,
-                TooOften::Rate { .. } => ComplaintCode::Unplannable,
+                TooOften::Floor { .. } => ErrorCode::Denied,
+                TooOften::Rate { .. } => ErrorCode::Unplannable,
             };
-            Complaint { code, text: error.to_string() }
+            ErrorReply { code, text: error.to_string() }
         })
     }
 
@@ -274,20 +274,20 @@ impl Hub {
         &self,
         session: u64,
         order: impl FnOnce(oneshot::Sender<T>) -> SessionOrder,
-    ) -> Result<T, Complaint> {
+    ) -> Result<T, ErrorReply> {
         let (sender, answer) = oneshot::channel();
         self.with(session, |running| running.tell(order(sender)).then_some(()))?;
         match timeout(ANSWER, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(no_session(session)),
-            Err(_) => Err(Complaint {
-                code: ComplaintCode::Busy,
+            Err(_) => Err(ErrorReply {
+                code: ErrorCode::Busy,
                 text: format!("session {session} has not answered for {} s", ANSWER.as_secs()),
             }),
         }
     }
 
-    pub(crate) async fn stats(&self, session: u64) -> Result<Stats, Complaint> {
+    pub(crate) async fn stats(&self, session: u64) -> Result<Stats, ErrorReply> {
         let account = self.ask(session, SessionOrder::Account).await?;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.with(session, |running| {
@@ -313,17 +313,17 @@ impl Hub {
         }
     }
 
-    pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), Complaint> {
+    pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), ErrorReply> {
         if interval == 0 {
             let text = recorder::Refusal::IntervalZero.to_string();
-            return Err(Complaint { code: ComplaintCode::BadRequest, text });
+            return Err(ErrorReply { code: ErrorCode::BadRequest, text });
         }
         let plan = self.with(session, |running| Some(Rc::clone(&running.plan)))?;
         self.check_rate(&plan, Some(interval))?;
         let why = "its owner asked for it".to_owned();
-        let change = Change::To(interval);
+        let change = IntervalChange::To(interval);
         let done = self.ask(session, |done| SessionOrder::Interval { change, why, done }).await?;
-        done.map_err(|text| Complaint { code: ComplaintCode::Unplannable, text })
+        done.map_err(|text| ErrorReply { code: ErrorCode::Unplannable, text })
     }
 
     pub(crate) fn report(&self) -> WorkerReport {
@@ -350,20 +350,20 @@ impl Hub {
         name: &str,
         since: Option<Duration>,
         live: bool,
-    ) -> Result<OwnedFd, Complaint> {
+    ) -> Result<OwnedFd, ErrorReply> {
         self.broker.follow(name, since, live).map_err(|errno| {
             let (code, why) = match errno {
                 libc::ENOENT => (
-                    ComplaintCode::NoSession,
+                    ErrorCode::NoSession,
                     "there is none of that name that you may read; `ebs sessions` lists them",
                 ),
                 libc::EAGAIN => (
-                    ComplaintCode::Busy,
+                    ErrorCode::Busy,
                     "its worker broke off and is started again: try again in some seconds",
                 ),
-                _ => (ComplaintCode::Failed, "it cannot be followed; see the daemon's log"),
+                _ => (ErrorCode::Failed, "it cannot be followed; see the daemon's log"),
             };
-            Complaint { code, text: format!("standing session {name:?}: {why}") }
+            ErrorReply { code, text: format!("standing session {name:?}: {why}") }
         })
     }
 
@@ -390,22 +390,22 @@ impl Hub {
     }
 }
 
-pub(super) fn failed(error: std::io::Error) -> Complaint {
-    Complaint { code: ComplaintCode::Failed, text: error.to_string() }
+pub(super) fn failed(error: std::io::Error) -> ErrorReply {
+    ErrorReply { code: ErrorCode::Failed, text: error.to_string() }
 }
 
-pub(super) fn unreserved(what: &str, error: &Unreserved) -> Complaint {
+pub(super) fn unreserved(what: &str, error: &Unreserved) -> ErrorReply {
     match error {
         Unreserved::Full(full) => {
-            Complaint { code: ComplaintCode::Exhausted, text: format!("{what}: {full}") }
+            ErrorReply { code: ErrorCode::Exhausted, text: format!("{what}: {full}") }
         }
         Unreserved::Silent(error) => complaint::of_silence(error),
     }
 }
 
-fn no_session(session: u64) -> Complaint {
+fn no_session(session: u64) -> ErrorReply {
     let text = format!("there is no session {session} of yours; `ebs sessions` lists them");
-    Complaint { code: ComplaintCode::NoSession, text }
+    ErrorReply { code: ErrorCode::NoSession, text }
 }
 
 /// A connection that is counted, here and by the supervisor, until this is

@@ -1,8 +1,8 @@
 //! A job as a worker does it, be it a client's or of its standing session.
 
 use perfdata::Pid;
-use recorder::machine::incarnation::Incarnation;
-use recorder::remote::protocol::{Complaint, ComplaintCode, NamedTarget};
+use recorder::machine::process_identity::ProcessIdentity;
+use recorder::remote::protocol::{ErrorCode, ErrorReply, NamedTarget};
 use recorder::request::event_spec::RequestedEvent;
 use recorder::{EventSpec, Job};
 
@@ -15,8 +15,8 @@ pub(crate) struct CheckedJob {
     target: FoundTarget,
 }
 
-fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
-    Complaint { code, text: text.into() }
+fn complaint(code: ErrorCode, text: impl Into<String>) -> ErrorReply {
+    ErrorReply { code, text: text.into() }
 }
 
 /// Bytes of a type's name, or of an address to watch, modifiers and all.
@@ -36,7 +36,7 @@ impl CheckedJob {
         job: Job,
         named: NamedTarget,
         place: &PidPlace,
-    ) -> Result<CheckedJob, Complaint> {
+    ) -> Result<CheckedJob, ErrorReply> {
         for one in job.request.each() {
             check_event(&one.event)?;
         }
@@ -52,10 +52,10 @@ impl CheckedJob {
     }
 }
 
-fn check_event(event: &EventSpec) -> Result<(), Complaint> {
+fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
     if event.0.len() > LONGEST_EVENT {
         let text = format!("an event of {} bytes; none is so long", event.0.len());
-        return Err(complaint(ComplaintCode::BadRequest, text));
+        return Err(complaint(ErrorCode::BadRequest, text));
     }
     match event.resolve() {
         Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
@@ -64,16 +64,16 @@ fn check_event(event: &EventSpec) -> Result<(), Complaint> {
                 "{event}: the daemon samples types of its table (`ebs -h` lists them) and \
                      mem:ADDR; for others say --no-daemon",
             );
-            return Err(complaint(ComplaintCode::Unplannable, text));
+            return Err(complaint(ErrorCode::Unplannable, text));
         }
-        Err(error) => return Err(complaint(ComplaintCode::Unplannable, error.to_string())),
+        Err(error) => return Err(complaint(ErrorCode::Unplannable, error.to_string())),
     }
     Ok(())
 }
 
 /// The kernel lets any process look at itself, but nobody else of its user's
 /// at one that is not dumpable.
-fn check_not_self(pid: Pid) -> Result<(), Complaint> {
+fn check_not_self(pid: Pid) -> Result<(), ErrorReply> {
     if pid.0 != rustix::process::getpid().as_raw_nonzero().get() {
         return Ok(());
     }
@@ -81,23 +81,23 @@ fn check_not_self(pid: Pid) -> Result<(), Complaint> {
         "process {pid} is a worker of the daemon, which guards itself (not dumpable): root may \
          sample it with ebs --no-daemon"
     );
-    Err(complaint(ComplaintCode::Denied, text))
+    Err(complaint(ErrorCode::Denied, text))
 }
 
-fn found(theirs: NamedTarget, place: &PidPlace) -> Result<FoundTarget, Complaint> {
-    let (Incarnation { pid, start_time }, name): (_, fn(Incarnation) -> NamedTarget) = match theirs
-    {
-        NamedTarget::Held(process) => (process, NamedTarget::Held),
-        NamedTarget::Process(process) => (process, NamedTarget::Process),
-        NamedTarget::System => return Ok(FoundTarget::System),
-        NamedTarget::Cgroup { .. } => {
-            let text = "the daemon samples control groups for standing sessions alone";
-            return Err(complaint(ComplaintCode::Unplannable, text));
-        }
-    };
+fn found(theirs: NamedTarget, place: &PidPlace) -> Result<FoundTarget, ErrorReply> {
+    let (ProcessIdentity { pid, start_time }, name): (_, fn(ProcessIdentity) -> NamedTarget) =
+        match theirs {
+            NamedTarget::Held(process) => (process, NamedTarget::Held),
+            NamedTarget::Process(process) => (process, NamedTarget::Process),
+            NamedTarget::System => return Ok(FoundTarget::System),
+            NamedTarget::Cgroup { .. } => {
+                let text = "the daemon samples control groups for standing sessions alone";
+                return Err(complaint(ErrorCode::Unplannable, text));
+            }
+        };
     let gone = || {
         let text = format!("there is no process {pid} that started at {start_time}");
-        complaint(ComplaintCode::NoTarget, text)
+        complaint(ErrorCode::NoTarget, text)
     };
     let pid = place.here(pid).map_err(|error| match error.raw_os_error() {
         Some(libc::ESRCH) => gone(),
@@ -107,10 +107,10 @@ fn found(theirs: NamedTarget, place: &PidPlace) -> Result<FoundTarget, Complaint
                  cannot be found from here (that takes Linux 6.11): {error}; say --no-daemon, or \
                  run ebs beside the daemon"
             );
-            complaint(ComplaintCode::NoTarget, text)
+            complaint(ErrorCode::NoTarget, text)
         }
     })?;
-    let named = name(Incarnation { pid, start_time });
+    let named = name(ProcessIdentity { pid, start_time });
     let found = FoundTarget::open(named, &[]).map_err(|_| gone())?;
     check_not_self(Pid(pid))?;
     Ok(found)

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use recorder::in_kernel::{Duty, InKernel, SiteTables, bytes};
 use recorder::machine::facts::Capabilities;
 use recorder::plan::{draft, rights};
-use recorder::remote::protocol::{Complaint, ComplaintCode, NamedTarget, Reply, Started, WhenSlow};
+use recorder::remote::protocol::{ErrorCode, ErrorReply, NamedTarget, Reply, Started, WhenSlow};
 use recorder::session::SessionSettings;
-use recorder::session::attach::Effort;
-use recorder::session::synthesize::needed;
-use recorder::{Facts, Job, Plan, Sight};
+use recorder::session::attach::AttachBudget;
+use recorder::session::synthesize::needed_symbols;
+use recorder::{Facts, Job, Plan, ProcVisibility};
 use tokio::sync::oneshot;
 
 use super::bell::bell;
@@ -40,7 +40,7 @@ impl Hub {
         named: NamedTarget,
         place: &PidPlace,
         when_slow: WhenSlow,
-    ) -> Result<(Started, Subscription), Complaint> {
+    ) -> Result<(Started, Subscription), ErrorReply> {
         let started = match CheckedJob::of_client(job, named, place) {
             Ok(checked) => self.begin(&checked, when_slow).await,
             Err(complaint) => Err(complaint),
@@ -53,7 +53,7 @@ impl Hub {
         &self,
         checked: &CheckedJob,
         when_slow: WhenSlow,
-    ) -> Result<(Started, Subscription), Complaint> {
+    ) -> Result<(Started, Subscription), ErrorReply> {
         self.may_begin()?;
         let planned = plan(checked)?;
         // What the user's own rights do not let this process open, policy may
@@ -77,7 +77,7 @@ impl Hub {
         job: Job,
         named: NamedTarget,
         place: &PidPlace,
-    ) -> Result<Reply, Complaint> {
+    ) -> Result<Reply, ErrorReply> {
         let checked = CheckedJob::of_client(job, named, place)?;
         let planned = plan(&checked)?;
         match self.own_rights(&checked, &planned) {
@@ -93,18 +93,18 @@ impl Hub {
         })
     }
 
-    fn own_rights(&self, checked: &CheckedJob, planned: &PlannedJob) -> Result<(), Complaint> {
+    fn own_rights(&self, checked: &CheckedJob, planned: &PlannedJob) -> Result<(), ErrorReply> {
         let PlannedJob { plan, facts } = planned;
         rights::check(&checked.job().request, plan, facts)
             .map_err(|refusal| complaint::of_refusal(&refusal))
     }
 
-    fn may_be_granted(&self, refused: &Complaint) -> bool {
-        refused.code == ComplaintCode::Denied && !self.permissions.is_empty()
+    fn may_be_granted(&self, refused: &ErrorReply) -> bool {
+        refused.code == ErrorCode::Denied && !self.permissions.is_empty()
     }
 
     /// A grant of the supervisor's; else the complaint that was there.
-    fn grant(&self, checked: &CheckedJob, denied: Complaint) -> Result<GrantLease, Complaint> {
+    fn grant(&self, checked: &CheckedJob, denied: ErrorReply) -> Result<GrantLease, ErrorReply> {
         let gone = |error: std::io::Error| complaint::of_refused_grant(&error, denied.clone());
         let (named, group) = checked.target().named().map_err(gone)?;
         let numbers = JobNumbers::of(&checked.job().request, named);
@@ -115,7 +115,7 @@ impl Hub {
                 let missing = missing.names().join(", ");
                 let text =
                     format!("{}; the daemon's policy does not grant {missing} either", denied.text);
-                Err(Complaint { text, ..denied })
+                Err(ErrorReply { text, ..denied })
             }
             Err(NotGranted::Refused(error)) => Err(complaint::of_refused_grant(&error, denied)),
             Err(NotGranted::Silent(error)) => Err(complaint::of_silence(&error)),
@@ -128,7 +128,7 @@ impl Hub {
         planned: PlannedJob,
         granted: Option<GrantLease>,
         when_slow: WhenSlow,
-    ) -> Result<(Started, Subscription), Complaint> {
+    ) -> Result<(Started, Subscription), ErrorReply> {
         let PlannedJob { mut plan, facts } = planned;
         let (job, target) = (checked.job(), checked.target());
         let (permissions, opened_by) = match granted {
@@ -160,8 +160,10 @@ impl Hub {
             cgroup: target.cgroup().cloned(),
             scrub,
             kernel_symbols: job.kernel_symbols && has_room,
-            sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), GrantLease::sight),
-            effort: Effort::within(
+            proc_visibility: granted
+                .as_ref()
+                .map_or_else(|| ProcVisibility::of_daemon(None), GrantLease::proc_visibility),
+            attach_budget: AttachBudget::within(
                 Duration::from_secs(self.limits.attach_seconds.into()),
                 usize::try_from(self.limits.events_per_session).unwrap_or(usize::MAX),
             ),
@@ -198,20 +200,20 @@ impl Hub {
                     let _nobody = sender.send(result);
                 });
             })
-            .map_err(|error| Complaint {
-                code: ComplaintCode::Exhausted,
+            .map_err(|error| ErrorReply {
+                code: ErrorCode::Exhausted,
                 text: format!(
                     "the session has no thread ({error}): raise the daemon's limit of processes \
                      (ulimit -u, TasksMax= of the service)"
                 ),
             })?;
-        let ended = |_| Complaint {
-            code: ComplaintCode::Failed,
+        let ended = |_| ErrorReply {
+            code: ErrorCode::Failed,
             text: "the session ended while it was opened".into(),
         };
         let SessionOpening { name, mut notes, describer, in_kernel, planned, opened, given_up } =
             receiver.await.map_err(ended)??;
-        if job.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
+        if job.kernel_symbols && !has_room && needed_symbols(kept.events.iter(), false).is_some() {
             let queue = self.limits.queue.0;
             notes.push(format!(
                 "the kernel's symbols are not in the recording: what may wait for a client here \
@@ -249,7 +251,7 @@ impl Hub {
     /// Sets the bytes of a plan's rings and tables aside. Where there is room
     /// for less, what the user did not ask for gets smaller, to some point:
     /// tables, then rings.
-    fn reserve(&self, plan: &mut Plan, checked: &CheckedJob) -> Result<Reservation, Complaint> {
+    fn reserve(&self, plan: &mut Plan, checked: &CheckedJob) -> Result<Reservation, ErrorReply> {
         let (rings, sites) = (plan.rings, sites(plan));
         let error = match Reservation::ask(&self.broker, taken(plan), true) {
             Ok(reserved) => return Ok(reserved),
@@ -295,7 +297,7 @@ impl Hub {
 /// behind them.
 const ROOM_FOR_SYMBOLS: u64 = 4 << 20;
 /// The least sites of a CPU that tables are made to fit for.
-const FEWEST: u32 = 256;
+const MIN_SITES: u32 = 256;
 
 fn sites(plan: &Plan) -> Option<u32> {
     plan.in_kernel.as_ref()?.tables().map(|tables| tables.sites)
@@ -319,7 +321,7 @@ fn taken(plan: &Plan) -> u64 {
 fn fit_tables(plan: &mut Plan, free: u64) {
     while taken(plan) > free {
         match &mut plan.in_kernel {
-            Some(InKernel { duty: Duty::Aggregate(tables), .. }) if tables.sites > FEWEST => {
+            Some(InKernel { duty: Duty::Aggregate(tables), .. }) if tables.sites > MIN_SITES => {
                 tables.sites /= 2;
             }
             _ => return,
@@ -327,10 +329,10 @@ fn fit_tables(plan: &mut Plan, free: u64) {
     }
 }
 
-fn plan(checked: &CheckedJob) -> Result<PlannedJob, Complaint> {
+fn plan(checked: &CheckedJob) -> Result<PlannedJob, ErrorReply> {
     let request = &checked.job().request;
     let facts = Facts::read_for(Path::new("/"), request)
-        .map_err(|error| Complaint { code: ComplaintCode::Failed, text: error.to_string() })?;
+        .map_err(|error| ErrorReply { code: ErrorCode::Failed, text: error.to_string() })?;
     let plan = draft(request, &facts).map_err(|refusal| complaint::of_refusal(&refusal))?;
     Ok(PlannedJob { plan, facts })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use recorder::session::interval::{Change, now};
+use recorder::session::interval::{IntervalChange, now};
 use tokio::time::{Instant, sleep_until};
 
 use super::drive::SessionOrder;
@@ -72,7 +72,7 @@ fn take(hub: &Hub, step: Option<GuardStep>, why: String) {
     counted.into_iter().for_each(|word| hub.tally.add(word, 1));
     match step {
         GuardStep::Slow => hub.tell_all(|| {
-            let (change, why) = (Change::Doubled, format!("guardrail: {why}"));
+            let (change, why) = (IntervalChange::Doubled, format!("guardrail: {why}"));
             // The session logs where it cannot.
             let (done, _nobody) = tokio::sync::oneshot::channel();
             SessionOrder::Interval { change, why, done }

@@ -81,7 +81,7 @@ pub fn run(arguments: &StatArguments) -> Result<u8> {
         );
     }
     let plan = counting::plan(&request, is_emulated, &facts)?;
-    for lacking in plan.lacking.iter().filter(|_| !job.is_default) {
+    for lacking in plan.unavailable.iter().filter(|_| !job.is_default) {
         say("ebs", &format!("{} is not counted: {}", lacking.name, lacking.why));
     }
     tell_of_the_machine(job, &plan, is_emulated, &facts);

@@ -120,7 +120,7 @@ pub(crate) fn fields(
 /// On a hybrid CPU the cores that have the type, when not all do.
 fn only_on(hardware: Option<&OnMachine>) -> String {
     match hardware {
-        Some(found) if !found.lacking.is_empty() => {
+        Some(found) if !found.unavailable.is_empty() => {
             let pmus: Vec<_> = found.cores.iter().map(|core| core.pmu.as_str()).collect();
             format!(" (only on {})", pmus.join(", "))
         }

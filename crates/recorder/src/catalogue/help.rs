@@ -56,7 +56,7 @@ pub fn help(entry: &CatalogueType, facts: &Facts) -> String {
     for core in hardware.iter().flat_map(|found| &found.cores) {
         on_core(core, &mut text);
     }
-    for (pmu, reason) in hardware.iter().flat_map(|found| &found.lacking) {
+    for (pmu, reason) in hardware.iter().flat_map(|found| &found.unavailable) {
         line(&mut text, pmu, &reason.to_string());
     }
     text

@@ -12,7 +12,7 @@ pub struct OnMachine {
     pub cores: Vec<OnCore>,
     /// Core PMUs that have nothing for the type, and why. Not empty only
     /// on hybrid CPUs.
-    pub lacking: Vec<(String, NoEncoding)>,
+    pub unavailable: Vec<(String, NoEncoding)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn on_machine(entry: &CatalogueType, facts: &Facts) -> Result<OnMachine, Not
     if core_pmus.is_empty() {
         return of_other_architecture(entry, facts);
     }
-    let mut found = OnMachine { cores: Vec::new(), lacking: Vec::new() };
+    let mut found = OnMachine { cores: Vec::new(), unavailable: Vec::new() };
     let mut without_ibs = false;
     for pmu in core_pmus {
         let identified = identify(&facts.cpus, pmu);
@@ -82,7 +82,7 @@ pub fn on_machine(entry: &CatalogueType, facts: &Facts) -> Result<OnMachine, Not
                 let core = identified.core();
                 found.cores.push(OnCore { pmu: pmu.name.clone(), core, encodings });
             }
-            Err(reason) => found.lacking.push((pmu.name.clone(), reason)),
+            Err(reason) => found.unavailable.push((pmu.name.clone(), reason)),
         }
     }
     if !found.cores.is_empty() {
@@ -94,7 +94,8 @@ pub fn on_machine(entry: &CatalogueType, facts: &Facts) -> Result<OnMachine, Not
     // Of several kinds of cores the largest speaks for all: its PMU's number
     // is the lowest.
     let number = |name: &str| all().find(|pmu| pmu.name == name).and_then(|pmu| pmu.kind);
-    let largest = found.lacking.into_iter().min_by_key(|(pmu, _)| number(pmu).map(|kind| kind.0));
+    let largest =
+        found.unavailable.into_iter().min_by_key(|(pmu, _)| number(pmu).map(|kind| kind.0));
     let reason = largest.map(|(_, reason)| reason);
     Err(reason.unwrap_or(NoEncoding::Generic { name: entry.name }).into())
 }
@@ -142,5 +143,5 @@ fn of_other_architecture(entry: &CatalogueType, facts: &Facts) -> Result<OnMachi
     }
     let encodings = generic_encodings(entry)?;
     let of = |pmu: &Pmu| OnCore { pmu: pmu.name.clone(), core: None, encodings: encodings.clone() };
-    Ok(OnMachine { cores: pmus.into_iter().map(of).collect(), lacking: Vec::new() })
+    Ok(OnMachine { cores: pmus.into_iter().map(of).collect(), unavailable: Vec::new() })
 }

@@ -112,7 +112,7 @@ fn a_known_cpu_has_its_types() {
     else {
         panic!("Skylake counts misses")
     };
-    assert_eq!((default_interval, found.lacking.len()), (100_003, 0));
+    assert_eq!((default_interval, found.unavailable.len()), (100_003, 0));
     let core = &found.cores[0];
     assert_eq!((core.pmu.as_str(), core.core), ("cpu", Some(Microarchitecture("skylake"))));
     assert_eq!(core.encodings[0].config, 0x08d1);
@@ -130,7 +130,7 @@ fn a_hybrid_has_two_encodings_or_says_who_lacks_one() {
     assert_eq!(configs, [0x0403, 0x8203], "Gracemont and Golden Cove");
     let found = on_machine(find("fb_full").unwrap(), &hybrid).unwrap();
     assert_eq!(found.cores.len(), 1);
-    assert_eq!(found.lacking[0].0, "cpu_atom");
+    assert_eq!(found.unavailable[0].0, "cpu_atom");
 }
 
 #[test]

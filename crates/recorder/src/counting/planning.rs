@@ -27,7 +27,7 @@ pub struct CountingPlan {
     pub groups: Vec<CountingGroup>,
     /// Metrics, in the table's order, those of each kind of core together.
     pub figures: Vec<PlannedFigure>,
-    pub lacking: Vec<LackingCount>,
+    pub unavailable: Vec<UnavailableCount>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl PartialEq for MetricRow {
 impl Eq for MetricRow {}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LackingCount {
+pub struct UnavailableCount {
     pub name: String,
     pub why: String,
 }
@@ -96,12 +96,14 @@ pub fn plan(
             planner.event(event)?;
         }
     }
-    planner.tell_lacking(is_emulated);
+    planner.note_unavailable(is_emulated);
     let plan = planner.plan;
     match plan.groups.is_empty() {
         true => {
-            let first =
-                plan.lacking.first().map(|lacking| format!("{}: {}", lacking.name, lacking.why));
+            let first = plan
+                .unavailable
+                .first()
+                .map(|unavailable| format!("{}: {}", unavailable.name, unavailable.why));
             let why = first.unwrap_or_else(|| "no metric (-m) and no event (-t) was named".into());
             Err(CountingRefusal::Nothing { why })
         }
@@ -155,7 +157,7 @@ impl CountingPlanner<'_> {
                         parts: parts.collect(),
                     });
                 }
-                Err(refused) => self.plan.lacking.push(LackingCount {
+                Err(refused) => self.plan.unavailable.push(UnavailableCount {
                     name: found.metric.name.to_owned(),
                     why: refused.to_string(),
                 }),
@@ -300,7 +302,7 @@ impl CountingPlanner<'_> {
         }
     }
 
-    fn tell_lacking(&mut self, is_emulated: bool) {
+    fn note_unavailable(&mut self, is_emulated: bool) {
         let why = match (is_emulated, cores(self.facts).is_empty()) {
             (true, _) => "the emulated PMU has not what it counts",
             (false, true) => {
@@ -314,13 +316,13 @@ impl CountingPlanner<'_> {
                 MetricChoice::Group(group) => group.name(),
                 MetricChoice::Named(name) => name,
             };
-            let is_told = self.plan.lacking.iter().any(|lacking| {
+            let is_told = self.plan.unavailable.iter().any(|unavailable| {
                 let mut rows = crate::metrics::metrics().iter();
-                rows.any(|row| row.name == lacking.name && choice.is_of(row))
+                rows.any(|row| row.name == unavailable.name && choice.is_of(row))
             });
             if !is_told && !self.plan.figures.iter().any(|figure| is_had(figure.metric)) {
                 let (name, why) = (named.to_owned(), why.to_owned());
-                self.plan.lacking.push(LackingCount { name, why });
+                self.plan.unavailable.push(UnavailableCount { name, why });
             }
         }
     }
@@ -357,7 +359,7 @@ impl CountingPlan {
             CountingPlan {
                 groups: vec![self.groups[group].clone()],
                 figures: figures.map(|of| PlannedFigure { group: 0, ..of.clone() }).collect(),
-                lacking: if group == 0 { self.lacking.clone() } else { Vec::new() },
+                unavailable: if group == 0 { self.unavailable.clone() } else { Vec::new() },
             }
         };
         (0..self.groups.len()).map(pass).collect()

@@ -5,7 +5,7 @@ use crate::metrics::{Estimate, Figure, NotCounted};
 /// Fewer slices do not tell how far a program's may differ: of bursts of 1 to
 /// 2 ms, each 10 to 40 ms, 23 of them held the truth 77 to 90 times of 100, 46
 /// 94 to 96, 93 of them 95 to 98 (simulated, docs/stat.md).
-const FEWEST: u64 = 100;
+const MIN_SLICES: u64 = 100;
 /// How often the truth may be outside of the bounds of an even program: with
 /// so little, 95 of 100 hold it where few bursts make most of the count.
 const RISK: f64 = 0.01;
@@ -86,7 +86,7 @@ impl SliceSums {
         let value: f64 = parts.iter().map(SliceSums::scaled).sum();
         let error = parts.iter().map(SliceSums::square_of_error).sum::<f64>().sqrt();
         let unseen: f64 = parts.iter().map(SliceSums::may_be_unseen).sum();
-        let is_unbounded = parts.iter().any(|part| !part.is_whole() && part.slices < FEWEST);
+        let is_unbounded = parts.iter().any(|part| !part.is_whole() && part.slices < MIN_SLICES);
         // What was seen has happened.
         let seen = real(seen);
         if is_unbounded {

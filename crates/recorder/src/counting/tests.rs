@@ -43,7 +43,7 @@ fn what_makes_one_ratio_is_counted_together() {
         }
         let of =
             |group: MetricGroup| plan.figures.iter().any(|figure| figure.metric.0.group == group);
-        assert!(MetricGroup::ALL.into_iter().all(of), "{:?}", plan.lacking);
+        assert!(MetricGroup::ALL.into_iter().all(of), "{:?}", plan.unavailable);
         assert_eq!(plan.passes().len(), plan.groups.len());
         let figures: usize = plan.passes().iter().map(|pass| pass.figures.len()).sum();
         assert_eq!(figures, plan.figures.len());
@@ -107,7 +107,7 @@ fn without_a_pmu_the_emulated_one_counts_in_one_group() {
     assert!(refused.contains("no hardware PMU"), "{refused}");
     let plan = plan(&request, true, &facts).unwrap();
     assert_eq!((plan.groups.len(), plan.groups[0].pmu.as_str()), (1, "emulated"));
-    assert_eq!(plan.lacking[0].name, "topdown");
+    assert_eq!(plan.unavailable[0].name, "topdown");
 }
 
 #[test]

@@ -168,7 +168,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
     if let Some(burst) = &mut model.burst {
         let warm = burst.warm_up(&model.geometry, modelled.iter().map(|of| of.counts));
         burst.warm = Some(warm);
-        notes.extend(dear(*burst, warm));
+        notes.extend(slow_burst_note(*burst, warm));
     }
     let asked = request.ring_pages.unwrap_or(RING_PAGES);
     let mut events: Vec<_> = events.into_iter().map(|outlined| outlined.planned).collect();
@@ -211,7 +211,7 @@ fn seed(request: &Request, interval: u64) -> Option<u64> {
 }
 
 /// What to say of bursts that save little.
-fn dear(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
+fn slow_burst_note(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
     (warm > 0 && on < every && (on + warm) * 2 > every).then(|| {
         format!(
             "of every {every} instructions {warm} warm the caches up for {on} that are counted: \
@@ -295,12 +295,12 @@ fn event_attr(request: &Request, counts: EmulatedEvent, interval: u64) -> Attr {
         attr.sample_type |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
     }
     attr.flags |= AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
-    attr.set_precise_ip(MOST_PRECISE);
+    attr.set_precise_ip(MAX_PRECISE);
     attr
 }
 
 /// No skid at all, as every record says.
-const MOST_PRECISE: u8 = 3;
+const MAX_PRECISE: u8 = 3;
 
 fn side(event: &Attr, request: &Request) -> Attr {
     let mut side = attrs::side(event, request);
@@ -323,7 +323,7 @@ fn planned(name: &str, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
         cpus: None,
         leader: None,
         carrier: false,
-        least_precise: MOST_PRECISE,
+        least_precise: MAX_PRECISE,
         promises: Promises {
             source: SampleSource::Emulated,
             ip: IpPromise::Exact,

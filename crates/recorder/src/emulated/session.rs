@@ -1,8 +1,8 @@
 //! A sampling job on the emulated PMU.
 
 mod ending;
-mod form;
 mod pass;
+mod record_format;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,16 +19,16 @@ use crate::machine::facts::Facts;
 use crate::sampling::Sampling;
 use crate::session::command::{Command, CommandStatus};
 use crate::session::ledger::Ledger;
-use crate::session::preamble::{Announced, Described, SIDE_NAME, announce};
-use crate::session::sink::Outbox;
+use crate::session::preamble::{EventAnnouncement, SIDE_NAME, SynthesizedRecords, announce};
+use crate::session::sink::OutputBuffer;
 use crate::session::synthesize::{Synthesizer, kernel};
 use crate::session::{Pass, SessionError, SessionSettings, Sink, TargetState};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::mapping::RingMapping;
 use crate::{Fallback, PlannedEvent, Target};
-use form::Form;
 use perfdata::Time;
 use perfdata::stream::write;
+use record_format::RecordFormat;
 
 /// What asks for a pause is refused: the model would have to follow the target
 /// all the same, to know what is in its caches.
@@ -63,10 +63,10 @@ pub struct EmulatedSession {
     state: TargetState,
     /// How the command or process ended, if the emulation saw it.
     ended: Option<CommandStatus>,
-    described: Described,
-    outbox: Outbox,
+    synthesized: SynthesizedRecords,
+    output_buffer: OutputBuffer,
     ledger: Ledger,
-    form: Form,
+    record_format: RecordFormat,
     /// What was in the ring and is none of them: the target's doing.
     foreign: u64,
     accepted: u64,
@@ -104,21 +104,22 @@ impl EmulatedSession {
                 return Err(SessionError::NotEmulable { what: "the whole system".to_owned() });
             }
         };
-        let unfit = command.as_ref().and_then(Command::file).and_then(program::unfit);
-        if let Some(what) = unfit {
+        let unsupported_reason =
+            command.as_ref().and_then(Command::file).and_then(program::unsupported_reason);
+        if let Some(what) = unsupported_reason {
             return Err(SessionError::NotEmulable { what });
         }
         let proc = settings.root.join("proc");
-        let described = || match plan.target {
-            Target::Process(pid) => Described::tree(&proc, &plan.side, pid, MEMORY_PATH),
-            Target::Command | Target::System | Target::Cgroup => Described::default(),
+        let synthesized = || match plan.target {
+            Target::Process(pid) => SynthesizedRecords::tree(&proc, &plan.side, pid, MEMORY_PATH),
+            Target::Command | Target::System | Target::Cgroup => SynthesizedRecords::default(),
         };
-        let before = described();
+        let before = synthesized();
         let emulation =
             Emulation::start(target(&plan, command.as_ref()), told(&plan, &settings, rules))?;
         // What was mapped until it was taken hold of, unless it has ended.
-        let described = Some(described()).filter(|now| now.records >= before.records);
-        let described = described.unwrap_or(before);
+        let synthesized = Some(synthesized()).filter(|now| now.records >= before.records);
+        let synthesized = synthesized.unwrap_or(before);
         if let Some(command) = &mut command {
             command.trace();
         }
@@ -130,9 +131,12 @@ impl EmulatedSession {
             .map(|_| SET_USER_ID.to_owned());
         let ledger = Ledger::of(plan.events.iter().map(|event| event.name.as_str()));
         Ok(EmulatedSession {
-            form: Form::new(plan.events.iter().map(|event| &event.attr), &plan.side),
+            record_format: RecordFormat::new(
+                plan.events.iter().map(|event| &event.attr),
+                &plan.side,
+            ),
             foreign: 0,
-            outbox: Outbox::new(ledger.by_event.len()),
+            output_buffer: OutputBuffer::new(ledger.by_event.len()),
             started: matches!(plan.target, Target::Process(_)).then(Instant::now),
             plan,
             settings,
@@ -142,7 +146,7 @@ impl EmulatedSession {
             command,
             state: TargetState::Running,
             ended: None,
-            described,
+            synthesized,
             ledger,
             accepted: 0,
             stopped: None,
@@ -306,19 +310,19 @@ impl Sampling for EmulatedSession {
                 note.push_str(&format!(";periods=drawn;seed={seed}"));
             }
             let (attr, name) = (&event.attr, event.name.as_str());
-            announced.push(Announced { attr, ids, name, note: Some(note) });
+            announced.push(EventAnnouncement { attr, ids, name, note: Some(note) });
         }
         let (attr, ids) = (&self.plan.side, ids.get(events.len()..).unwrap_or_default());
-        announced.push(Announced { attr, ids, name: SIDE_NAME, note: None });
+        announced.push(EventAnnouncement { attr, ids, name: SIDE_NAME, note: None });
         let mut facts = facts.clone();
         facts.pmus.get_or_insert_default().insert(0, pmu());
-        announce(&announced, &facts, command_line, &mut self.outbox.bytes)?;
-        self.tell_clock();
+        announce(&announced, &facts, command_line, &mut self.output_buffer.bytes)?;
+        self.sync_clock();
         let proc = self.settings.root.join("proc");
         let mut synthesizer = Synthesizer::new(&proc, &self.plan.side);
-        kernel(&mut synthesizer, &mut self.outbox.bytes);
-        self.outbox.side += synthesizer.records;
-        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+        kernel(&mut synthesizer, &mut self.output_buffer.bytes);
+        self.output_buffer.side += synthesizer.records;
+        self.output_buffer.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
     }
 
     fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
@@ -326,12 +330,12 @@ impl Sampling for EmulatedSession {
         if let Some(command) = &mut self.command {
             command.release()?;
         }
-        let described = std::mem::take(&mut self.described);
-        self.outbox.bytes.extend(described.bytes);
-        self.outbox.side += described.records;
-        self.ledger.side_lost += described.left_out;
-        write::finished_init(NATIVE_ORDER, &mut self.outbox.bytes);
-        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+        let synthesized = std::mem::take(&mut self.synthesized);
+        self.output_buffer.bytes.extend(synthesized.bytes);
+        self.output_buffer.side += synthesized.records;
+        self.ledger.side_lost += synthesized.left_out;
+        write::finished_init(NATIVE_ORDER, &mut self.output_buffer.bytes);
+        self.output_buffer.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
@@ -348,7 +352,7 @@ impl Sampling for EmulatedSession {
 
     fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
         let pass = self.pass();
-        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)?;
+        self.output_buffer.flush(sink, &mut self.ledger).map_err(SessionError::Sink)?;
         Ok(pass)
     }
 

@@ -21,14 +21,14 @@ use super::memory_limit::memory_limit;
 use crate::sys::mapping::SharedWords;
 
 /// How long a thread may be interrupted in the middle of a record: others are ready to run.
-const PATIENCE: Duration = Duration::from_millis(200);
+const STALL_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Of what a control group may have, the log takes so small a part.
 const SHARE: u64 = 8;
 /// Slots that there are however little memory there is: more than one record takes.
-const FEWEST_SLOTS: usize = 4 * LONGEST;
+const MIN_SLOTS: usize = 4 * LONGEST;
 /// No program makes more calls in a hundred years: a count above was scribbled there.
-const MOST_MADE: u64 = 1 << 60;
+const MAX_MADE: u64 = 1 << 60;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapAccount {
@@ -128,7 +128,7 @@ impl HeapLog {
     pub fn account(&self) -> HeapAccount {
         let word = |index: usize| self.word(index).load(Ordering::Relaxed);
         let [allocations, releases, mappings] = self.read;
-        let made = |index: usize| word(index).min(MOST_MADE);
+        let made = |index: usize| word(index).min(MAX_MADE);
         let made = [
             made(MADE).max(allocations),
             made(MADE + 1).max(releases),
@@ -179,7 +179,7 @@ impl HeapLog {
     /// Whether the thread that has begun a record may yet finish it.
     fn is_awaited(&mut self, number: u64, now: Instant) -> bool {
         let (_, since) = *self.stalled.get_or_insert((number, now));
-        now.saturating_duration_since(since) < PATIENCE
+        now.saturating_duration_since(since) < STALL_TIMEOUT
     }
 
     /// A slot, and what it says is its number.
@@ -212,7 +212,7 @@ impl HeapLog {
 fn fitting(room: usize, limit: Option<u64>) -> usize {
     let Some(limit) = limit else { return room };
     let slots = limit / SHARE / (SLOT * size_of::<u64>()) as u64;
-    let most = 1 << slots.max(FEWEST_SLOTS as u64).ilog2();
+    let most = 1 << slots.max(MIN_SLOTS as u64).ilog2();
     room.min(most)
 }
 
@@ -233,11 +233,11 @@ mod tests {
         HeapSettings { rate: 1000, stack: StackBytes::new(160).unwrap(), libraries: Vec::new() }
     }
 
-    fn told(call: AllocatorCall, stack: usize) -> HeapLogRecord {
-        told_of(LoggedCall::Allocator(call), stack)
+    fn record(call: AllocatorCall, stack: usize) -> HeapLogRecord {
+        record_of(LoggedCall::Allocator(call), stack)
     }
 
-    fn told_of(call: LoggedCall, stack: usize) -> HeapLogRecord {
+    fn record_of(call: LoggedCall, stack: usize) -> HeapLogRecord {
         HeapLogRecord {
             time: Time(70),
             task: Task { pid: Pid(5), tid: Tid(6) },
@@ -288,8 +288,8 @@ mod tests {
         let mut log = HeapLog::create(settings, Path::new("/nowhere")).unwrap();
         assert_eq!(log.room, if rate == 1 { SLOTS } else { FEW_SLOTS });
         let mut number = 0;
-        let (block, end) = (told(AllocatorCall::Allocate, 20), told(AllocatorCall::Release, 0));
-        let gone = told_of(LoggedCall::Mapping(MappingCall::Unmap), 0);
+        let (block, end) = (record(AllocatorCall::Allocate, 20), record(AllocatorCall::Release, 0));
+        let gone = record_of(LoggedCall::Mapping(MappingCall::Unmap), 0);
         let mut read = 0;
         while number < log.room as u64 + 100 {
             write(&log.words, number, &block);
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn what_was_begun_and_not_finished_is_given_up() {
         let mut log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
-        let block = told(AllocatorCall::Allocate, 20);
+        let block = record(AllocatorCall::Allocate, 20);
         write(&log.words, 0, &block);
         write(&log.words, 3, &block);
         log.words.words()[slot(0, log.room) + NUMBER].store(0, Ordering::Relaxed);
@@ -400,12 +400,12 @@ mod tests {
             ..Attr::default()
         };
         let mut sampler = HeapSampler::default();
-        let (record, stack) = (told(AllocatorCall::Allocate, 20), (0..20).collect::<Vec<u64>>());
+        let (record, stack) = (record(AllocatorCall::Allocate, 20), (0..20).collect::<Vec<u64>>());
         let mut periods = 0;
         for _ in 0..1000 {
             let mut out = Vec::new();
-            let (attr, told, stack) = (&allocation, &record, &stack[..]);
-            let sample = HeapSample { attr, id: 9, told, stack, rate: 1000 };
+            let (attr, record, stack) = (&allocation, &record, &stack[..]);
+            let sample = HeapSample { attr, id: 9, record, stack, rate: 1000 };
             assert!(sampler.append(sample, &mut out));
             assert_eq!(out.len() % 8, 0);
             let layout = SampleLayout::new(&allocation, NATIVE_ORDER).unwrap();
@@ -433,10 +433,10 @@ mod tests {
                 | SampleType::RAW,
             ..Attr::default()
         };
-        let told = told_of(LoggedCall::Mapping(MappingCall::Remap), 0);
-        let told = HeapLogRecord { old: 0x5000, began: Time(4096), ..told };
+        let record = record_of(LoggedCall::Mapping(MappingCall::Remap), 0);
+        let record = HeapLogRecord { old: 0x5000, began: Time(4096), ..record };
         let mut out = Vec::new();
-        let sample = HeapSample { attr: &attr, id: 9, told: &told, stack: &[], rate: 1000 };
+        let sample = HeapSample { attr: &attr, id: 9, record: &record, stack: &[], rate: 1000 };
         assert!(HeapSampler::default().append(sample, &mut out));
         let layout = SampleLayout::new(&attr, NATIVE_ORDER).unwrap();
         let sample = layout.decode(Misc(0x4002), &out[RecordHeader::SIZE..]).unwrap();

@@ -15,7 +15,7 @@ const ABI_64: u64 = 2;
 pub(crate) struct HeapSample<'a> {
     pub(crate) attr: &'a Attr,
     pub(crate) id: u64,
-    pub(crate) told: &'a HeapLogRecord,
+    pub(crate) record: &'a HeapLogRecord,
     pub(crate) stack: &'a [u64],
     /// Bytes for each sample.
     pub(crate) rate: u64,
@@ -30,7 +30,7 @@ pub(crate) struct HeapSampler {
 impl HeapSampler {
     /// Appends a record; false: it is too long to be one.
     pub(crate) fn append(&mut self, sample: HeapSample<'_>, out: &mut Vec<u8>) -> bool {
-        let HeapSample { attr, id, told, stack, rate } = sample;
+        let HeapSample { attr, id, record, stack, rate } = sample;
         let start = out.len();
         out.extend(RecordType::SAMPLE.0.to_ne_bytes());
         out.extend((USER | Misc::EXACT_IP.0).to_ne_bytes());
@@ -38,19 +38,19 @@ impl HeapSampler {
         let mut words =
             |words: &[u64]| words.iter().for_each(|word| out.extend(word.to_ne_bytes()));
         let has = |field: SampleType| attr.sample_type.contains(field);
-        let [ip, sp, bp, bx, r12, r13, r14, r15] = told.registers;
+        let [ip, sp, bp, bx, r12, r13, r14, r15] = record.registers;
         let half = |number: i32| u64::from(number.cast_unsigned());
         let pair = |low: u64, high: u64| match cfg!(target_endian = "little") {
             true => low | high << 32,
             false => low << 32 | high,
         };
-        let task = pair(half(told.task.pid.0), half(told.task.tid.0));
-        words(&[id, ip, task, told.time.0, told.address, pair(told.cpu.0.into(), 0)]);
-        words(&[self.period(told, rate)]);
+        let task = pair(half(record.task.pid.0), half(record.task.tid.0));
+        words(&[id, ip, task, record.time.0, record.address, pair(record.cpu.0.into(), 0)]);
+        words(&[self.period(record, rate)]);
         if has(SampleType::CALLCHAIN) {
             words(&[0]);
         }
-        let raw = raw(told);
+        let raw = raw(record);
         // A length that does not fit is refused with the record's, below.
         out.extend(u32::try_from(raw.len()).unwrap_or(u32::MAX).to_ne_bytes());
         out.extend(raw);
@@ -78,12 +78,12 @@ impl HeapSampler {
     }
 
     /// How many blocks it stands for, as a whole number; the sum of all of them is right to one.
-    fn period(&mut self, told: &HeapLogRecord, rate: u64) -> u64 {
-        match told.call {
+    fn period(&mut self, record: &HeapLogRecord, rate: u64) -> u64 {
+        match record.call {
             LoggedCall::Allocator(AllocatorCall::Release) | LoggedCall::Mapping(_) => return 1,
             LoggedCall::Allocator(_) => {}
         }
-        let exact = heap_log::weight(told.size, rate) + self.carry;
+        let exact = heap_log::weight(record.size, rate) + self.carry;
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -91,15 +91,15 @@ impl HeapSampler {
         )]
         let whole = exact.floor().max(1.0) as u64;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^53 for any rate in use")]
-        let told = whole as f64;
-        self.carry = exact - told;
+        let record = whole as f64;
+        self.carry = exact - record;
         whole
     }
 }
 
 /// What PERF_SAMPLE_RAW says of it.
-fn raw(told: &HeapLogRecord) -> [u8; HeapChange::SIZE] {
-    let HeapLogRecord { call, size, old, began, .. } = *told;
+fn raw(record: &HeapLogRecord) -> [u8; HeapChange::SIZE] {
+    let HeapLogRecord { call, size, old, began, .. } = *record;
     match call {
         LoggedCall::Allocator(call) => {
             HeapChange { call: Some(call), size, old, began: began.0 }.encode()

@@ -51,7 +51,7 @@ pub(super) mod cpu {
     pub(in crate::in_kernel) const COUNTS_WORDS: usize = 16;
     pub(in crate::in_kernel) const SEEN: usize = 1;
     pub(in crate::in_kernel) const USED: usize = 2;
-    pub(in crate::in_kernel) const COUNTS_WHY: usize = 3;
+    pub(in crate::in_kernel) const COUNTS_REASON: usize = 3;
     pub(in crate::in_kernel) const WORDS: usize = COUNTS + 2 * COUNTS_WORDS;
     /// The row of a CPU without tables.
     pub(in crate::in_kernel) const NO_ROW: u64 = u64::MAX;
@@ -85,22 +85,23 @@ const GATHERED: usize = 4 + 2 * 127;
 /// `enum why`, as the ledger calls them; of the last ones, what was asked for.
 pub(super) const NO_ROOM: &str = "no_room";
 pub(super) const SCRUBBED: &str = "scrubbed";
-pub(super) const WHYS: [&str; 11] = [
+pub(super) const REASONS: [&str; 11] = [
     NO_ROOM, SCRUBBED, "pid", "tid", "cgroup", "comm", "ip", "address", "weight", "data_src",
     "one_in",
 ];
 
 /// Bytes that all tables take where nobody says how large they are to be.
-const USUAL: usize = 256 << 20;
+const DEFAULT_TABLE_BYTES: usize = 256 << 20;
 /// Sites that are left to each CPU, however many there are.
-const LEAST: usize = 512;
+const MIN_SITES: usize = 512;
 
 /// Sites of a table on a machine of so many CPUs, a power of two.
 pub(super) fn fitting_sites(cpus: usize, callers: bool) -> u32 {
     let site = 2 * 8 * (slot::WORDS + if callers { chain::WORDS } else { 0 });
-    let fitting = (USUAL / site / cpus.max(1)).max(LEAST);
-    let power = u32::try_from(fitting).map_or(SiteTables::SITES, |sites| 1 << sites.ilog2());
-    power.min(SiteTables::SITES)
+    let fitting = (DEFAULT_TABLE_BYTES / site / cpus.max(1)).max(MIN_SITES);
+    let power =
+        u32::try_from(fitting).map_or(SiteTables::DEFAULT_SITES, |sites| 1 << sites.ilog2());
+    power.min(SiteTables::DEFAULT_SITES)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::path::Path;
 use aya_obj::btf::Btf;
 use aya_obj::{EbpfSectionKind, Object};
 
-use super::Unloadable;
+use super::LoadError;
 use super::layout::Sizes;
-use super::unloadable::Step;
-use crate::sys::bpf::{self, ArrayShape, Unverified};
+use super::load_error::LoadStep;
+use crate::sys::bpf::{self, ArrayShape, UnverifiedProgram};
 
 /// `BPF_F_RDONLY_PROG`: what the verifier may take for constants.
 const READ_ONLY: u32 = 1 << 7;
@@ -27,23 +27,23 @@ static OVERFLOW: &Aligned<[u8]> = &Aligned(*include_bytes!("../../kernel/overflo
 static TRACEPOINT: &Aligned<[u8]> = &Aligned(*include_bytes!("../../kernel/tracepoint.bpf.o"));
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compiled {
+pub(super) enum BpfObject {
     Overflow,
     Tracepoint,
 }
 
 /// What a program can be attached to: `BPF_PROG_TYPE_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProgramType {
     Tracepoint = 5,
     PerfEvent = 7,
     RawTracepoint = 17,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'w> {
-    pub(super) object: Compiled,
-    pub(super) programs: &'w [(&'static str, Kind)],
+pub(super) struct LoadRequest<'w> {
+    pub(super) object: BpfObject,
+    pub(super) programs: &'w [(&'static str, ProgramType)],
     pub(super) sizes: Sizes,
     pub(super) constants: &'w [(&'static str, Vec<u8>)],
     /// Whether they have offsets of the running kernel's structures.
@@ -51,22 +51,22 @@ pub(super) struct Wanted<'w> {
     pub(super) root: &'w Path,
 }
 
-/// Verified programs, in the order of [`Wanted::programs`], and their maps.
+/// Verified programs, in the order of [`LoadRequest::programs`], and their maps.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct VerifiedPrograms {
     pub(super) programs: Vec<OwnedFd>,
     maps: HashMap<String, OwnedFd>,
 }
 
-impl Made {
+impl VerifiedPrograms {
     /// The map of that name, once.
-    pub(super) fn map(&mut self, name: &str) -> Result<OwnedFd, Unloadable> {
+    pub(super) fn map(&mut self, name: &str) -> Result<OwnedFd, LoadError> {
         self.maps.remove(name).ok_or_else(|| broken(format!("no map {name}")))
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedProgram {
     pub(super) program: OwnedFd,
     pub(super) control: OwnedFd,
     pub(super) cpus: OwnedFd,
@@ -75,21 +75,21 @@ pub(super) struct Loaded {
     pub(super) chains: OwnedFd,
 }
 
-fn broken(text: String) -> Unloadable {
-    Unloadable::Object { text }
+fn broken(text: String) -> LoadError {
+    LoadError::Object { text }
 }
 
-pub(super) fn load(wanted: Wanted<'_>) -> Result<Made, Unloadable> {
+pub(super) fn load(wanted: LoadRequest<'_>) -> Result<VerifiedPrograms, LoadError> {
     let bytes = match wanted.object {
-        Compiled::Overflow => &OVERFLOW.0,
-        Compiled::Tracepoint => &TRACEPOINT.0,
+        BpfObject::Overflow => &OVERFLOW.0,
+        BpfObject::Tracepoint => &TRACEPOINT.0,
     };
     let mut object = Object::parse(bytes).map_err(|error| broken(error.to_string()))?;
     let constants = wanted.constants.iter().map(|(name, bytes)| (*name, (&bytes[..], true)));
     object.patch_map_data(constants.collect()).map_err(|error| broken(error.to_string()))?;
     if wanted.needs_btf {
         let btf = kernel_btf(wanted.root)?;
-        object.relocate_btf(&btf).map_err(|error| Unloadable::Btf {
+        object.relocate_btf(&btf).map_err(|error| LoadError::Btf {
             text: std::error::Error::source(&error)
                 .map_or_else(|| error.to_string(), |source| format!("{error}: {source}")),
         })?;
@@ -101,17 +101,17 @@ pub(super) fn load(wanted: Wanted<'_>) -> Result<Made, Unloadable> {
         let program = object.programs.get(name);
         let function = program.and_then(|program| object.functions.get(&program.function_key()));
         let function = function.ok_or_else(|| broken(format!("no program {name}")))?;
-        programs.push(verify(Unverified {
+        programs.push(verify(UnverifiedProgram {
             kind: kind as u32,
             name: &format!("hardmeter_{name}"),
             instructions: &function.instructions,
             licence: &object.license,
         })?);
     }
-    Ok(Made { programs, maps })
+    Ok(VerifiedPrograms { programs, maps })
 }
 
-fn relocate(object: &mut Object, maps: &HashMap<String, OwnedFd>) -> Result<(), Unloadable> {
+fn relocate(object: &mut Object, maps: &HashMap<String, OwnedFd>) -> Result<(), LoadError> {
     let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
     let made = maps.iter().filter_map(|(name, fd)| {
         object.maps.get(name).map(|map| (name.clone(), fd.as_raw_fd(), map.clone()))
@@ -122,18 +122,18 @@ fn relocate(object: &mut Object, maps: &HashMap<String, OwnedFd>) -> Result<(), 
     object.relocate_calls(&text).map_err(|error| broken(error.to_string()))
 }
 
-fn kernel_btf(root: &Path) -> Result<Btf, Unloadable> {
+fn kernel_btf(root: &Path) -> Result<Btf, LoadError> {
     let path = root.join("sys/kernel/btf/vmlinux");
     let bytes = std::fs::read(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Unloadable::NoBtf,
-        _ => Unloadable::Btf { text: format!("{}: {error}", path.display()) },
+        io::ErrorKind::NotFound => LoadError::NoBtf,
+        _ => LoadError::Btf { text: format!("{}: {error}", path.display()) },
     })?;
     Btf::parse(&bytes, Default::default())
-        .map_err(|error| Unloadable::Btf { text: format!("{}: {error}", path.display()) })
+        .map_err(|error| LoadError::Btf { text: format!("{}: {error}", path.display()) })
 }
 
 /// An array for each of the object's maps, the constants written and frozen.
-fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, Unloadable> {
+fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, LoadError> {
     let mut maps = HashMap::new();
     for (name, map) in &object.maps {
         let constants = map.section_kind() == EbpfSectionKind::Rodata;
@@ -147,16 +147,16 @@ fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, 
             _ => map.max_entries().into(),
         };
         let entries = u32::try_from(entries)
-            .map_err(|_| Unloadable::TooLarge { bytes: sizes.bytes(), rows: sizes.rows })?;
+            .map_err(|_| LoadError::TooLarge { bytes: sizes.bytes(), rows: sizes.rows })?;
         let flags = if constants { READ_ONLY } else { map.map_flags() };
         let shape = ArrayShape { value: map.value_size(), entries, flags };
         let name_shown = if constants { "constants" } else { name.as_str() };
         let fd = bpf::create_array(name_shown, shape)
-            .map_err(|error| Unloadable::of(Step::Map { bytes: sizes.bytes() }, &error))?;
+            .map_err(|error| LoadError::of(LoadStep::Map { bytes: sizes.bytes() }, &error))?;
         if constants {
             bpf::write(fd.as_fd(), 0, map.data())
                 .and_then(|()| bpf::freeze(fd.as_fd()))
-                .map_err(|error| Unloadable::of(Step::Map { bytes: sizes.bytes() }, &error))?;
+                .map_err(|error| LoadError::of(LoadStep::Map { bytes: sizes.bytes() }, &error))?;
         }
         maps.insert(name.clone(), fd);
     }
@@ -164,7 +164,7 @@ fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, 
 }
 
 /// Asks once more for the verifier's words where it refuses.
-pub(super) fn verify(program: Unverified<'_>) -> Result<OwnedFd, Unloadable> {
+pub(super) fn verify(program: UnverifiedProgram<'_>) -> Result<OwnedFd, LoadError> {
     let refusal = match bpf::load(program, None) {
         Ok(fd) => return Ok(fd),
         Err(error) => error,
@@ -175,7 +175,7 @@ pub(super) fn verify(program: Unverified<'_>) -> Result<OwnedFd, Unloadable> {
     }
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     let log = String::from_utf8_lossy(&log[..end]);
-    Err(Unloadable::of(Step::Program { log: last_lines(&log) }, &refusal))
+    Err(LoadError::of(LoadStep::Program { log: last_lines(&log) }, &refusal))
 }
 
 /// The end of the verifier's words, without its statistics.

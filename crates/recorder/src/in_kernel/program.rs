@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use perfdata::Cpu;
 
 use super::layout::{Sizes, control, cpu};
-use super::loader::{self, Compiled, Kind, Loaded, Made, Wanted};
+use super::loader::{self, BpfObject, LoadRequest, LoadedProgram, ProgramType, VerifiedPrograms};
 use super::settings::{self, PidNamespace};
 use super::tracepoint::Hooks;
 use super::{
-    AggregateReader, CountedTracepoint, Duty, HitSource, InKernel, SiteTables, Unloadable, Whose,
+    AggregateReader, CountedTracepoint, Duty, HitScope, HitSource, InKernel, LoadError, SiteTables,
 };
 use crate::sys::bpf;
 use crate::sys::event::PerfEvent;
@@ -25,7 +25,7 @@ const INITIAL: u64 = 0xefff_fffc;
 /// and no event has it.
 #[derive(Debug)]
 pub struct KernelProgram {
-    loaded: Loaded,
+    loaded: LoadedProgram,
     in_kernel: InKernel,
     source: HitSource,
     hooks: Option<Hooks>,
@@ -38,7 +38,7 @@ impl KernelProgram {
         in_kernel: &InKernel,
         source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<KernelProgram, Unloadable> {
+    ) -> Result<KernelProgram, LoadError> {
         KernelProgram::load_at(Path::new("/"), in_kernel, source, cpus)
     }
 
@@ -48,25 +48,25 @@ impl KernelProgram {
         in_kernel: &InKernel,
         source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<KernelProgram, Unloadable> {
+    ) -> Result<KernelProgram, LoadError> {
         if !cfg!(target_arch = "x86_64") {
-            return Err(Unloadable::Machine);
+            return Err(LoadError::Machine);
         }
         if let Some(release) = too_old(root) {
-            return Err(Unloadable::OldKernel { release });
+            return Err(LoadError::OldKernel { release });
         }
         in_kernel.keep.check()?;
         if let Duty::Aggregate(SiteTables { sites, .. }) = in_kernel.duty {
             let possible = SiteTables::FEWEST..=SiteTables::MOST;
             if !sites.is_power_of_two() || !possible.contains(&sites) {
-                return Err(Unloadable::Sites { sites });
+                return Err(LoadError::Sites { sites });
             }
         }
         let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
         let rows = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
         let sizes = Sizes::of(in_kernel, rows, highest.saturating_add(1));
         let mut made = make(root, in_kernel, source, sizes)?;
-        let loaded = Loaded {
+        let loaded = LoadedProgram {
             program: made.programs.remove(0),
             control: made.map("control")?,
             cpus: made.map("cpus")?,
@@ -75,8 +75,8 @@ impl KernelProgram {
             chains: made.map("chains")?,
         };
         let halted =
-            matches!(source, HitSource::Tracepoint(point) if point.whose.waits_for_start());
-        prepare(&loaded, sizes, cpus, halted).map_err(|error| Unloadable::Failed {
+            matches!(source, HitSource::Tracepoint(point) if point.scope.waits_for_start());
+        prepare(&loaded, sizes, cpus, halted).map_err(|error| LoadError::Failed {
             call: "mapping the tables",
             error: error.to_string(),
         })?;
@@ -92,9 +92,9 @@ impl KernelProgram {
     }
 
     /// Its descriptors, to be handed to another process: at most
-    /// [`KernelProgram::MOST_DESCRIPTORS`], the program first.
+    /// [`KernelProgram::MAX_DESCRIPTORS`], the program first.
     pub fn into_descriptors(self) -> Vec<OwnedFd> {
-        let Loaded { program, control, cpus, slots, strides, chains } = self.loaded;
+        let LoadedProgram { program, control, cpus, slots, strides, chains } = self.loaded;
         let mut all = vec![program, control, cpus, slots, strides, chains];
         if let Some(Hooks { carrier, followers }) = self.hooks {
             all.push(carrier);
@@ -103,7 +103,7 @@ impl KernelProgram {
         all
     }
 
-    pub const MOST_DESCRIPTORS: usize = 9;
+    pub const MAX_DESCRIPTORS: usize = 9;
 
     pub fn from_descriptors(
         in_kernel: &InKernel,
@@ -116,7 +116,7 @@ impl KernelProgram {
             let missing = || io::Error::other(format!("{count} descriptors are no program"));
             all.next().ok_or_else(missing)
         };
-        let loaded = Loaded {
+        let loaded = LoadedProgram {
             program: next()?,
             control: next()?,
             cpus: next()?,
@@ -126,7 +126,7 @@ impl KernelProgram {
         };
         let hooks = match source {
             HitSource::Overflow(_) => None,
-            HitSource::Tracepoint(CountedTracepoint { whose: Whose::Everyone, .. }) => {
+            HitSource::Tracepoint(CountedTracepoint { scope: HitScope::Everyone, .. }) => {
                 Some(Hooks { carrier: next()?, followers: None })
             }
             HitSource::Tracepoint(_) => {
@@ -189,38 +189,38 @@ fn make(
     in_kernel: &InKernel,
     source: HitSource,
     sizes: Sizes,
-) -> Result<Made, Unloadable> {
+) -> Result<VerifiedPrograms, LoadError> {
     let namespace = namespace(root);
     let seed = random()
-        .map_err(|error| Unloadable::Failed { call: "getrandom", error: error.to_string() })?;
-    let settings = ("settings", settings::bytes(in_kernel, source.shows(), namespace, seed));
+        .map_err(|error| LoadError::Failed { call: "getrandom", error: error.to_string() })?;
+    let settings = ("settings", settings::bytes(in_kernel, source.contents(), namespace, seed));
     match source {
-        HitSource::Overflow(shows) => loader::load(Wanted {
-            object: Compiled::Overflow,
+        HitSource::Overflow(contents) => loader::load(LoadRequest {
+            object: BpfObject::Overflow,
             programs: match in_kernel.duty {
-                Duty::Filter => &[("filter", Kind::PerfEvent)],
-                Duty::Aggregate(_) => &[("aggregate", Kind::PerfEvent)],
+                Duty::Filter => &[("filter", ProgramType::PerfEvent)],
+                Duty::Aggregate(_) => &[("aggregate", ProgramType::PerfEvent)],
             },
             sizes,
             constants: &[settings],
-            needs_btf: shows.needs_btf(),
+            needs_btf: contents.needs_btf(),
             root,
         }),
         HitSource::Tracepoint(_) if in_kernel.duty == Duty::Filter => {
-            Err(Unloadable::FilteredTracepoint)
+            Err(LoadError::FilteredTracepoint)
         }
         HitSource::Tracepoint(CountedTracepoint {
-            whose: Whose::Process(_) | Whose::Held(_),
+            scope: HitScope::Process(_) | HitScope::Held(_),
             ..
-        }) if namespace != PidNamespace::default() => Err(Unloadable::PidNamespace),
-        HitSource::Tracepoint(tracepoint) => loader::load(Wanted {
-            object: Compiled::Tracepoint,
-            programs: match tracepoint.whose {
-                Whose::Everyone => &[("hit", Kind::Tracepoint)],
-                Whose::Process(_) | Whose::Held(_) => &[
-                    ("hit", Kind::Tracepoint),
-                    ("forked", Kind::RawTracepoint),
-                    ("execed", Kind::RawTracepoint),
+        }) if namespace != PidNamespace::default() => Err(LoadError::PidNamespace),
+        HitSource::Tracepoint(tracepoint) => loader::load(LoadRequest {
+            object: BpfObject::Tracepoint,
+            programs: match tracepoint.scope {
+                HitScope::Everyone => &[("hit", ProgramType::Tracepoint)],
+                HitScope::Process(_) | HitScope::Held(_) => &[
+                    ("hit", ProgramType::Tracepoint),
+                    ("forked", ProgramType::RawTracepoint),
+                    ("execed", ProgramType::RawTracepoint),
                 ],
             },
             sizes,
@@ -239,7 +239,7 @@ fn random() -> io::Result<u64> {
 
 /// First epoch 1, as slots of zeros are of epoch 0; a row and a seed for each
 /// CPU; the sizes, for readers.
-fn prepare(loaded: &Loaded, sizes: Sizes, cpus: &[Cpu], halted: bool) -> io::Result<()> {
+fn prepare(loaded: &LoadedProgram, sizes: Sizes, cpus: &[Cpu], halted: bool) -> io::Result<()> {
     let count = usize::try_from(sizes.cpus).map_err(io::Error::other)?;
     let shared = SharedWords::map(loaded.cpus.as_fd(), count * cpu::WORDS)?;
     for each in shared.words().chunks_exact(cpu::WORDS) {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use perfdata::aggregate::{Aggregate, Chance, Site};
 use perfdata::{Cpu, Time};
 
-use super::layout::{NO_ROOM, SCRUBBED, STRIDES, Sizes, WHYS, chain, control, cpu, slot};
-use super::loader::Loaded;
-use super::slot::{Beside, Place, site};
+use super::layout::{NO_ROOM, REASONS, SCRUBBED, STRIDES, Sizes, chain, control, cpu, slot};
+use super::loader::LoadedProgram;
+use super::slot::{SideTables, SlotContext, site};
 use super::{HitSource, InKernel};
 use crate::sys::mapping::SharedWords;
 
@@ -18,11 +18,11 @@ use crate::sys::mapping::SharedWords;
 const SPINS: u32 = 1000;
 /// How long a CPU may take to end what it was in the middle of: a virtual
 /// one can be off its real one for a while.
-const PATIENCE: Duration = Duration::from_secs(2);
+const WRITER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Sites of one interval that are held beyond what the tables hold; some 80
 /// MiB, twice that with deep callers. Then tables get full, and what finds no room is counted as lost.
-const MOST_EARLY: usize = 1 << 16;
+const MAX_RELIEVED: usize = 1 << 16;
 
 /// Maps a program's maps, moves the epoch on and reads what is behind.
 #[derive(Debug)]
@@ -38,16 +38,16 @@ pub(crate) struct AggregateReader {
     /// An epoch that has been left, whose tables a CPU may still write.
     behind: Option<u64>,
     /// Of the interval that runs, what was taken early.
-    early: Option<Aggregate>,
+    relieved: Option<Aggregate>,
     from: Time,
-    seen: Seen,
+    seen: HitCounts,
     /// Of a tracepoint, its program: who asks the kernel about it closes it.
     program: Option<OwnedFd>,
     chance: Chance,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct HitCounts {
     /// Hits that the program ran for.
     pub(crate) seen: u64,
     /// Of these, those whose site found no room.
@@ -57,7 +57,7 @@ pub(crate) struct Seen {
     pub(crate) dropped: Vec<(&'static str, u64)>,
 }
 
-impl Seen {
+impl HitCounts {
     fn add(&mut self, reason: &'static str, count: u64) {
         if reason == NO_ROOM {
             self.no_room += count;
@@ -71,7 +71,7 @@ impl Seen {
 
 impl AggregateReader {
     pub(super) fn new(
-        loaded: &Loaded,
+        loaded: &LoadedProgram,
         in_kernel: &InKernel,
         source: HitSource,
     ) -> io::Result<AggregateReader> {
@@ -96,11 +96,11 @@ impl AggregateReader {
         };
         let cpus = map(&loaded.cpus, sizes.cpus.into(), cpu::WORDS)?;
         let slots = map(&loaded.slots, sizes.all_slots().max(1), slot::WORDS)?;
-        let beside = |is_asked: bool, array: &dyn AsFd, each: usize| {
+        let side_tables = |is_asked: bool, array: &dyn AsFd, each: usize| {
             is_asked.then(|| map(array, sizes.all_slots(), each)).transpose()
         };
-        let strides = beside(sizes.strides, &loaded.strides, STRIDES)?;
-        let chains = beside(sizes.callers, &loaded.chains, chain::WORDS)?;
+        let strides = side_tables(sizes.strides, &loaded.strides, STRIDES)?;
+        let chains = side_tables(sizes.callers, &loaded.chains, chain::WORDS)?;
         let seeds = cpus.words().chunks_exact(cpu::WORDS);
         let random = seeds.fold(1, |seed, words| seed ^ words[cpu::RANDOM].load(Ordering::Relaxed));
         Ok(AggregateReader {
@@ -111,11 +111,11 @@ impl AggregateReader {
             chains,
             sizes,
             by_process: in_kernel.tables().is_some_and(|tables| tables.by_process),
-            has_address: source.shows().address,
+            has_address: source.contents().address,
             behind: None,
-            early: None,
+            relieved: None,
             from: now(),
-            seen: Seen::default(),
+            seen: HitCounts::default(),
             program: match source {
                 HitSource::Overflow(_) => None,
                 HitSource::Tracepoint(_) => Some(loaded.program.try_clone()?),
@@ -132,7 +132,7 @@ impl AggregateReader {
     /// interval can be taken later, nothing is lost.
     pub(crate) fn take(&mut self) -> io::Result<Aggregate> {
         let rest = self.leave_epoch()?;
-        Ok(self.with_early(rest))
+        Ok(self.with_relieved(rest))
     }
 
     /// Where a table is getting full, takes what there is: it is given with
@@ -142,19 +142,19 @@ impl AggregateReader {
     /// # Errors
     /// As [`AggregateReader::take`].
     pub(crate) fn relieve(&mut self) -> io::Result<()> {
-        let held = self.early.as_ref().map_or(0, |early| early.sites.len());
-        if held < MOST_EARLY && self.is_filling() {
+        let held = self.relieved.as_ref().map_or(0, |relieved| relieved.sites.len());
+        if held < MAX_RELIEVED && self.is_filling() {
             let part = self.leave_epoch()?;
-            self.early = Some(self.with_early(part));
+            self.relieved = Some(self.with_relieved(part));
         }
         Ok(())
     }
 
-    fn with_early(&mut self, part: Aggregate) -> Aggregate {
-        let Some(mut early) = self.early.take() else { return part };
+    fn with_relieved(&mut self, part: Aggregate) -> Aggregate {
+        let Some(mut relieved) = self.relieved.take() else { return part };
         let chance = &mut self.chance;
-        early.merge(part, &mut |below| chance.below(below));
-        early
+        relieved.merge(part, &mut |below| chance.below(below));
+        relieved
     }
 
     /// Whether sites took a quarter of a CPU's table: as much again, and
@@ -184,10 +184,10 @@ impl AggregateReader {
         let to = now();
         let mut whole = Aggregate { from: self.from, to, ..Aggregate::default() };
         let parts = self.each_cpu().filter_map(|(cpu, words)| self.part(cpu, words, behind));
-        for Part { seen, whys, sites } in parts.collect::<Vec<_>>() {
+        for CpuAggregate { seen, reasons, sites } in parts.collect::<Vec<_>>() {
             self.seen.seen += seen;
-            whys.iter().for_each(|&(reason, count)| self.seen.add(reason, count));
-            let lost = whys.into_iter().map(|(reason, count)| (cause(reason), count)).collect();
+            reasons.iter().for_each(|&(reason, count)| self.seen.add(reason, count));
+            let lost = reasons.into_iter().map(|(reason, count)| (cause(reason), count)).collect();
             let part = Aggregate { from: whole.from, to, sites, lost };
             let chance = &mut self.chance;
             whole.merge(part, &mut |below| chance.below(below));
@@ -197,7 +197,7 @@ impl AggregateReader {
         Ok(whole)
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> HitCounts {
         self.seen.clone()
     }
 
@@ -207,7 +207,7 @@ impl AggregateReader {
         let epoch = self.control.words()[control::EPOCH].load(Ordering::Relaxed);
         let running = self.each_cpu().filter_map(|(_, words)| {
             let counts = counts(words, epoch)?;
-            let left_out: u64 = counts[cpu::COUNTS_WHY..].iter().sum();
+            let left_out: u64 = counts[cpu::COUNTS_REASON..].iter().sum();
             Some(counts[cpu::SEEN].saturating_sub(left_out))
         });
         let dropped: u64 = self.seen.dropped.iter().map(|(_, count)| count).sum();
@@ -245,8 +245,9 @@ impl AggregateReader {
                     std::hint::spin_loop();
                     continue;
                 }
-                if begin.elapsed() > PATIENCE {
-                    let text = format!("CPU {number} has been counting one hit for {PATIENCE:?}");
+                if begin.elapsed() > WRITER_TIMEOUT {
+                    let text =
+                        format!("CPU {number} has been counting one hit for {WRITER_TIMEOUT:?}");
                     return Err(io::Error::new(io::ErrorKind::TimedOut, text));
                 }
                 std::thread::sleep(Duration::from_micros(50));
@@ -262,38 +263,39 @@ impl AggregateReader {
 
     /// What one CPU counted; None: nothing. One without tables may have seen
     /// hits too.
-    fn part(&self, number: Cpu, words: &[AtomicU64], epoch: u64) -> Option<Part> {
+    fn part(&self, number: Cpu, words: &[AtomicU64], epoch: u64) -> Option<CpuAggregate> {
         let counts = counts(words, epoch)?;
-        let mut part = Part { seen: counts[cpu::SEEN], whys: Vec::new(), sites: Vec::new() };
-        let whys = WHYS.iter().copied().zip(counts[cpu::COUNTS_WHY..].iter().copied());
-        part.whys.extend(whys.filter(|(_, count)| *count > 0));
+        let mut part =
+            CpuAggregate { seen: counts[cpu::SEEN], reasons: Vec::new(), sites: Vec::new() };
+        let reasons = REASONS.iter().copied().zip(counts[cpu::COUNTS_REASON..].iter().copied());
+        part.reasons.extend(reasons.filter(|(_, count)| *count > 0));
         let row = words[cpu::ROW].load(Ordering::Relaxed);
         if row >= self.sizes.rows.into() {
             return Some(part);
         }
         let (row, slots) = (usize::try_from(row).ok()?, usize::try_from(self.sizes.slots).ok()?);
         let place =
-            Place { cpu: number, by_process: self.by_process, has_address: self.has_address };
+            SlotContext { cpu: number, by_process: self.by_process, has_address: self.has_address };
         let first = (row * 2 + parity(epoch)) * slots;
         for index in first..first + slots {
             let words = &self.slots.words()[index * slot::WORDS..];
             if words[slot::EPOCH].load(Ordering::Relaxed) != epoch {
                 continue;
             }
-            let beside = Beside {
+            let side_tables = SideTables {
                 strides: self.strides.as_ref().map(|all| copy(&all.words()[index * STRIDES..])),
                 chain: self.chains.as_ref().map(|all| copy(&all.words()[index * chain::WORDS..])),
             };
-            part.sites.push(site(&copy(words), beside, place));
+            part.sites.push(site(&copy(words), side_tables, place));
         }
         Some(part)
     }
 }
 
 #[derive(Debug)]
-struct Part {
+struct CpuAggregate {
     seen: u64,
-    whys: Vec<(&'static str, u64)>,
+    reasons: Vec<(&'static str, u64)>,
     sites: Vec<Site>,
 }
 

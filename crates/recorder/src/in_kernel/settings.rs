@@ -1,6 +1,6 @@
 //! What a program is made for: `struct settings` of crates/recorder/kernel/layout.h.
 
-use super::{InKernel, Keep, Shows};
+use super::{InKernel, Keep, SampleContents};
 
 /// Words of `struct settings`.
 const WORDS: usize = 43;
@@ -18,7 +18,7 @@ pub(super) struct PidNamespace {
 /// asked for is not even compiled. By `seed` sites are spread over the slots.
 pub(super) fn bytes(
     in_kernel: &InKernel,
-    shows: Shows,
+    contents: SampleContents,
     namespace: PidNamespace,
     seed: u64,
 ) -> Vec<u8> {
@@ -30,9 +30,9 @@ pub(super) fn bytes(
         tables.is_some_and(|tables| tables.by_process).into(),
         tables.is_some_and(|tables| tables.strides).into(),
         tables.is_some_and(|tables| tables.callers).into(),
-        shows.address.into(),
-        shows.weight.into(),
-        shows.data_src.into(),
+        contents.address.into(),
+        contents.weight.into(),
+        contents.data_src.into(),
         keep.user_only.into(),
         keep.one_in,
         namespace.device,
@@ -57,13 +57,13 @@ pub(super) fn bytes(
 fn list(words: &mut Vec<u64>, ids: impl ExactSizeIterator<Item = i32>) {
     words.push(ids.len() as u64);
     let padding = std::iter::repeat(0);
-    words.extend(ids.map(|id| u64::from(id.cast_unsigned())).chain(padding).take(Keep::MOST_IDS));
+    words.extend(ids.map(|id| u64::from(id.cast_unsigned())).chain(padding).take(Keep::MAX_IDS));
 }
 
 /// A thread's name as the kernel keeps it: 16 bytes, NULs behind.
 fn comm(name: &str) -> [u64; 2] {
     let mut bytes = [0u8; 16];
-    for (to, from) in bytes[..Keep::MOST_COMM].iter_mut().zip(name.bytes()) {
+    for (to, from) in bytes[..Keep::MAX_COMM].iter_mut().zip(name.bytes()) {
         *to = from;
     }
     let [a, b] = bytes.as_chunks::<8>().0 else { return [0; 2] };

@@ -10,7 +10,7 @@ use super::layout::slot::{
 use super::layout::{REGISTERS, STRIDES, chain};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct SlotContext {
     pub(super) cpu: Cpu,
     /// Whether processes are told apart.
     pub(super) by_process: bool,
@@ -18,12 +18,12 @@ pub(super) struct Place {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beside {
+pub(super) struct SideTables {
     pub(super) strides: Option<[u64; STRIDES]>,
     pub(super) chain: Option<[u64; chain::WORDS]>,
 }
 
-pub(super) fn site(words: &[u64; WORDS], beside: Beside, place: Place) -> Site {
+pub(super) fn site(words: &[u64; WORDS], side_tables: SideTables, place: SlotContext) -> Site {
     let who = words[WHO];
     let bits = |at: usize| Bits { all: words[at], any: words[at + 1] };
     let registers = REGISTERS.iter().enumerate();
@@ -48,8 +48,8 @@ pub(super) fn site(words: &[u64; WORDS], beside: Beside, place: Place) -> Site {
             .map(|(index, &number)| RegisterBits { number, bits: bits(BITS + 2 * index) })
             .collect(),
         taken: hits.iter().take(kept).map(|hit| whole(hit, place.cpu)).collect(),
-        strides: beside.strides.map(|pairs| Box::new(Strides(pairs))),
-        chain: beside.chain.map(|chain| as_recorded(&chain, words[IP]).into()),
+        strides: side_tables.strides.map(|pairs| Box::new(Strides(pairs))),
+        chain: side_tables.chain.map(|chain| as_recorded(&chain, words[IP]).into()),
     }
 }
 

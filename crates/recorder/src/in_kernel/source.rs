@@ -7,22 +7,22 @@ use super::CountedTracepoint;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HitSource {
-    Overflow(Shows),
+    Overflow(SampleContents),
     Tracepoint(CountedTracepoint),
 }
 
 impl HitSource {
-    pub(super) fn shows(self) -> Shows {
+    pub(super) fn contents(self) -> SampleContents {
         match self {
-            HitSource::Overflow(shows) => shows,
-            HitSource::Tracepoint(_) => Shows::default(),
+            HitSource::Overflow(contents) => contents,
+            HitSource::Tracepoint(_) => SampleContents::default(),
         }
     }
 }
 
 /// What samples of an event have besides registers and period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shows {
+pub struct SampleContents {
     pub address: bool,
     /// A weight: the kernel's own sample is read, which takes its BTF.
     pub weight: bool,
@@ -30,10 +30,10 @@ pub struct Shows {
     pub data_src: bool,
 }
 
-impl Shows {
-    pub(crate) fn of(attr: &Attr) -> Shows {
+impl SampleContents {
+    pub(crate) fn of(attr: &Attr) -> SampleContents {
         let has = |bits| attr.sample_type.intersects(bits);
-        Shows {
+        SampleContents {
             address: has(SampleType::ADDR),
             weight: has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
             data_src: has(SampleType::DATA_SRC),

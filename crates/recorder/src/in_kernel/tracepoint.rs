@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use perfdata::attr::AttrFlags;
 use perfdata::{Attr, EventType, Pid};
 
-use super::Unloadable;
+use super::LoadError;
 use crate::sys::bpf;
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
@@ -21,7 +21,7 @@ const BITS: u32 = 64;
 pub struct CountedTracepoint {
     /// Its number in tracefs: the event's `config`.
     pub id: u64,
-    pub whose: Whose,
+    pub scope: HitScope,
     /// Every so many hits of a CPU are one sample, of that period; 0 is 1.
     pub interval: u64,
     /// Only hits whose registers are of user mode, as for an event that
@@ -32,7 +32,7 @@ pub struct CountedTracepoint {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum HitScope {
     Everyone,
     /// Of a process that runs.
     Process(Pid),
@@ -40,28 +40,28 @@ pub enum Whose {
     Held(Pid),
 }
 
-impl Whose {
+impl HitScope {
     pub(super) fn process(self) -> Option<Pid> {
         match self {
-            Whose::Everyone => None,
-            Whose::Process(pid) | Whose::Held(pid) => Some(pid),
+            HitScope::Everyone => None,
+            HitScope::Process(pid) | HitScope::Held(pid) => Some(pid),
         }
     }
 
     /// Whether nothing counts before [`start`](super::KernelProgram::start).
     pub(super) fn waits_for_start(self) -> bool {
-        !matches!(self, Whose::Held(_))
+        !matches!(self, HitScope::Held(_))
     }
 }
 
 impl CountedTracepoint {
-    /// The constants `whose` of the programs.
+    /// The constants `scope` of the programs.
     pub(super) fn constants(self) -> Vec<u8> {
-        let held = match self.whose {
-            Whose::Held(pid) => u64::from(pid.0.cast_unsigned()),
-            Whose::Everyone | Whose::Process(_) => 0,
+        let held = match self.scope {
+            HitScope::Held(pid) => u64::from(pid.0.cast_unsigned()),
+            HitScope::Everyone | HitScope::Process(_) => 0,
         };
-        let everyone = self.whose == Whose::Everyone;
+        let everyone = self.scope == HitScope::Everyone;
         let words = [
             everyone.into(),
             held,
@@ -91,13 +91,13 @@ impl Hooks {
         hit: BorrowedFd<'_>,
         followers: &[OwnedFd],
         processes: BorrowedFd<'_>,
-    ) -> Result<Hooks, Unloadable> {
+    ) -> Result<Hooks, LoadError> {
         let failed = |call: &'static str| {
-            move |error: std::io::Error| Unloadable::Failed { call, error: error.to_string() }
+            move |error: std::io::Error| LoadError::Failed { call, error: error.to_string() }
         };
         // Before anything is counted: a child of now is the process's too.
         let mut links = None;
-        if let (Some(pid), [forked, execed]) = (tracepoint.whose.process(), followers) {
+        if let (Some(pid), [forked, execed]) = (tracepoint.scope.process(), followers) {
             let number = pid.0.cast_unsigned();
             let word = 1u64 << (number % BITS);
             bpf::write(processes, number / BITS, &word.to_ne_bytes())

@@ -11,7 +11,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, fstatfs, openat};
 /// CGROUP2_SUPER_MAGIC of include/uapi/linux/magic.h.
 const CGROUP2: u64 = 0x6367_7270;
 /// Groups below one that are looked at; hierarchies are some five deep.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub struct Cgroup {
@@ -40,7 +40,7 @@ impl Cgroup {
     /// NotFound: the unit has no group now, as it does not run.
     pub fn of_unit(root: &Path, unit: &str) -> io::Result<Cgroup> {
         let mount = mount(root)?;
-        let found = find(&mount, unit, DEEPEST);
+        let found = find(&mount, unit, MAX_DEPTH);
         let missing = || {
             let text = format!("{unit} has no control group below {}", mount.display());
             io::Error::new(io::ErrorKind::NotFound, text)
@@ -89,7 +89,7 @@ impl Cgroup {
     /// The processes that are in it now, or in a group below.
     pub fn processes(&self) -> Vec<i32> {
         let mut processes = Vec::new();
-        collect(self.directory.as_fd(), DEEPEST, &mut processes);
+        collect(self.directory.as_fd(), MAX_DEPTH, &mut processes);
         processes
     }
 }
@@ -189,7 +189,7 @@ mod tests {
         let unit = dir.path().join("user.slice/user-1.slice/_cgroup.service");
         fs::create_dir_all(&unit).unwrap();
         fs::create_dir_all(dir.path().join("system.slice/b.service")).unwrap();
-        let find = |unit| find(dir.path(), unit, DEEPEST);
+        let find = |unit| find(dir.path(), unit, MAX_DEPTH);
         assert_eq!(find("cgroup.service"), Some(unit));
         assert_eq!(find("b.service"), Some(dir.path().join("system.slice/b.service")));
         assert_eq!(find("c.service"), None);

@@ -25,7 +25,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use access::{AccessFacts, Capabilities, Capability, Limit, Lockdown};
+pub use access::{AccessFacts, Capabilities, Capability, Lockdown, ResourceLimit};
 pub use cache::{CacheFacts, CacheKind};
 pub use cpu::{Cpus, cpu_list, listed, online_cpus};
 #[cfg(test)]

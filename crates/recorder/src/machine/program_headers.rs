@@ -11,7 +11,7 @@ use perfdata::bytes::Cursor;
 /// ET_DYN.
 const SHARED: u16 = 3;
 /// Program headers looked at; real files have about a dozen.
-const MOST: usize = 128;
+const MAX_HEADERS: usize = 128;
 
 pub(crate) const LOAD: u32 = 1;
 pub(crate) const INTERPRETER: u32 = 3;
@@ -48,7 +48,7 @@ impl ProgramHeaders {
         let (is_wide, order) = class(&ident)?;
         let kind = Cursor::new(ident.get(16..)?, order).u16().ok()?;
         let table = table(&ident, is_wide, order)?;
-        let headers = bytes(file, table.offset, table.entry * table.count.min(MOST))?;
+        let headers = bytes(file, table.offset, table.entry * table.count.min(MAX_HEADERS))?;
         let segments = headers.chunks_exact(table.entry);
         let segments = segments.filter_map(|header| segment(header, is_wide, order)).collect();
         Some(ProgramHeaders { order, is_wide, is_movable: kind == SHARED, segments })

@@ -3,7 +3,7 @@
 use super::{Estimate, Figure};
 
 /// A formula is no deeper: its reader and its evaluation go down with it.
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formula {
@@ -127,7 +127,7 @@ impl FormulaReader<'_> {
     fn part(&mut self) -> Result<Formula, FormulaError> {
         if self.take("(").is_some() {
             self.depth += 1;
-            if self.depth > DEEPEST {
+            if self.depth > MAX_DEPTH {
                 return Err(self.expected("an end of so many parentheses"));
             }
             let formula = self.sum()?;

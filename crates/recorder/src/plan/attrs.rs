@@ -3,7 +3,7 @@
 use perfdata::{Attr, AttrFlags, EventType, ReadFormat, SampleType, SoftwareEvent};
 
 use super::callers;
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use crate::{Request, Target};
 
 /// Bytes of attr to open with and to store: all fields used here lie within
@@ -14,31 +14,31 @@ pub(super) const SIZE: u32 = 112;
 const WITH_CONFIG3: u32 = 136;
 const WITH_CONFIG4: u32 = 144;
 
-pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
+pub(super) fn sampled(draft: &EventDraft, target: Target) -> Attr {
     // Large PEBS needs exactly this kind of attr: fixed period, watermark,
     // default clock, registers within 0xff03ff (trap 16).
     let mut attr = common(target);
-    attr.sample_type |= opening.fields;
-    if !(opening.interval > 1 && fires_by_count(opening)) {
+    attr.sample_type |= draft.fields;
+    if !(draft.interval > 1 && is_software_counted(draft)) {
         attr.sample_type |= SampleType::PERIOD;
     }
-    if opening.registers != 0 {
+    if draft.registers != 0 {
         attr.sample_type |= SampleType::REGS_INTR;
     }
-    attr.sample_regs_intr = opening.registers;
-    attr.kind = opening.kind;
-    [attr.config, attr.config1, attr.config2, attr.config3, attr.config4] = opening.words;
+    attr.sample_regs_intr = draft.registers;
+    attr.kind = draft.kind;
+    [attr.config, attr.config1, attr.config2, attr.config3, attr.config4] = draft.words;
     attr.size = size(&attr);
-    attr.sample_period = opening.interval;
-    attr.bp_type = opening.bp_type;
-    attr.set_precise_ip(opening.precision.wanted);
-    let excludes = opening.excludes;
+    attr.sample_period = draft.interval;
+    attr.bp_type = draft.bp_type;
+    attr.set_precise_ip(draft.precision.wanted);
+    let excludes = draft.excludes;
     attr.flags.set(AttrFlags::EXCLUDE_USER, excludes.user);
     attr.flags.set(AttrFlags::EXCLUDE_KERNEL, excludes.kernel);
     attr.flags.set(AttrFlags::EXCLUDE_HV, excludes.hypervisor);
     attr.flags.set(AttrFlags::EXCLUDE_GUEST, excludes.guest);
-    if let Some(how) = opening.callers.filter(|_| !opening.carrier) {
-        callers::ask(&mut attr, how, opening.user_registers);
+    if let Some(how) = draft.callers.filter(|_| !draft.carrier) {
+        callers::ask(&mut attr, how, draft.user_registers);
     }
     attr
 }
@@ -63,7 +63,7 @@ pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
         | AttrFlags::COMM_EXEC
         | AttrFlags::TASK
         | AttrFlags::BUILD_ID;
-    callers::ask_beside(&mut side, event);
+    callers::ask_for_side(&mut side, event);
     side.flags.set(AttrFlags::KSYMBOL, request.modes.kernel);
     side.flags.set(AttrFlags::MMAP_DATA, request.maps_data());
     side
@@ -133,9 +133,9 @@ fn size(attr: &Attr) -> u32 {
 /// Such an event makes a sample of every happening, whatever its period, when
 /// samples carry PERIOD (perf_swevent_event, kernel/events/core.c); without
 /// it the attr says what a sample stands for.
-fn fires_by_count(opening: &Opening) -> bool {
-    match opening.kind {
-        EventType::SOFTWARE => !SoftwareEvent(opening.words[0]).is_clock(),
+fn is_software_counted(draft: &EventDraft) -> bool {
+    match draft.kind {
+        EventType::SOFTWARE => !SoftwareEvent(draft.words[0]).is_clock(),
         kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
     }
 }

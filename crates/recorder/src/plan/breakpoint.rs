@@ -2,7 +2,7 @@
 
 use perfdata::Arch;
 
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use crate::catalogue::promises::{IpPromise, RegistersPromise};
 use crate::machine::facts::{Capability, Facts};
 use crate::request::event_spec::{Breakpoint, WatchedAccess};
@@ -28,7 +28,7 @@ fn kernel_start(facts: &Facts) -> u64 {
 }
 
 pub(super) fn fill(
-    opening: &mut Opening,
+    draft: &mut EventDraft,
     point: &Breakpoint,
     request: &Request,
     facts: &Facts,
@@ -40,10 +40,10 @@ pub(super) fn fill(
         notes.push("x86 cannot watch loads alone: loads and stores are sampled".to_owned());
         point.access = WatchedAccess::ReadWrite;
     }
-    opening.name = point.to_string();
-    opening.words[1] = point.address;
-    opening.words[2] = u64::from(point.len);
-    opening.bp_type = match point.access {
+    draft.name = point.to_string();
+    draft.words[1] = point.address;
+    draft.words[2] = u64::from(point.len);
+    draft.bp_type = match point.access {
         WatchedAccess::Read => 1,
         WatchedAccess::Write => 2,
         WatchedAccess::ReadWrite => 3,
@@ -52,13 +52,13 @@ pub(super) fn fill(
     if point.access == WatchedAccess::Execute {
         // arch_build_bp_info(): x86 wants the size of a long here, arm64
         // that of an instruction.
-        opening.words[2] = if facts.kernel.arch() == Arch::Aarch64 { 4 } else { 8 };
+        draft.words[2] = if facts.kernel.arch() == Arch::Aarch64 { 4 } else { 8 };
     }
     // x86 reports data after the access, code before it runs (measured);
     // arm64 reports both before.
     if point.access == WatchedAccess::Execute || facts.kernel.arch() == Arch::Aarch64 {
-        opening.promises.ip = IpPromise::Causing;
-        opening.promises.registers = RegistersPromise::BeforeInstruction;
+        draft.promises.ip = IpPromise::Causing;
+        draft.promises.registers = RegistersPromise::BeforeInstruction;
     }
     Ok(())
 }

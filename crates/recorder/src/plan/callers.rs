@@ -3,7 +3,7 @@
 use perfdata::attr::BranchSampleType;
 use perfdata::{Attr, AttrFlags, EventType, SampleType};
 
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use crate::Refusal;
 use crate::machine::facts::Facts;
 use crate::request::{CallGraph, Request};
@@ -37,7 +37,7 @@ pub(crate) fn ask(attr: &mut Attr, callers: CallGraph, registers: u64) {
 
 /// What a carrier of side records has of an event's callers, so that their
 /// samples look alike: no branches, which no event of the kernel's own has.
-pub(super) fn ask_beside(side: &mut Attr, event: &Attr) {
+pub(super) fn ask_for_side(side: &mut Attr, event: &Attr) {
     side.sample_type.remove(SampleType::BRANCH_STACK);
     side.sample_regs_user = event.sample_regs_user;
     side.sample_stack_user = event.sample_stack_user;
@@ -45,7 +45,11 @@ pub(super) fn ask_beside(side: &mut Attr, event: &Attr) {
     side.flags |= event.flags & chains;
 }
 
-pub(super) fn check(request: &Request, openings: &[Opening], facts: &Facts) -> Result<(), Refusal> {
+pub(super) fn check(
+    request: &Request,
+    drafts: &[EventDraft],
+    facts: &Facts,
+) -> Result<(), Refusal> {
     let Some(callers) = request.call_graph else { return Ok(()) };
     let counts = request.in_kernel.as_ref().is_some_and(crate::in_kernel::InKernel::counts);
     if counts && callers != CallGraph::FramePointers {
@@ -60,25 +64,20 @@ pub(super) fn check(request: &Request, openings: &[Opening], facts: &Facts) -> R
         CallGraph::Stack(_) => return Ok(()),
         CallGraph::BranchStack => {}
     }
-    let of_kernel = |opening: &&Opening| {
+    let of_kernel = |draft: &&EventDraft| {
         let kinds = [EventType::SOFTWARE, EventType::TRACEPOINT, EventType::BREAKPOINT];
-        kinds.contains(&opening.kind)
+        kinds.contains(&draft.kind)
     };
-    let why = if let Some(opening) = openings.iter().find(of_kernel) {
-        format!(
-            "{} is the kernel's own, and the CPU keeps branches for its own events",
-            opening.name
-        )
+    let why = if let Some(draft) = drafts.iter().find(of_kernel) {
+        format!("{} is the kernel's own, and the CPU keeps branches for its own events", draft.name)
     } else if facts.cpus.vendor.as_deref() != Some("GenuineIntel") {
         "only CPUs of Intel's keep the calls that have not returned".to_owned()
     } else if let Some(core) =
-        openings.iter().find_map(|opening| opening.uarch.filter(|core| !core.keeps_calls()))
+        drafts.iter().find_map(|draft| draft.uarch.filter(|core| !core.keeps_calls()))
     {
         format!("{core} cannot tell calls that have not returned from other branches")
-    } else if let Some(pmu) = openings
-        .iter()
-        .filter_map(|opening| facts.pmu(&opening.pmu))
-        .find(|pmu| pmu.lacks_branches())
+    } else if let Some(pmu) =
+        drafts.iter().filter_map(|draft| facts.pmu(&draft.pmu)).find(|pmu| pmu.lacks_branches())
     {
         format!(
             "the kernel found no branch records on this CPU (PMU {} has no caps/branches), as in most \

@@ -2,7 +2,7 @@
 
 use perfdata::{EventType, SampleType};
 
-use super::opening::{Opening, Precision};
+use super::event_draft::{EventDraft, Precision};
 use super::{ibs, large_pebs, precision};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
@@ -68,9 +68,9 @@ pub(super) fn open(
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
-) -> Result<Vec<Opening>, Refusal> {
-    let hybrid = found.cores.len() + found.lacking.len() > 1;
-    let mut openings = Vec::new();
+) -> Result<Vec<EventDraft>, Refusal> {
+    let hybrid = found.cores.len() + found.unavailable.len() > 1;
+    let mut drafts = Vec::new();
     let mut refused = None;
     let order = cores(facts);
     let place = |core: &&OnCore| order.iter().position(|other| other.pmu.name == core.pmu);
@@ -79,18 +79,18 @@ pub(super) fn open(
     for core in on_cores {
         match on_core(entry, core, request, facts, notes) {
             Ok((pmu, found)) => {
-                let first = openings.len();
-                for mut opening in found {
+                let first = drafts.len();
+                for mut draft in found {
                     if hybrid {
-                        opening.name = format!("{}/{}/", pmu.name, opening.name);
+                        draft.name = format!("{}/{}/", pmu.name, draft.name);
                     }
                     // Also where it is the only kind: the other one's CPUs
                     // may be there without a PMU, and refuse the event.
                     if pmu.name != "cpu" {
-                        opening.cpus.clone_from(&pmu.cpus);
+                        draft.cpus.clone_from(&pmu.cpus);
                     }
-                    opening.leader = opening.leader.map(|leader| first + leader);
-                    openings.push(opening);
+                    draft.leader = draft.leader.map(|leader| first + leader);
+                    drafts.push(draft);
                 }
             }
             Err(refusal) if hybrid => {
@@ -100,12 +100,12 @@ pub(super) fn open(
             Err(refusal) => return Err(refusal),
         }
     }
-    for (pmu, why) in &found.lacking {
+    for (pmu, why) in &found.unavailable {
         notes.push(format!("{pmu} is not sampled: {why}"));
     }
     match refused {
-        Some(refusal) if openings.is_empty() => Err(refusal),
-        _ => Ok(openings),
+        Some(refusal) if drafts.is_empty() => Err(refusal),
+        _ => Ok(drafts),
     }
 }
 
@@ -115,7 +115,7 @@ fn on_core<'f>(
     request: &Request,
     facts: &'f Facts,
     notes: &mut Vec<String>,
-) -> Result<(&'f Pmu, Vec<Opening>), Refusal> {
+) -> Result<(&'f Pmu, Vec<EventDraft>), Refusal> {
     let missing = || Refusal::NoDevice { event: request.event.0.clone(), pmu: found.pmu.clone() };
     let pmu = facts.pmu(&found.pmu).ok_or_else(missing)?;
     let core = MachineCore { pmu, uarch: found.core };
@@ -123,17 +123,17 @@ fn on_core<'f>(
     if core.uarch.is_none() {
         notes.push(unknown_cpu(entry, &found.encodings));
     }
-    let mut openings = Vec::new();
+    let mut drafts = Vec::new();
     for encoding in &found.encodings {
-        let asked = Asked { entry, request, facts, core, masks };
-        let mut opening = asked.opening(encoding, notes)?;
-        if let Some(leader) = latency_leader(&opening, pmu)? {
-            opening.leader = Some(openings.len());
-            openings.push(leader);
+        let asked = CoreRequest { entry, request, facts, core, masks };
+        let mut draft = asked.draft(encoding, notes)?;
+        if let Some(leader) = latency_leader(&draft, pmu)? {
+            draft.leader = Some(drafts.len());
+            drafts.push(leader);
         }
-        openings.push(opening);
+        drafts.push(draft);
     }
-    Ok((pmu, openings))
+    Ok((pmu, drafts))
 }
 
 fn masks(entry: &CatalogueType, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
@@ -161,7 +161,7 @@ fn unknown_cpu(entry: &CatalogueType, encodings: &[Encoding]) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct CoreRequest<'a> {
     entry: &'static CatalogueType,
     request: &'a Request,
     facts: &'a Facts,
@@ -169,25 +169,25 @@ struct Asked<'a> {
     masks: Composed,
 }
 
-impl Asked<'_> {
-    fn opening(&self, encoding: &Encoding, notes: &mut Vec<String>) -> Result<Opening, Refusal> {
-        let Asked { entry, request, facts, core, masks } = *self;
+impl CoreRequest<'_> {
+    fn draft(&self, encoding: &Encoding, notes: &mut Vec<String>) -> Result<EventDraft, Refusal> {
+        let CoreRequest { entry, request, facts, core, masks } = *self;
         let (pmu, kind) = self.device(encoding, notes)?;
-        let mut opening = Opening::new(&pmu.name, kind, request, promises(encoding));
-        entry.name.clone_into(&mut opening.name);
-        encoding.event.clone_into(&mut opening.event);
-        opening.words[0] = encoding.config | masks.bits;
-        opening.words[1] = encoding.config1;
-        opening.interval = request.interval.unwrap_or(encoding.default_interval);
-        opening.registers = perfdata::registers::general(facts.kernel.arch());
-        opening.fields = fields(encoding);
-        opening.filter = encoding.filter;
-        opening.uarch = core.uarch;
-        opening.equivalence = encoding.equivalence;
+        let mut draft = EventDraft::new(&pmu.name, kind, request, promises(encoding));
+        entry.name.clone_into(&mut draft.name);
+        encoding.event.clone_into(&mut draft.event);
+        draft.words[0] = encoding.config | masks.bits;
+        draft.words[1] = encoding.config1;
+        draft.interval = request.interval.unwrap_or(encoding.default_interval);
+        draft.registers = perfdata::registers::general(facts.kernel.arch());
+        draft.fields = fields(encoding);
+        draft.filter = encoding.filter;
+        draft.uarch = core.uarch;
+        draft.equivalence = encoding.equivalence;
         if encoding.pmu == IBS {
             ibs::fill(
-                &mut opening,
-                &ibs::Asked {
+                &mut draft,
+                &ibs::IbsRequest {
                     entry,
                     request,
                     pmu,
@@ -198,23 +198,23 @@ impl Asked<'_> {
             )?;
         } else {
             if let Some(ldlat) = masks.ldlat {
-                opening.words[1] = ldlat.into();
+                draft.words[1] = ldlat.into();
             }
-            opening.excludes.guest = is_intel(core.uarch, facts);
-            precision::fill(&mut opening, encoding.precise, request, core.pmu, notes)?;
+            draft.excludes.guest = is_intel(core.uarch, facts);
+            precision::fill(&mut draft, encoding.precise, request, core.pmu, notes)?;
         }
-        self.tell(encoding, &opening, notes);
+        self.note_encoding(encoding, &draft, notes);
         if matches!(kind, EventType::HARDWARE | EventType::HW_CACHE) {
-            name_core(&mut opening, core.pmu);
+            name_core(&mut draft, core.pmu);
         } else {
-            check_format(&opening, encoding, pmu)?;
+            check_format(&draft, encoding, pmu)?;
         }
-        Ok(opening)
+        Ok(draft)
     }
 
     /// What the table has to say of the event, and whether the CPU may write
     /// several records before it interrupts.
-    fn tell(&self, encoding: &Encoding, opening: &Opening, notes: &mut Vec<String>) {
+    fn note_encoding(&self, encoding: &Encoding, draft: &EventDraft, notes: &mut Vec<String>) {
         let event = encoding.event;
         if !encoding.note.is_empty() {
             notes.push(format!("{event}: {}", encoding.note));
@@ -222,7 +222,7 @@ impl Asked<'_> {
         if !encoding.errata.is_empty() {
             notes.push(format!("{event}: see the maker's errata {}", encoding.errata));
         }
-        large_pebs::tell(opening, self.request.target, notes);
+        large_pebs::note(draft, self.request.target, notes);
     }
 
     fn device(
@@ -248,11 +248,11 @@ impl Asked<'_> {
 
 /// A generic event of a hybrid's core names its PMU (trap 11). Of Arm's
 /// kinds of cores the CPU decides, on older kernels alone.
-pub(super) fn name_core(opening: &mut Opening, pmu: &Pmu) {
+pub(super) fn name_core(draft: &mut EventDraft, pmu: &Pmu) {
     if let Some(kind) = pmu.kind
         && pmu.name.starts_with("cpu_")
     {
-        opening.words[0] |= u64::from(kind.0) << PMU_SHIFT;
+        draft.words[0] |= u64::from(kind.0) << PMU_SHIFT;
     }
 }
 
@@ -270,7 +270,7 @@ pub(super) fn pmu_type(pmu: &Pmu, notes: &mut Vec<String>) -> Option<EventType> 
     pmu.kind
 }
 
-fn check_format(opening: &Opening, encoding: &Encoding, pmu: &Pmu) -> Result<(), Refusal> {
+fn check_format(draft: &EventDraft, encoding: &Encoding, pmu: &Pmu) -> Result<(), Refusal> {
     let Some(description) = &pmu.description else { return Ok(()) };
     if description.formats.is_empty() {
         return Ok(());
@@ -287,21 +287,21 @@ fn check_format(opening: &Opening, encoding: &Encoding, pmu: &Pmu) -> Result<(),
             term: LDLAT,
         });
     }
-    check_bits(opening, pmu)
+    check_bits(draft, pmu)
 }
 
 /// Bits that the PMU's `format` has no field for are bits that this kernel
 /// or CPU does not take: some PMUs leave them out without a word.
-pub(super) fn check_bits(opening: &Opening, pmu: &Pmu) -> Result<(), Refusal> {
+pub(super) fn check_bits(draft: &EventDraft, pmu: &Pmu) -> Result<(), Refusal> {
     let Some(description) = &pmu.description else { return Ok(()) };
     if !description.formats.are_known() {
         return Ok(());
     }
-    let uncovered = description.formats.uncovered(&ConfigWords { words: opening.words });
+    let uncovered = description.formats.uncovered(&ConfigWords { words: draft.words });
     match uncovered.words.iter().position(|&word| word != 0) {
         None => Ok(()),
         Some(word) => Err(Refusal::FormatLacks {
-            event: opening.event.clone(),
+            event: draft.event.clone(),
             pmu: pmu.name.clone(),
             word: if word == 0 { "config".to_owned() } else { format!("config{word}") },
             bits: uncovered.words[word],
@@ -352,11 +352,11 @@ const LOAD_LATENCY: u64 = 0x1cd;
 /// The kernel's name of the helper, there on the cores that need it.
 const HELPER: &str = "mem-loads-aux";
 
-pub(super) fn latency_leader(opening: &Opening, pmu: &Pmu) -> Result<Option<Opening>, Refusal> {
+pub(super) fn latency_leader(draft: &EventDraft, pmu: &Pmu) -> Result<Option<EventDraft>, Refusal> {
     let Some(description) = &pmu.description else { return Ok(None) };
-    let is_load_latency = opening.words[0] & 0xffff == LOAD_LATENCY
-        && opening.precision.wanted > 0
-        && opening.fields.contains(SampleType::DATA_SRC);
+    let is_load_latency = draft.words[0] & 0xffff == LOAD_LATENCY
+        && draft.precision.wanted > 0
+        && draft.fields.contains(SampleType::DATA_SRC);
     if !is_load_latency {
         return Ok(None);
     }
@@ -366,7 +366,7 @@ pub(super) fn latency_leader(opening: &Opening, pmu: &Pmu) -> Result<Option<Open
         pmu: pmu.name.clone(),
         error: error.to_string(),
     })?;
-    Ok(Some(Opening {
+    Ok(Some(EventDraft {
         name: HELPER.to_owned(),
         event: HELPER.to_owned(),
         words: packed.words,
@@ -374,6 +374,6 @@ pub(super) fn latency_leader(opening: &Opening, pmu: &Pmu) -> Result<Option<Open
         fields: SampleType::empty(),
         precision: Precision::default(),
         carrier: true,
-        ..opening.clone()
+        ..draft.clone()
     }))
 }

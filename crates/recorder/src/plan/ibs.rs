@@ -4,7 +4,7 @@ use perfdata::SampleFilter;
 use perfdata::SampleType;
 use perfdata::sample_filter::{Condition, PrivilegeMode};
 
-use super::opening::{Excludes, Opening};
+use super::event_draft::{EventDraft, Excludes};
 use crate::catalogue::CatalogueType;
 use crate::catalogue::promises::WeightPromise;
 use crate::machine::facts::{Pmu, Version};
@@ -14,16 +14,16 @@ use crate::{Modes, Refusal, Request};
 /// The counter's lowest bits do not exist.
 const STEP: u64 = 16;
 /// What the CPU takes at least (IbsOpMaxCnt below 0x90 is undefined).
-const LEAST: u64 = 0x90;
+const MIN_INTERVAL: u64 = 0x90;
 /// The greatest multiple that fits a sample period.
-const MOST: u64 = i64::MAX.cast_unsigned() / STEP * STEP;
+const MAX_INTERVAL: u64 = i64::MAX.cast_unsigned() / STEP * STEP;
 /// The first Linux whose IBS fills in latencies and sources of data.
 const MEMORY_FIELDS: Version = Version(6, 1, 0);
 /// Thresholds that the kernel takes, cycles.
 const LATENCIES: std::ops::RangeInclusive<u16> = 128..=2048;
 
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct IbsRequest<'a> {
     pub(super) entry: &'static CatalogueType,
     pub(super) request: &'a Request,
     pub(super) pmu: &'a Pmu,
@@ -32,20 +32,20 @@ pub(super) struct Asked<'a> {
 }
 
 pub(super) fn fill(
-    opening: &mut Opening,
-    asked: &Asked<'_>,
+    draft: &mut EventDraft,
+    asked: &IbsRequest<'_>,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    if opening.filter.asks(|condition| matches!(condition, Condition::Ibs(_))) {
-        opening.fields |= SampleType::RAW;
+    if draft.filter.asks(|condition| matches!(condition, Condition::Ibs(_))) {
+        draft.fields |= SampleType::RAW;
     }
-    if opening.filter.asks(|condition| matches!(condition, Condition::Source(_))) {
-        opening.fields |= SampleType::DATA_SRC;
+    if draft.filter.asks(|condition| matches!(condition, Condition::Source(_))) {
+        draft.fields |= SampleType::DATA_SRC;
     }
-    fit_memory_fields(opening, asked.version, notes)?;
-    choose_modes(opening, asked.pmu, asked.request.modes, notes)?;
+    fit_memory_fields(draft, asked.version, notes)?;
+    choose_modes(draft, asked.pmu, asked.request.modes, notes)?;
     if asked.entry.name == "l3_cache_miss" && has(asked.pmu, "l3missonly") {
-        set(opening, asked.pmu, "l3missonly=1")?;
+        set(draft, asked.pmu, "l3missonly=1")?;
         notes.push(
             "the CPU leaves out ops that miss no L3 (l3missonly) and restarts its count at each of \
              them: samples stand for more ops than the interval says"
@@ -53,33 +53,33 @@ pub(super) fn fill(
         );
     }
     if let Some(ldlat) = asked.ldlat {
-        choose_latency(opening, asked, ldlat)?;
+        choose_latency(draft, asked, ldlat)?;
         notes.push(
             "with a threshold Zen 5 leaves out loads that miss no L3, and restarts its count at \
              each of those it leaves out: samples stand for more ops than the interval says"
                 .to_owned(),
         );
     }
-    round_interval(opening, notes);
+    round_interval(draft, notes);
     Ok(())
 }
 
 /// Takes out the fields that kernels before 6.1 leave empty: latencies and
 /// where data came from. [perf_ibs_parse_ld_st_data(), arch/x86/events/amd/ibs.c]
 pub(super) fn fit_memory_fields(
-    opening: &mut Opening,
+    draft: &mut EventDraft,
     version: Option<Version>,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let memory = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
     let Some(version) = version.filter(|version| *version < MEMORY_FIELDS) else { return Ok(()) };
     let is_source = |condition| matches!(condition, Condition::Source(_));
-    if opening.filter.asks(is_source) || opening.name == "load_latency" {
-        return Err(Refusal::IbsMemory { event: opening.name.clone(), version });
+    if draft.filter.asks(is_source) || draft.name == "load_latency" {
+        return Err(Refusal::IbsMemory { event: draft.name.clone(), version });
     }
-    if opening.fields.intersects(memory) {
-        opening.fields.remove(memory);
-        opening.promises.weight = WeightPromise::None;
+    if draft.fields.intersects(memory) {
+        draft.fields.remove(memory);
+        draft.promises.weight = WeightPromise::None;
         notes.push(format!(
             "IBS tells latencies and where data came from since Linux 6.1 (this is {version}): left \
              out"
@@ -92,13 +92,13 @@ fn has(pmu: &Pmu, term: &str) -> bool {
     pmu.description.as_ref().is_some_and(|pmu| pmu.formats.bits(term).is_some())
 }
 
-fn set(opening: &mut Opening, pmu: &Pmu, terms: &str) -> Result<(), Refusal> {
+fn set(draft: &mut EventDraft, pmu: &Pmu, terms: &str) -> Result<(), Refusal> {
     let refuse =
         |error: String| Refusal::Terms { event: terms.to_owned(), pmu: pmu.name.clone(), error };
     let parsed = Terms::parse(terms).map_err(|error| refuse(error.to_string()))?;
     let Some(description) = &pmu.description else { return Ok(()) };
     let packed = description.formats.pack(&parsed).map_err(|error| refuse(error.to_string()))?;
-    for (word, bits) in opening.words.iter_mut().zip(packed.words) {
+    for (word, bits) in draft.words.iter_mut().zip(packed.words) {
         *word |= bits;
     }
     Ok(())
@@ -107,34 +107,34 @@ fn set(opening: &mut Opening, pmu: &Pmu, terms: &str) -> Result<(), Refusal> {
 /// Kernels without `swfilt` refuse every `exclude_*`: then all is sampled
 /// and the reader keeps what was asked for.
 pub(super) fn choose_modes(
-    opening: &mut Opening,
+    draft: &mut EventDraft,
     pmu: &Pmu,
     modes: Modes,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     if has(pmu, "swfilt") && modes != Modes::BOTH {
-        opening.excludes = Excludes { hypervisor: false, ..Excludes::outside(modes) };
-        return set(opening, pmu, "swfilt=1");
+        draft.excludes = Excludes { hypervisor: false, ..Excludes::outside(modes) };
+        return set(draft, pmu, "swfilt=1");
     }
-    keep_modes(opening, modes, notes)
+    keep_modes(draft, modes, notes)
 }
 
 /// Samples every mode; the reader keeps those asked for.
 pub(super) fn keep_modes(
-    opening: &mut Opening,
+    draft: &mut EventDraft,
     modes: Modes,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    opening.excludes = Excludes::default();
+    draft.excludes = Excludes::default();
     let mode = match modes {
         Modes { user: true, kernel: true } => return Ok(()),
         Modes { user: true, .. } => PrivilegeMode::User,
         Modes { .. } => PrivilegeMode::Kernel,
     };
-    let both = opening.filter.and(SampleFilter::mode(mode));
-    opening.filter = both.ok_or_else(|| Refusal::Terms {
-        event: opening.event.clone(),
-        pmu: opening.pmu.clone(),
+    let both = draft.filter.and(SampleFilter::mode(mode));
+    draft.filter = both.ok_or_else(|| Refusal::Terms {
+        event: draft.event.clone(),
+        pmu: draft.pmu.clone(),
         error: "too many conditions".to_owned(),
     })?;
     notes.push(
@@ -145,7 +145,11 @@ pub(super) fn keep_modes(
     Ok(())
 }
 
-fn choose_latency(opening: &mut Opening, asked: &Asked<'_>, ldlat: u16) -> Result<(), Refusal> {
+fn choose_latency(
+    draft: &mut EventDraft,
+    asked: &IbsRequest<'_>,
+    ldlat: u16,
+) -> Result<(), Refusal> {
     let refuse = |error: &str| Refusal::Terms {
         event: format!("ldlat={ldlat}"),
         pmu: asked.pmu.name.clone(),
@@ -160,17 +164,17 @@ fn choose_latency(opening: &mut Opening, asked: &Asked<'_>, ldlat: u16) -> Resul
     if !LATENCIES.contains(&ldlat) {
         return Err(refuse("IBS takes thresholds from 128 to 2048 cycles"));
     }
-    set(opening, asked.pmu, &format!("ldlat={ldlat}"))
+    set(draft, asked.pmu, &format!("ldlat={ldlat}"))
 }
 
-pub(super) fn round_interval(opening: &mut Opening, notes: &mut Vec<String>) {
-    let asked = opening.interval;
+pub(super) fn round_interval(draft: &mut EventDraft, notes: &mut Vec<String>) {
+    let asked = draft.interval;
     let steps = asked.saturating_add(STEP / 2) / STEP;
-    opening.interval = steps.saturating_mul(STEP).clamp(LEAST, MOST);
-    if opening.interval != asked {
+    draft.interval = steps.saturating_mul(STEP).clamp(MIN_INTERVAL, MAX_INTERVAL);
+    if draft.interval != asked {
         notes.push(format!(
-            "IBS counts in steps of {STEP}, {LEAST} at least: interval {} instead of {asked}",
-            opening.interval
+            "IBS counts in steps of {STEP}, {MIN_INTERVAL} at least: interval {} instead of {asked}",
+            draft.interval
         ));
     }
 }

@@ -4,7 +4,7 @@
 use perfdata::{Attr, SampleType};
 
 use super::attrs;
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use crate::Target;
 use crate::catalogue::Microarchitecture;
 use crate::catalogue::promises::SampleSource;
@@ -44,16 +44,15 @@ const ALLOWED: SampleType = SampleType::IP
     .union(SampleType::WEIGHT)
     .union(SampleType::WEIGHT_STRUCT);
 
-pub(super) fn tell(opening: &Opening, target: Target, notes: &mut Vec<String>) {
-    let Some(uarch) = opening.uarch.filter(|_| opening.promises.source == SampleSource::Pebs)
-    else {
+pub(super) fn note(draft: &EventDraft, target: Target, notes: &mut Vec<String>) {
+    let Some(uarch) = draft.uarch.filter(|_| draft.promises.source == SampleSource::Pebs) else {
         return;
     };
-    let reasons = forfeits(&attrs::sampled(opening, target), uarch);
+    let reasons = forfeits(&attrs::sampled(draft, target), uarch);
     if !reasons.is_empty() {
         notes.push(format!(
             "{}: an interrupt for each record instead of one for many (large PEBS): {}",
-            opening.event,
+            draft.event,
             reasons.join(", ")
         ));
     }

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use perfdata::{Arch, EventType, SampleType};
 
+use super::event_draft::{EventDraft, Precision};
 use super::hardware::{self, MachineCore};
-use super::opening::{Opening, Precision};
 use super::{ibs, large_pebs, precision};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
@@ -27,8 +27,8 @@ pub(super) fn open(
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
-) -> Result<Vec<Opening>, Refusal> {
-    let mut asked = Asked { request, facts, notes };
+) -> Result<Vec<EventDraft>, Refusal> {
+    let mut asked = NamedRequest { request, facts, notes };
     match event {
         RequestedEvent::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
         RequestedEvent::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
@@ -43,7 +43,7 @@ pub(super) fn open(
     }
 }
 
-struct Asked<'a> {
+struct NamedRequest<'a> {
     request: &'a Request,
     facts: &'a Facts,
     notes: &'a mut Vec<String>,
@@ -56,7 +56,7 @@ struct NumberedEvent<'n> {
     name: &'n str,
 }
 
-struct Found {
+struct ResolvedEvent {
     config: ConfigWords,
     /// As its maker, the kernel or the user calls it.
     event: String,
@@ -66,13 +66,13 @@ struct Found {
     label: Option<String>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> NamedRequest<'a> {
     fn terms(
         &mut self,
         name: &str,
         terms: &Terms,
         modifiers: &Modifiers,
-    ) -> Result<Vec<Opening>, Refusal> {
+    ) -> Result<Vec<EventDraft>, Refusal> {
         let facts = self.facts;
         let pmus = || facts.pmus.iter().flatten();
         let core = hardware::cores(facts).into_iter().find(|core| core.pmu.name == name);
@@ -120,7 +120,7 @@ impl<'a> Asked<'a> {
             Some(NamedTerm::Event(event)) => event,
             None => format!("{name}/{terms}/"),
         };
-        let found = Found {
+        let found = ResolvedEvent {
             config: packed.config,
             event,
             known: known(core, &packed.config),
@@ -130,7 +130,7 @@ impl<'a> Asked<'a> {
         self.on(core, found, modifiers)
     }
 
-    fn raw(&mut self, config: u64, modifiers: &Modifiers) -> Result<Vec<Opening>, Refusal> {
+    fn raw(&mut self, config: u64, modifiers: &Modifiers) -> Result<Vec<EventDraft>, Refusal> {
         let cores = self.cores()?;
         let [core] = cores.as_slice() else {
             return Err(Refusal::CodeOfManyCores {
@@ -148,7 +148,7 @@ impl<'a> Asked<'a> {
         let event = self.request.event.0.clone();
         let same = known.as_ref().filter(|known| known.config1 == 0);
         let named = same.map(|known| format!("{event} is {}", known.name));
-        let found = Found { config, event, known, interval: None, label: None };
+        let found = ResolvedEvent { config, event, known, interval: None, label: None };
         let core = *core;
         self.notes.extend(named);
         self.on(core, found, modifiers)
@@ -158,7 +158,7 @@ impl<'a> Asked<'a> {
         &mut self,
         event: NumberedEvent<'_>,
         modifiers: &Modifiers,
-    ) -> Result<Vec<Opening>, Refusal> {
+    ) -> Result<Vec<EventDraft>, Refusal> {
         let cores = self.cores()?;
         self.generic_on(&cores, event, modifiers)
     }
@@ -168,62 +168,62 @@ impl<'a> Asked<'a> {
         cores: &[MachineCore<'_>],
         event: NumberedEvent<'_>,
         modifiers: &Modifiers,
-    ) -> Result<Vec<Opening>, Refusal> {
+    ) -> Result<Vec<EventDraft>, Refusal> {
         let NumberedEvent { kind, config, name } = event;
-        let openings = cores.iter().map(|core| {
-            let mut opening = Opening::new(&core.pmu.name, kind, self.request, counter());
-            opening.words[0] = config;
-            name.clone_into(&mut opening.name);
-            name.clone_into(&mut opening.event);
-            opening.uarch = core.uarch;
-            opening.excludes.guest = hardware::is_intel(core.uarch, self.facts);
-            hardware::name_core(&mut opening, core.pmu);
+        let drafts = cores.iter().map(|core| {
+            let mut draft = EventDraft::new(&core.pmu.name, kind, self.request, counter());
+            draft.words[0] = config;
+            name.clone_into(&mut draft.name);
+            name.clone_into(&mut draft.event);
+            draft.uarch = core.uarch;
+            draft.excludes.guest = hardware::is_intel(core.uarch, self.facts);
+            hardware::name_core(&mut draft, core.pmu);
             if core.pmu.name != "cpu" {
-                opening.name = format!("{}/{name}/", core.pmu.name);
-                opening.cpus.clone_from(&core.pmu.cpus);
+                draft.name = format!("{}/{name}/", core.pmu.name);
+                draft.cpus.clone_from(&core.pmu.cpus);
             }
-            self.finish(&mut opening, None, modifiers, core.pmu)?;
-            large_pebs::tell(&opening, self.request.target, self.notes);
-            Ok(opening)
+            self.finish(&mut draft, None, modifiers, core.pmu)?;
+            large_pebs::note(&draft, self.request.target, self.notes);
+            Ok(draft)
         });
-        openings.collect()
+        drafts.collect()
     }
 
-    fn named(&mut self, name: &str, modifiers: &Modifiers) -> Result<Vec<Opening>, Refusal> {
+    fn named(&mut self, name: &str, modifiers: &Modifiers) -> Result<Vec<EventDraft>, Refusal> {
         if hardware::cores(self.facts).is_empty() && !is_of_some_core(name) {
             let nearest = self.nearest(name, &[]);
             return Err(EventSpecError::Unknown { typed: name.to_owned(), nearest }.into());
         }
         let cores = self.cores()?;
         let hybrid = cores.len() > 1;
-        let mut openings = Vec::new();
-        let mut lacking = Vec::new();
+        let mut drafts = Vec::new();
+        let mut unavailable = Vec::new();
         for core in &cores {
             let Some(found) = self.find(name, *core)? else {
-                lacking.push(core.pmu.name.as_str());
+                unavailable.push(core.pmu.name.as_str());
                 continue;
             };
-            let first = openings.len();
-            for mut opening in self.on(*core, found, modifiers)? {
-                opening.leader = opening.leader.map(|leader| first + leader);
+            let first = drafts.len();
+            for mut draft in self.on(*core, found, modifiers)? {
+                draft.leader = draft.leader.map(|leader| first + leader);
                 if hybrid {
-                    opening.name = format!("{}/{}/", core.pmu.name, opening.name);
-                    opening.cpus.clone_from(&core.pmu.cpus);
+                    draft.name = format!("{}/{}/", core.pmu.name, draft.name);
+                    draft.cpus.clone_from(&core.pmu.cpus);
                 }
-                openings.push(opening);
+                drafts.push(draft);
             }
         }
-        if openings.is_empty() {
+        if drafts.is_empty() {
             let nearest = self.nearest(name, &cores);
             return Err(EventSpecError::Unknown { typed: name.to_owned(), nearest }.into());
         }
-        if !lacking.is_empty() {
-            self.notes.push(format!("{} has no {name}: not sampled there", lacking.join(", ")));
+        if !unavailable.is_empty() {
+            self.notes.push(format!("{} has no {name}: not sampled there", unavailable.join(", ")));
         }
-        Ok(openings)
+        Ok(drafts)
     }
 
-    fn find(&self, name: &str, core: MachineCore<'_>) -> Result<Option<Found>, Refusal> {
+    fn find(&self, name: &str, core: MachineCore<'_>) -> Result<Option<ResolvedEvent>, Refusal> {
         let alias = core.pmu.description.as_ref().and_then(|description| {
             let (alias, _) = description.alias(name)?;
             Some((alias, description.alias_config(alias)?))
@@ -235,10 +235,10 @@ impl<'a> Asked<'a> {
                 error: error.to_string(),
             })?;
             let (event, known) = (alias.to_owned(), known(core, &config));
-            return Ok(Some(Found { config, event, known, interval: None, label: None }));
+            return Ok(Some(ResolvedEvent { config, event, known, interval: None, label: None }));
         }
         let named = core.uarch.and_then(|uarch| catalogue::named(uarch, &core.pmu.name, name));
-        Ok(named.map(|named| Found {
+        Ok(named.map(|named| ResolvedEvent {
             config: ConfigWords { words: [named.config, named.config1, 0, 0, 0] },
             event: named.name.to_owned(),
             known: Some(named),
@@ -250,47 +250,47 @@ impl<'a> Asked<'a> {
     fn on(
         &mut self,
         core: MachineCore<'_>,
-        found: Found,
+        found: ResolvedEvent,
         modifiers: &Modifiers,
-    ) -> Result<Vec<Opening>, Refusal> {
+    ) -> Result<Vec<EventDraft>, Refusal> {
         let event = || self.request.event.0.clone();
         let kind = hardware::pmu_type(core.pmu, self.notes)
             .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: core.pmu.name.clone() })?;
-        let mut opening = Opening::new(&core.pmu.name, kind, self.request, counter());
-        opening.words = found.config.words;
-        opening.name = found.label.unwrap_or_else(|| found.event.clone());
-        opening.event = found.event;
-        opening.uarch = core.uarch;
-        opening.interval = found.interval.unwrap_or_default();
-        opening.excludes.guest = hardware::is_intel(core.uarch, self.facts);
+        let mut draft = EventDraft::new(&core.pmu.name, kind, self.request, counter());
+        draft.words = found.config.words;
+        draft.name = found.label.unwrap_or_else(|| found.event.clone());
+        draft.event = found.event;
+        draft.uarch = core.uarch;
+        draft.interval = found.interval.unwrap_or_default();
+        draft.excludes.guest = hardware::is_intel(core.uarch, self.facts);
         if core.pmu.cpus.is_some() && core.pmu.name != "cpu" {
-            opening.cpus.clone_from(&core.pmu.cpus);
+            draft.cpus.clone_from(&core.pmu.cpus);
         }
         if is_ibs(core.pmu) {
-            opening.promises =
-                Promises { source: SampleSource::Ibs, ip: IpPromise::Exact, ..opening.promises };
+            draft.promises =
+                Promises { source: SampleSource::Ibs, ip: IpPromise::Exact, ..draft.promises };
             if core.pmu.name == hardware::IBS {
-                opening.promises.address = AddressPromise::Data;
-                opening.promises.weight = WeightPromise::MissLatency;
-                opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+                draft.promises.address = AddressPromise::Data;
+                draft.promises.weight = WeightPromise::MissLatency;
+                draft.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
             }
-            opening.interval = self.request.interval.or(found.interval).unwrap_or(INTERVAL);
-            opening.registers = perfdata::registers::general(self.facts.kernel.arch());
-            ibs::fit_memory_fields(&mut opening, self.facts.kernel.version, self.notes)?;
-            ibs::choose_modes(&mut opening, core.pmu, self.request.modes, self.notes)?;
-            ibs::round_interval(&mut opening, self.notes);
-            return Ok(vec![opening]);
+            draft.interval = self.request.interval.or(found.interval).unwrap_or(INTERVAL);
+            draft.registers = perfdata::registers::general(self.facts.kernel.arch());
+            ibs::fit_memory_fields(&mut draft, self.facts.kernel.version, self.notes)?;
+            ibs::choose_modes(&mut draft, core.pmu, self.request.modes, self.notes)?;
+            ibs::round_interval(&mut draft, self.notes);
+            return Ok(vec![draft]);
         }
         if core.pmu.is_core() {
-            hardware::check_bits(&opening, core.pmu)?;
+            hardware::check_bits(&draft, core.pmu)?;
         }
-        self.finish(&mut opening, found.known.as_ref(), modifiers, core.pmu)?;
-        large_pebs::tell(&opening, self.request.target, self.notes);
-        let leader = hardware::latency_leader(&opening, core.pmu)?;
+        self.finish(&mut draft, found.known.as_ref(), modifiers, core.pmu)?;
+        large_pebs::note(&draft, self.request.target, self.notes);
+        let leader = hardware::latency_leader(&draft, core.pmu)?;
         if leader.is_some() {
-            opening.leader = Some(0);
+            draft.leader = Some(0);
         }
-        Ok(leader.into_iter().chain([opening]).collect())
+        Ok(leader.into_iter().chain([draft]).collect())
     }
 
     /// The kinds of cores; refused when there is none.
@@ -327,7 +327,7 @@ impl<'a> Asked<'a> {
         // What cannot be had here is no way out.
         let generic = generic_names().filter(|_| !cores.is_empty());
         scored.extend(generic.map(|near| (likeness(name, &near), near)));
-        let types = catalogue::all().filter(|entry| is_to_be_had(entry, self.request, self.facts));
+        let types = catalogue::all().filter(|entry| is_available(entry, self.request, self.facts));
         scored.extend(types.flat_map(|entry| {
             let spellings = std::iter::once(&entry.name).chain(entry.aliases);
             spellings.map(|near| (likeness(name, near), entry.name.to_owned()))
@@ -396,7 +396,7 @@ fn counter() -> Promises {
 }
 
 /// Whether a request can have the type here, from either source.
-fn is_to_be_had(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool {
+fn is_available(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool {
     let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
     matches!(catalogue::availability(entry, facts), catalogue::Availability::Available { .. })
         || is_emulated && catalogue::emulable(entry, facts).is_some()
@@ -409,36 +409,36 @@ const SHORTEST_USUAL: u64 = 128;
 /// Events between samples where nothing says better: the original's.
 const INTERVAL: u64 = 10_000;
 
-impl Asked<'_> {
+impl NamedRequest<'_> {
     fn finish(
         &mut self,
-        opening: &mut Opening,
+        draft: &mut EventDraft,
         known: Option<&NamedEvent>,
         modifiers: &Modifiers,
         pmu: &Pmu,
     ) -> Result<(), Refusal> {
-        let own = Some(opening.interval).filter(|&interval| interval > 0);
+        let own = Some(draft.interval).filter(|&interval| interval > 0);
         let table = known.map(|known| known.default_interval.max(SHORTEST_USUAL));
-        opening.interval = self.request.interval.or(own).or(table).unwrap_or(INTERVAL);
-        if opening.interval > i64::MAX.cast_unsigned() {
-            return Err(Refusal::IntervalTooLarge { interval: opening.interval });
+        draft.interval = self.request.interval.or(own).or(table).unwrap_or(INTERVAL);
+        if draft.interval > i64::MAX.cast_unsigned() {
+            return Err(Refusal::IntervalTooLarge { interval: draft.interval });
         }
-        opening.registers = perfdata::registers::general(self.facts.kernel.arch());
-        opening.excludes.hypervisor &= !modifiers.hypervisor;
+        draft.registers = perfdata::registers::general(self.facts.kernel.arch());
+        draft.excludes.hypervisor &= !modifiers.hypervisor;
         let is_x86 = self.facts.kernel.arch() == Arch::X86_64;
         let most = pmu.most_precise();
         let table = known.map_or(0, |known| known.most_precise);
         let (wanted, least) = match modifiers.precise {
             // Other architectures' kernels take precise_ip and ignore it (trap 4).
             Some(Precise::Level(_)) if !is_x86 && !self.request.allow_skid => {
-                let (event, pmu) = (opening.event.clone(), pmu.name.clone());
+                let (event, pmu) = (draft.event.clone(), pmu.name.clone());
                 return Err(Refusal::NoPrecision { event, pmu });
             }
             Some(_) if !is_x86 => (0, 0),
             Some(Precise::Level(level)) => (level, if self.request.allow_skid { 0 } else { level }),
             // AMD's caps/max_precise is 0 with IBS too.
-            Some(Precise::Highest) if self.is_amd(opening) => {
-                (if self.may_forward(opening) { 2 } else { 0 }, 0)
+            Some(Precise::Highest) if self.is_amd(draft) => {
+                (if self.may_forward(draft) { 2 } else { 0 }, 0)
             }
             Some(Precise::Highest) => {
                 let known = if table > 0 { table } else { 3 };
@@ -446,60 +446,60 @@ impl Asked<'_> {
             }
             None => (table.min(most.unwrap_or(3)), u8::from(!self.request.allow_skid)),
         };
-        opening.precision = Precision { wanted, least: least.min(wanted) };
-        if wanted > 0 && self.is_amd(opening) {
-            return self.forward(opening, wanted);
+        draft.precision = Precision { wanted, least: least.min(wanted) };
+        if wanted > 0 && self.is_amd(draft) {
+            return self.forward(draft, wanted);
         }
         if table > 0 && wanted > table {
             return Err(Refusal::TooPrecise {
-                event: opening.event.clone(),
+                event: draft.event.clone(),
                 asked: wanted,
                 most: table,
             });
         }
-        precision::fit_interval(opening, self.notes)?;
+        precision::fit_interval(draft, self.notes)?;
         if wanted == 0 {
             if modifiers.precise.is_some() {
-                self.notes.push(format!("{}: nothing precise here, IPs have skid", opening.event));
+                self.notes.push(format!("{}: nothing precise here, IPs have skid", draft.event));
             }
             return Ok(());
         }
-        opening.promises.source = SampleSource::Pebs;
-        opening.promises.registers = RegistersPromise::AfterRetirement;
-        opening.promises.ip = match table {
+        draft.promises.source = SampleSource::Pebs;
+        draft.promises.registers = RegistersPromise::AfterRetirement;
+        draft.promises.ip = match table {
             0 => IpPromise::AsEachRecordSays,
-            _ if wanted < precision::LEAST_EXACT => IpPromise::AfterCausing,
+            _ if wanted < precision::MIN_EXACT_LEVEL => IpPromise::AfterCausing,
             _ => IpPromise::Exact,
         };
         if known.is_some_and(|known| known.data_address) {
-            opening.promises.address = AddressPromise::Data;
-            opening.fields |= SampleType::DATA_SRC;
+            draft.promises.address = AddressPromise::Data;
+            draft.fields |= SampleType::DATA_SRC;
         }
-        if is_load_latency(opening) {
-            opening.promises.address = AddressPromise::Data;
-            opening.promises.weight = WeightPromise::LoadLatency;
-            opening.fields |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+        if is_load_latency(draft) {
+            draft.promises.address = AddressPromise::Data;
+            draft.promises.weight = WeightPromise::LoadLatency;
+            draft.fields |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
         }
         Ok(())
     }
 
-    fn is_amd(&self, opening: &Opening) -> bool {
+    fn is_amd(&self, draft: &EventDraft) -> bool {
         let vendor = self.facts.cpus.vendor.as_deref();
-        opening.uarch.map_or(vendor == Some("AuthenticAMD"), Microarchitecture::is_amd)
+        draft.uarch.map_or(vendor == Some("AuthenticAMD"), Microarchitecture::is_amd)
     }
 
     /// Whether this user gets the event from IBS, which has both modes.
-    fn may_forward(&self, opening: &Opening) -> bool {
-        is_forwarded(opening)
+    fn may_forward(&self, draft: &EventDraft) -> bool {
+        is_forwarded(draft)
             && self.facts.pmu(hardware::IBS).is_some()
             && !self.facts.access.kernel_denied()
     }
 
     /// AMD's kernel hands precise cycles and micro-operations on to IBS, and
     /// refuses all else (forward_event_to_ibs(), trap 7).
-    fn forward(&mut self, opening: &mut Opening, wanted: u8) -> Result<(), Refusal> {
-        let event = || opening.event.clone();
-        if !is_forwarded(opening) {
+    fn forward(&mut self, draft: &mut EventDraft, wanted: u8) -> Result<(), Refusal> {
+        let event = || draft.event.clone();
+        if !is_forwarded(draft) {
             return Err(Refusal::NotForwarded { event: event() });
         }
         if wanted > 2 {
@@ -508,25 +508,25 @@ impl Asked<'_> {
         if self.facts.pmu(hardware::IBS).is_none() {
             return Err(Refusal::NoDevice { event: event(), pmu: hardware::IBS.to_owned() });
         }
-        opening.promises.source = SampleSource::Ibs;
-        opening.promises.ip = IpPromise::Exact;
+        draft.promises.source = SampleSource::Ibs;
+        draft.promises.ip = IpPromise::Exact;
         // IBS's own filter of modes has no bit in the event handed on.
-        ibs::keep_modes(opening, self.request.modes, self.notes)?;
-        ibs::round_interval(opening, self.notes);
+        ibs::keep_modes(draft, self.request.modes, self.notes)?;
+        ibs::round_interval(draft, self.notes);
         Ok(())
     }
 }
 
-fn is_load_latency(opening: &Opening) -> bool {
+fn is_load_latency(draft: &EventDraft) -> bool {
     // Nehalem, Sandy Bridge on, E-cores (trap 10).
-    matches!((opening.words[0] & 0xffff, opening.words[1]), (0x100b | 0x1cd | 0x5d0, 1..))
+    matches!((draft.words[0] & 0xffff, draft.words[1]), (0x100b | 0x1cd | 0x5d0, 1..))
 }
 
 /// Cycles and micro-operations, with no bit more: core_pmu_ibs_config().
-fn is_forwarded(opening: &Opening) -> bool {
-    match opening.kind {
-        EventType::HARDWARE => opening.words[0] == 0,
+fn is_forwarded(draft: &EventDraft) -> bool {
+    match draft.kind {
+        EventType::HARDWARE => draft.words[0] == 0,
         EventType::HW_CACHE => false,
-        _ => matches!(opening.words[0], 0x76 | 0xc1),
+        _ => matches!(draft.words[0], 0x76 | 0xc1),
     }
 }

@@ -3,7 +3,7 @@
 
 use perfdata::{Attr, SampleFilter};
 
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use super::{Fallback, PlannedEvent, attrs, callers, hardware, named, precision, software, uneven};
 use crate::catalogue::promises::RegistersPromise;
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
@@ -70,7 +70,7 @@ impl Outline {
 /// What this machine does not have, or not together.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let outlines = request.each().map(|one| outline_one(&one, facts));
-    joined(outlines.collect::<Result<_, _>>()?, Request::MOST_EVENTS)
+    joined(outlines.collect::<Result<_, _>>()?, Request::MAX_EVENTS)
 }
 
 fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
@@ -78,17 +78,17 @@ fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let event = request.event.resolve()?;
     super::check_form(request)?;
     let mut notes: Vec<String> = event.note().into_iter().collect();
-    let mut openings = open(&event, request, facts, &mut notes)?;
-    callers::check(request, &openings, facts)?;
-    for opening in &mut openings {
-        opening.user_registers = perfdata::registers::general(facts.kernel.arch());
+    let mut drafts = open(&event, request, facts, &mut notes)?;
+    callers::check(request, &drafts, facts)?;
+    for draft in &mut drafts {
+        draft.user_registers = perfdata::registers::general(facts.kernel.arch());
     }
-    drop_refused_registers(&mut openings, facts, &mut notes);
-    share_interval(&mut openings);
-    uneven::make_uneven(&mut openings, request, &mut notes);
-    precision::share_distribution(&mut openings, &mut notes);
-    tell_of_filter(&openings, &mut notes);
-    let events: Vec<_> = openings.into_iter().map(|opening| planned(opening, request)).collect();
+    drop_refused_registers(&mut drafts, facts, &mut notes);
+    share_interval(&mut drafts);
+    uneven::make_uneven(&mut drafts, request, &mut notes);
+    precision::share_distribution(&mut drafts, &mut notes);
+    note_filter(&drafts, &mut notes);
+    let events: Vec<_> = drafts.into_iter().map(|draft| planned(draft, request)).collect();
     let mut sampled = events.iter().filter(|event: &&OutlinedEvent| !event.planned.carrier);
     let first = sampled.next();
     // Events of several kinds of cores have each core's name.
@@ -136,7 +136,7 @@ fn open(
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
-) -> Result<Vec<Opening>, Refusal> {
+) -> Result<Vec<EventDraft>, Refusal> {
     let takes_masks = matches!(event, RequestedEvent::Type(entry) if matches!(entry.kind, EventKind::Hardware(_)));
     if !request.masks.is_empty() && !takes_masks {
         let (event, masks) = (request.event.0.clone(), request.masks.join(","));
@@ -166,20 +166,20 @@ fn open(
     })
 }
 
-fn planned(opening: Opening, request: &Request) -> OutlinedEvent {
-    let attr = attrs::sampled(&opening, request.target);
-    let Opening { name, pmu, event, cpus, leader, carrier, promises, filter, .. } = opening;
-    let least_precise = opening.precision.least;
+fn planned(draft: EventDraft, request: &Request) -> OutlinedEvent {
+    let attr = attrs::sampled(&draft, request.target);
+    let EventDraft { name, pmu, event, cpus, leader, carrier, promises, filter, .. } = draft;
+    let least_precise = draft.precision.least;
     let planned =
         PlannedEvent { name, pmu, attr, cpus, leader, carrier, least_precise, promises, filter };
-    OutlinedEvent { planned, event, uarch: opening.uarch, equivalence: opening.equivalence }
+    OutlinedEvent { planned, event, uarch: draft.uarch, equivalence: draft.equivalence }
 }
 
 /// More is sampled than is meant: what a count of samples is of.
-fn tell_of_filter(openings: &[Opening], notes: &mut Vec<String>) {
-    let filtered = openings.iter().find(|opening| !opening.filter.is_all());
-    if let Some(opening) = filtered {
-        let filter = opening.filter;
+fn note_filter(drafts: &[EventDraft], notes: &mut Vec<String>) {
+    let filtered = drafts.iter().find(|draft| !draft.filter.is_all());
+    if let Some(draft) = filtered {
+        let filter = draft.filter;
         let (fields, classes) = filter.split();
         let counted = match (fields.is_all(), classes.is_all()) {
             (true, _) => "all samples".to_owned(),
@@ -194,15 +194,15 @@ fn tell_of_filter(openings: &[Opening], notes: &mut Vec<String>) {
 
 /// Samples of all events of a request stand for as many events each, so
 /// that one table may count them together: the longest interval is all's.
-fn share_interval(openings: &mut [Opening]) {
-    let longest = openings.iter().map(|opening| opening.interval).max().unwrap_or_default();
-    for opening in openings.iter_mut().filter(|opening| !opening.carrier) {
-        opening.interval = longest;
+fn share_interval(drafts: &mut [EventDraft]) {
+    let longest = drafts.iter().map(|draft| draft.interval).max().unwrap_or_default();
+    for draft in drafts.iter_mut().filter(|draft| !draft.carrier) {
+        draft.interval = longest;
     }
 }
 
 /// Registers that the kernel would refuse must not cost the whole session.
-fn drop_refused_registers(openings: &mut [Opening], facts: &Facts, notes: &mut Vec<String>) {
+fn drop_refused_registers(drafts: &mut [EventDraft], facts: &Facts, notes: &mut Vec<String>) {
     let reason = if facts.access.lockdown == Some(Lockdown::Confidentiality) {
         "the kernel is locked down (confidentiality) and keeps registers to itself"
     } else if perfdata::registers::general(facts.kernel.arch()) == 0 {
@@ -210,9 +210,9 @@ fn drop_refused_registers(openings: &mut [Opening], facts: &Facts, notes: &mut V
     } else {
         return;
     };
-    for opening in openings {
-        opening.registers = 0;
-        opening.promises.registers = RegistersPromise::None;
+    for draft in drafts {
+        draft.registers = 0;
+        draft.promises.registers = RegistersPromise::None;
     }
     notes.push(format!("no registers in the records: {reason}"));
 }

@@ -16,7 +16,7 @@ pub struct PlannedEvent {
     /// `software`, `cpu`, `cpu_core`, `ibs_op`.
     pub pmu: String,
     /// What to ask the kernel for. `size` is the size to encode with.
-    #[serde(serialize_with = "said_attr", deserialize_with = "read_attr")]
+    #[serde(serialize_with = "serialize_attr", deserialize_with = "deserialize_attr")]
     pub attr: Attr,
     /// CPUs it is opened on; None: all of the plan's.
     #[serde(skip)]
@@ -31,27 +31,27 @@ pub struct PlannedEvent {
     /// (trap 3), and no further.
     pub least_precise: u8,
     pub promises: Promises,
-    #[serde(serialize_with = "said_filter", deserialize_with = "read_filter")]
+    #[serde(serialize_with = "serialize_filter", deserialize_with = "deserialize_filter")]
     pub filter: SampleFilter,
 }
 
 /// Its bytes, as this machine's kernel has them.
-fn said_attr<S: Serializer>(attr: &Attr, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_attr<S: Serializer>(attr: &Attr, to: S) -> Result<S::Ok, S::Error> {
     let mut bytes = Vec::new();
     attr.encode(attr.size, NATIVE_ORDER, &mut bytes).map_err(serde::ser::Error::custom)?;
     bytes.serialize(to)
 }
 
-fn read_attr<'de, D: Deserializer<'de>>(from: D) -> Result<Attr, D::Error> {
+fn deserialize_attr<'de, D: Deserializer<'de>>(from: D) -> Result<Attr, D::Error> {
     let bytes = Vec::deserialize(from)?;
     Attr::decode(&bytes, NATIVE_ORDER).map_err(D::Error::custom)
 }
 
-fn said_filter<S: Serializer>(filter: &SampleFilter, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_filter<S: Serializer>(filter: &SampleFilter, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(filter)
 }
 
-fn read_filter<'de, D: Deserializer<'de>>(from: D) -> Result<SampleFilter, D::Error> {
+fn deserialize_filter<'de, D: Deserializer<'de>>(from: D) -> Result<SampleFilter, D::Error> {
     String::deserialize(from)?.parse().map_err(D::Error::custom)
 }
 

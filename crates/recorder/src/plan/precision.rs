@@ -2,7 +2,7 @@
 
 use perfdata::sample_filter::Condition;
 
-use super::opening::{Opening, Precision};
+use super::event_draft::{EventDraft, Precision};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
@@ -11,24 +11,24 @@ use crate::{Refusal, Request};
 
 /// Least interval at `precise_ip` 3 since Sapphire Rapids and Alder Lake
 /// (glc_limit_period(), trap 6).
-const LEAST_DISTRIBUTED: u64 = 128;
+const MIN_DISTRIBUTED_INTERVAL: u64 = 128;
 
 /// Least `precise_ip` at which IP is the instruction's own, not the next's.
-pub(super) const LEAST_EXACT: u8 = 2;
+pub(super) const MIN_EXACT_LEVEL: u8 = 2;
 
 pub(super) fn fill(
-    opening: &mut Opening,
+    draft: &mut EventDraft,
     known: u8,
     request: &Request,
     pmu: &Pmu,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     if known == 0 {
-        return fit_interval(opening, notes);
+        return fit_interval(draft, notes);
     }
     let wanted = pmu.most_precise().map_or(known, |most| known.min(most));
-    let by_instruction = opening.filter.asks(|condition| matches!(condition, Condition::Class(_)));
-    if by_instruction && wanted < LEAST_EXACT {
+    let by_instruction = draft.filter.asks(|condition| matches!(condition, Condition::Class(_)));
+    if by_instruction && wanted < MIN_EXACT_LEVEL {
         let (event, pmu) = (request.event.0.clone(), pmu.name.clone());
         return Err(Refusal::NeedsExactIp { event, pmu });
     }
@@ -39,54 +39,51 @@ pub(super) fn fill(
                 pmu: pmu.name.clone(),
             });
         }
-        skid(opening);
-    } else if wanted < LEAST_EXACT {
-        opening.promises.ip = IpPromise::AfterCausing;
+        skid(draft);
+    } else if wanted < MIN_EXACT_LEVEL {
+        draft.promises.ip = IpPromise::AfterCausing;
     }
     let least = match request.allow_skid {
-        _ if by_instruction => LEAST_EXACT,
+        _ if by_instruction => MIN_EXACT_LEVEL,
         true => 0,
         false => wanted.min(1),
     };
-    opening.precision = Precision { wanted, least };
-    fit_interval(opening, notes)
+    draft.precision = Precision { wanted, least };
+    fit_interval(draft, notes)
 }
 
 /// Evenly spread samples (precise_ip 3) of these cores come from one general
 /// counter: several such events would take turns on it.
-pub(super) fn share_distribution(openings: &mut [Opening], notes: &mut Vec<String>) {
-    let spread = |opening: &Opening| opening.precision.wanted == 3 && takes_turns(opening);
-    let crowded: Vec<String> = openings
-        .iter()
-        .filter(|opening| spread(opening))
-        .map(|opening| opening.pmu.clone())
-        .collect();
-    for opening in openings.iter_mut().filter(|opening| spread(opening)) {
-        if crowded.iter().filter(|pmu| **pmu == opening.pmu).count() > 1 {
-            opening.precision.wanted = 2;
+pub(super) fn share_distribution(drafts: &mut [EventDraft], notes: &mut Vec<String>) {
+    let spread = |draft: &EventDraft| draft.precision.wanted == 3 && takes_turns(draft);
+    let crowded: Vec<String> =
+        drafts.iter().filter(|draft| spread(draft)).map(|draft| draft.pmu.clone()).collect();
+    for draft in drafts.iter_mut().filter(|draft| spread(draft)) {
+        if crowded.iter().filter(|pmu| **pmu == draft.pmu).count() > 1 {
+            draft.precision.wanted = 2;
             notes.push(format!(
                 "{}: precise_ip 2, as at 3 the events would take turns on one counter",
-                opening.event
+                draft.event
             ));
         }
     }
 }
 
-fn skid(opening: &mut Opening) {
-    opening.promises.source = SampleSource::Counter;
-    opening.promises.ip = IpPromise::Skid;
-    opening.promises.registers = RegistersPromise::AtInterrupt;
-    opening.promises.address = AddressPromise::None;
-    opening.promises.weight = WeightPromise::None;
-    opening.fields = perfdata::SampleType::empty();
+fn skid(draft: &mut EventDraft) {
+    draft.promises.source = SampleSource::Counter;
+    draft.promises.ip = IpPromise::Skid;
+    draft.promises.registers = RegistersPromise::AtInterrupt;
+    draft.promises.address = AddressPromise::None;
+    draft.promises.weight = WeightPromise::None;
+    draft.fields = perfdata::SampleType::empty();
 }
 
-fn family(opening: &Opening) -> &'static str {
-    opening.uarch.map_or("", |uarch| uarch.0)
+fn family(draft: &EventDraft) -> &'static str {
+    draft.uarch.map_or("", |uarch| uarch.0)
 }
 
 /// Cores whose limit_period is glc_limit_period().
-fn limits_distribution(opening: &Opening) -> bool {
+fn limits_distribution(draft: &EventDraft) -> bool {
     let cores = [
         "sapphirerapids",
         "emeraldrapids",
@@ -101,23 +98,23 @@ fn limits_distribution(opening: &Opening) -> bool {
         "grandridge",
         "clearwaterforest",
     ];
-    cores.iter().any(|core| family(opening).starts_with(core))
+    cores.iter().any(|core| family(draft).starts_with(core))
 }
 
 /// Cores that have one or two counters for events at `precise_ip` 3: those,
 /// and Tremont (tnt_get_event_constraints()).
-fn takes_turns(opening: &Opening) -> bool {
-    limits_distribution(opening) || matches!(family(opening), "elkhartlake" | "snowridgex")
+fn takes_turns(draft: &EventDraft) -> bool {
+    limits_distribution(draft) || matches!(family(draft), "elkhartlake" | "snowridgex")
 }
 
 /// Refuses an interval that limit_period() would raise, as the kernel does
 /// (trap 6); where less precision takes it, that is used.
-pub(super) fn fit_interval(opening: &mut Opening, notes: &mut Vec<String>) -> Result<(), Refusal> {
-    let interval = opening.interval;
+pub(super) fn fit_interval(draft: &mut EventDraft, notes: &mut Vec<String>) -> Result<(), Refusal> {
+    let interval = draft.interval;
     let too_short =
-        |least| Refusal::IntervalTooShort { event: opening.event.clone(), interval, least };
-    let is = |cores: &[&str]| cores.iter().any(|core| family(opening).starts_with(core));
-    let counts_instructions = opening.words[0] & 0xffff == 0x1c0;
+        |least| Refusal::IntervalTooShort { event: draft.event.clone(), interval, least };
+    let is = |cores: &[&str]| cores.iter().any(|core| family(draft).starts_with(core));
+    let counts_instructions = draft.words[0] & 0xffff == 0x1c0;
     let least = if is(&["haswell", "broadwell"]) && counts_instructions {
         128
     } else if is(&["nehalem", "haswell"]) {
@@ -128,16 +125,16 @@ pub(super) fn fit_interval(opening: &mut Opening, notes: &mut Vec<String>) -> Re
     if interval < least {
         return Err(too_short(least));
     }
-    let Precision { wanted, least } = opening.precision;
-    if wanted == 3 && interval < LEAST_DISTRIBUTED && limits_distribution(opening) {
+    let Precision { wanted, least } = draft.precision;
+    if wanted == 3 && interval < MIN_DISTRIBUTED_INTERVAL && limits_distribution(draft) {
         if least == 3 {
-            return Err(too_short(LEAST_DISTRIBUTED));
+            return Err(too_short(MIN_DISTRIBUTED_INTERVAL));
         }
-        opening.precision.wanted = 2;
+        draft.precision.wanted = 2;
         notes.push(format!(
-            "{}: precise_ip 2, as 3 (samples spread evenly) takes intervals of {LEAST_DISTRIBUTED} \
+            "{}: precise_ip 2, as 3 (samples spread evenly) takes intervals of {MIN_DISTRIBUTED_INTERVAL} \
              or more",
-            opening.event
+            draft.event
         ));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! How large the rings may be (trap 21).
 
-use crate::machine::facts::{Facts, Limit};
+use crate::machine::facts::{Facts, ResourceLimit};
 
 /// Data pages of one CPU's rings; both are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,8 +98,8 @@ impl Budget {
         let free_kb = access.mlock_kb.unwrap_or(MLOCK_KB);
         let free = free_kb.saturating_mul(1024) / page;
         let (charged, limit) = match access.memlock {
-            Some(Limit::Unlimited) => return memory,
-            Some(Limit::At(bytes)) => (bytes / page, format!("{} KiB", bytes / 1024)),
+            Some(ResourceLimit::Unlimited) => return memory,
+            Some(ResourceLimit::At(bytes)) => (bytes / page, format!("{} KiB", bytes / 1024)),
             None => (0, "unknown".to_owned()),
         };
         let locked = free.saturating_mul(cpus).saturating_add(charged) / cpus;

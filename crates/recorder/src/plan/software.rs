@@ -4,7 +4,7 @@
 use perfdata::{Arch, EventType};
 
 use super::breakpoint;
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use crate::catalogue::{self, CatalogueType, EventKind, IntervalUnit};
 use crate::machine::facts::{Facts, TracepointState};
 use crate::request::event_spec::{Breakpoint, Tracepoint};
@@ -16,10 +16,10 @@ pub(super) fn counter(
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
-) -> Result<Opening, Refusal> {
-    let mut opening = open(entry, EventType::SOFTWARE, request, facts)?;
+) -> Result<EventDraft, Refusal> {
+    let mut draft = open(entry, EventType::SOFTWARE, request, facts)?;
     if let EventKind::Software(software) = entry.kind {
-        opening.words[0] = software.event.0;
+        draft.words[0] = software.event.0;
         if software.kernel_only && !request.modes.kernel {
             return Err(Refusal::KernelOnly { event: entry.name });
         }
@@ -27,8 +27,8 @@ pub(super) fn counter(
             notes.push(format!("x86 kernels never count {}: expect no records", entry.name));
         }
     }
-    raise_clock_interval(entry.unit, &mut opening, notes);
-    Ok(opening)
+    raise_clock_interval(entry.unit, &mut draft, notes);
+    Ok(draft)
 }
 
 /// `mem:ADDR...`.
@@ -37,10 +37,10 @@ pub(super) fn watch(
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
-) -> Result<Opening, Refusal> {
-    let mut opening = open(catalogue::breakpoint(), EventType::BREAKPOINT, request, facts)?;
-    breakpoint::fill(&mut opening, point, request, facts, notes)?;
-    Ok(opening)
+) -> Result<EventDraft, Refusal> {
+    let mut draft = open(catalogue::breakpoint(), EventType::BREAKPOINT, request, facts)?;
+    breakpoint::fill(&mut draft, point, request, facts, notes)?;
+    Ok(draft)
 }
 
 fn open(
@@ -48,7 +48,7 @@ fn open(
     kind: EventType,
     request: &Request,
     facts: &Facts,
-) -> Result<Opening, Refusal> {
+) -> Result<EventDraft, Refusal> {
     let Some(promises) = entry.promises else {
         return Err(Refusal::Unavailable {
             event: request.event.0.clone(),
@@ -62,12 +62,12 @@ fn open(
         EventType::BREAKPOINT => "breakpoint",
         _ => "software",
     };
-    let mut opening = Opening::new(pmu, kind, request, promises);
-    entry.name.clone_into(&mut opening.name);
-    entry.name.clone_into(&mut opening.event);
-    opening.interval = request.interval.unwrap_or(entry.default_interval);
-    opening.registers = perfdata::registers::general(facts.kernel.arch());
-    Ok(opening)
+    let mut draft = EventDraft::new(pmu, kind, request, promises);
+    entry.name.clone_into(&mut draft.name);
+    entry.name.clone_into(&mut draft.event);
+    draft.interval = request.interval.unwrap_or(entry.default_interval);
+    draft.registers = perfdata::registers::general(facts.kernel.arch());
+    Ok(draft)
 }
 
 /// `SUBSYSTEM:NAME`.
@@ -76,28 +76,28 @@ pub(super) fn tracepoint(
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
-) -> Result<Opening, Refusal> {
-    let mut opening = open(catalogue::tracepoint(), EventType::TRACEPOINT, request, facts)?;
-    opening.name = point.to_string();
-    opening.words[0] = match facts.tracepoints.get(&opening.name) {
+) -> Result<EventDraft, Refusal> {
+    let mut draft = open(catalogue::tracepoint(), EventType::TRACEPOINT, request, facts)?;
+    draft.name = point.to_string();
+    draft.words[0] = match facts.tracepoints.get(&draft.name) {
         Some(TracepointState::Id(id)) => *id,
         Some(TracepointState::Missing { names }) => {
-            let name = opening.name.as_str();
+            let name = draft.name.as_str();
             let scored = names.iter().map(|have| (likeness(name, have), have.as_str()));
             let nearest: Vec<_> = best_three(scored).into_iter().map(str::to_owned).collect();
             return Err(Refusal::NoTracepoint {
-                event: opening.name.clone(),
+                event: draft.name.clone(),
                 suggestion: suggestion(&nearest),
             });
         }
         Some(TracepointState::Forbidden(place)) => {
             return Err(Refusal::TracefsForbidden {
-                event: opening.name.clone(),
+                event: draft.name.clone(),
                 place: place.clone(),
             });
         }
         Some(TracepointState::NoTracefs) | None => {
-            return Err(Refusal::NoTracefs { event: opening.name.clone() });
+            return Err(Refusal::NoTracefs { event: draft.name.clone() });
         }
     };
     let system_call = point.subsystem == "syscalls";
@@ -111,19 +111,19 @@ pub(super) fn tracepoint(
              programs and syscalls:* do"
         ));
     }
-    Ok(opening)
+    Ok(draft)
 }
 
 /// Nanoseconds below which perf_swevent_start_hrtimer() raises a clock's
 /// period without a word, while records still show the period asked for.
 const SHORTEST_CLOCK: u64 = 10_000;
 
-fn raise_clock_interval(unit: IntervalUnit, opening: &mut Opening, notes: &mut Vec<String>) {
-    if unit == IntervalUnit::Nanoseconds && opening.interval < SHORTEST_CLOCK {
+fn raise_clock_interval(unit: IntervalUnit, draft: &mut EventDraft, notes: &mut Vec<String>) {
+    if unit == IntervalUnit::Nanoseconds && draft.interval < SHORTEST_CLOCK {
         notes.push(format!(
             "interval {} ns is below the kernel's shortest, {SHORTEST_CLOCK} ns: that one is used",
-            opening.interval
+            draft.interval
         ));
-        opening.interval = SHORTEST_CLOCK;
+        draft.interval = SHORTEST_CLOCK;
     }
 }

@@ -10,7 +10,7 @@ use perfdata::{Arch, AttrFlags, EventType, Pid, ReadFormat, SampleType};
 use super::*;
 use crate::catalogue::promises::IpPromise;
 use crate::machine::facts::{
-    Capabilities, Hypervisor, Limit, Lockdown, Pmu, ProcessState, Tracefs, TracepointState,
+    Capabilities, Hypervisor, Lockdown, Pmu, ProcessState, ResourceLimit, Tracefs, TracepointState,
 };
 use crate::{EventSpec, Modes};
 
@@ -37,7 +37,7 @@ fn root() -> Facts {
     facts.access.capabilities = Some(Capabilities(ALL_CAPABILITIES));
     facts.access.paranoid = Some(2);
     facts.access.mlock_kb = Some(516);
-    facts.access.memlock = Some(Limit::At(8 << 20));
+    facts.access.memlock = Some(ResourceLimit::At(8 << 20));
     facts
 }
 
@@ -364,7 +364,7 @@ fn rings_fit_the_locked_memory() {
     };
     let mut facts = user();
     assert_eq!(rings(&facts, None), (1024, 64, 0), "8 MiB and 2 x 516 KiB for two CPUs");
-    facts.access.memlock = Some(Limit::At(0));
+    facts.access.memlock = Some(ResourceLimit::At(0));
     assert_eq!(rings(&facts, None), (64, 32, 1), "129 pages a CPU");
     assert_eq!(rings(&facts, Some(3)), (4, 64, 0));
     assert_eq!(rings(&facts, Some(1)), (1, 64, 0));

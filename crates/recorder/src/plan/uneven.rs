@@ -1,6 +1,6 @@
 //! Intervals that keep step with few programs, where none can be drawn.
 
-use super::opening::Opening;
+use super::event_draft::EventDraft;
 use crate::Request;
 use crate::catalogue::promises::SampleSource;
 
@@ -10,22 +10,22 @@ const LARGEST: u64 = 1 << 40;
 /// Makes the interval that was asked for a prime, unless it was to be that and
 /// no other. Events of IBS have it drawn by the CPU, in its low bits; of clocks
 /// no program knows the time.
-pub(super) fn make_uneven(openings: &mut [Opening], request: &Request, notes: &mut Vec<String>) {
+pub(super) fn make_uneven(drafts: &mut [EventDraft], request: &Request, notes: &mut Vec<String>) {
     if request.seed.is_none() || request.interval.is_none() {
         return;
     }
-    let sampled = openings.iter().filter(|opening| !opening.carrier);
-    let mut whys = sampled.map(|opening| why_not_drawn(opening.promises.source));
+    let sampled = drafts.iter().filter(|draft| !draft.carrier);
+    let mut whys = sampled.map(|draft| why_not_drawn(draft.promises.source));
     let Some(Some(why)) = whys.next() else { return };
     if !whys.all(|other| other.is_some()) {
         return;
     }
     let mut told = None;
-    for opening in openings.iter_mut().filter(|opening| !opening.carrier) {
-        let asked = opening.interval;
-        opening.interval = next_prime(asked);
-        if opening.interval != asked {
-            told = Some((asked, opening.interval));
+    for draft in drafts.iter_mut().filter(|draft| !draft.carrier) {
+        let asked = draft.interval;
+        draft.interval = next_prime(asked);
+        if draft.interval != asked {
+            told = Some((asked, draft.interval));
         }
     }
     notes.extend(told.map(|(asked, prime)| {

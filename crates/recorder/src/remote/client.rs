@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use crate::remote::protocol::{
-    Complaint, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
+    ErrorReply, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
     VERSION, Verb, frame, parse,
 };
 use crate::session::SessionError;
@@ -25,7 +25,7 @@ pub enum ClientError {
     #[error("{}: {error}{}", .path.display(), advice(.error))]
     Connect { path: PathBuf, error: io::Error },
     #[error("{}", .0.text)]
-    Refused(Complaint),
+    Refused(ErrorReply),
     #[error("the daemon has gone: {0}")]
     Gone(io::Error),
     #[error("the daemon speaks another protocol: {0}; install the same version of both")]
@@ -69,8 +69,8 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-const HELLO: Duration = Duration::from_secs(5);
-const ANSWER: Duration = Duration::from_secs(30);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
@@ -90,7 +90,7 @@ pub struct Client {
     uid: u32,
     permissions: Vec<String>,
     /// So long an answer may take.
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Client {
@@ -107,9 +107,9 @@ impl Client {
             taken: 0,
             uid: 0,
             permissions: Vec::new(),
-            patience: HELLO,
+            timeout: HELLO_TIMEOUT,
         };
-        client.wait_for(HELLO)?;
+        client.wait_for(HELLO_TIMEOUT)?;
         let hello = Verb::Hello {
             oldest: OLDEST,
             newest: VERSION,
@@ -118,16 +118,16 @@ impl Client {
         match client.ask(&hello)? {
             Reply::Welcome { uid, permissions, .. } => {
                 (client.uid, client.permissions) = (uid, permissions);
-                client.wait_for(ANSWER)?;
+                client.wait_for(ANSWER_TIMEOUT)?;
                 Ok(client)
             }
             other => Err(unexpected(&other)),
         }
     }
 
-    fn wait_for(&mut self, patience: Duration) -> Result<(), ClientError> {
-        self.patience = patience;
-        self.stream.set_read_timeout(Some(patience)).map_err(ClientError::Gone)
+    fn wait_for(&mut self, timeout: Duration) -> Result<(), ClientError> {
+        self.timeout = timeout;
+        self.stream.set_read_timeout(Some(timeout)).map_err(ClientError::Gone)
     }
 
     pub fn uid(&self) -> u32 {
@@ -144,14 +144,14 @@ impl Client {
     /// # Errors
     /// A refusal; a connection that broke.
     pub fn ask(&mut self, verb: &Verb) -> Result<Reply, ClientError> {
-        let told = match self.tell(verb) {
+        let told = match self.send(verb) {
             Err(ClientError::Gone(error)) if has_hung_up(&error) => Err(ClientError::Gone(error)),
             told => Ok(told?),
         };
         loop {
             // A daemon that refuses the connection says why before it closes
             // it, and does not wait for the request.
-            let heard = self.hear(&mut |_| Ok(()));
+            let heard = self.receive(&mut |_| Ok(()));
             let heard = match (heard, &told) {
                 (Err(_), Err(_)) => return told.and(Err(unexpected(&Reply::Done))),
                 (heard, _) => heard?,
@@ -166,7 +166,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn tell(&mut self, verb: &Verb) -> Result<(), ClientError> {
+    pub(crate) fn send(&mut self, verb: &Verb) -> Result<(), ClientError> {
         let body = serde_json::to_vec(verb)?;
         let header = frame(FrameKind::Control, body.len())?;
         let bytes = [&header[..], &body].concat();
@@ -183,7 +183,7 @@ impl Client {
 
     /// Waits for a frame; the stream's bytes go to `data`, whose failure is
     /// the caller's to remember.
-    pub(crate) fn hear(
+    pub(crate) fn receive(
         &mut self,
         data: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<DaemonMessage, ClientError> {
@@ -225,7 +225,7 @@ impl Client {
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    break Err(ClientError::Silent(self.patience));
+                    break Err(ClientError::Silent(self.timeout));
                 }
                 Err(error) => break Err(ClientError::Gone(error)),
             }
@@ -324,7 +324,7 @@ impl Recorded {
         let mut timeout = timeout;
         while !self.has_ended && (self.client.has_frame() || self.is_ready(timeout)?) {
             timeout = Duration::ZERO;
-            self.hear(&mut |bytes| {
+            self.receive(&mut |bytes| {
                 each(bytes);
                 Ok(())
             })?;
@@ -345,8 +345,11 @@ impl Recorded {
         }
     }
 
-    fn hear(&mut self, data: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), ClientError> {
-        match self.client.hear(data)? {
+    fn receive(
+        &mut self,
+        data: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), ClientError> {
+        match self.client.receive(data)? {
             DaemonMessage::Data => {}
             DaemonMessage::Reply(Reply::End { reason, notes, .. }) => {
                 self.has_ended = true;
@@ -368,7 +371,7 @@ impl Read for Recorded {
             let mut left = std::mem::take(&mut self.left);
             left.clear();
             self.at = 0;
-            let heard = self.hear(&mut |bytes| {
+            let heard = self.receive(&mut |bytes| {
                 left.extend_from_slice(bytes);
                 Ok(())
             });

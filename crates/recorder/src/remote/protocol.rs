@@ -13,8 +13,8 @@ pub use frame::{
     ProtocolFrame, VERSION, common, frame, parse,
 };
 pub use message::{
-    Complaint, ComplaintCode, Joined, NamedTarget, Reply, SessionLine, StandingLine, Started,
-    Stats, TypeLine, Verb, WHOLE, WhenSlow,
+    ErrorCode, ErrorReply, Joined, NamedTarget, Reply, SessionLine, StandingLine, Started, Stats,
+    TypeLine, Verb, WHOLE, WhenSlow,
 };
 pub use request::{ClientRequest, request};
 

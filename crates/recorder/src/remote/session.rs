@@ -10,10 +10,8 @@ use perfdata::stream::note;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::client::{Client, ClientError, DaemonMessage, unexpected};
-use crate::machine::incarnation::Incarnation;
-use crate::remote::protocol::{
-    Account, ComplaintCode, NamedTarget, Reply, Started, Verb, WhenSlow,
-};
+use crate::machine::process_identity::ProcessIdentity;
+use crate::remote::protocol::{Account, ErrorCode, NamedTarget, Reply, Started, Verb, WhenSlow};
 use crate::session::ledger::Ledger;
 use crate::session::{Pass, SessionError, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Job, PlannedEvent, Sampling, Target};
@@ -41,7 +39,7 @@ const ORDINARY: [&str; 4] = [
     "stopped by its owner",
 ];
 /// How long the last records may take to come.
-const LAST: Duration = Duration::from_secs(10);
+const LAST_RECORDS_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Remote {
     /// Opens a session there. A command, of these words, is forked here and
@@ -89,12 +87,12 @@ impl Remote {
         let mut any = false;
         while self.ended.is_none() && (self.client.has_frame() || self.is_ready(Duration::ZERO)?) {
             any = true;
-            self.hear(sink)?;
+            self.receive(sink)?;
         }
         Ok(any)
     }
 
-    fn hear(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+    fn receive(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
         let failed = &mut self.sink_error;
         let mut data = |bytes: &[u8]| match failed {
             Some(_) => Ok(()),
@@ -102,10 +100,10 @@ impl Remote {
                 *failed = Some(error.to_string());
             }),
         };
-        match self.client.hear(&mut data)? {
+        match self.client.receive(&mut data)? {
             DaemonMessage::Data | DaemonMessage::Reply(Reply::Done) => {}
             DaemonMessage::Reply(Reply::End { reason, notes, client, .. }) => {
-                self.last_notes.extend(notes.iter().filter_map(|note| told(note)));
+                self.last_notes.extend(notes.iter().filter_map(|note| user_note(note)));
                 if !ORDINARY.contains(&reason.as_str()) {
                     self.last_notes.push(format!("the daemon has ended the session: {reason}"));
                 }
@@ -113,7 +111,7 @@ impl Remote {
             }
             // It ended by itself before it could be stopped; its end is on the way.
             DaemonMessage::Reply(Reply::Refused(complaint))
-                if self.asked_to_stop && complaint.code == ComplaintCode::NoSession => {}
+                if self.asked_to_stop && complaint.code == ErrorCode::NoSession => {}
             DaemonMessage::Reply(Reply::Refused(complaint)) => {
                 return Err(ClientError::Refused(complaint).into());
             }
@@ -128,7 +126,7 @@ impl Remote {
     }
 }
 
-fn told(note: &str) -> Option<String> {
+fn user_note(note: &str) -> Option<String> {
     let why = note::value(note, "why").unwrap_or("the daemon does not say why");
     if let Some(interval) = note::value(note, "interval") {
         return Some(format!("the interval became {interval} on the way: {why}"));
@@ -151,8 +149,8 @@ fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionEr
 
 /// By numbers that no other process ever has; the daemon takes no
 /// descriptors.
-fn named(pid: Pid) -> Result<Incarnation, AttachError> {
-    Incarnation::of(pid.0).ok_or(AttachError::Absent { pid })
+fn named(pid: Pid) -> Result<ProcessIdentity, AttachError> {
+    ProcessIdentity::of(pid.0).ok_or(AttachError::Absent { pid })
 }
 
 impl Sampling for Remote {
@@ -257,14 +255,14 @@ impl Sampling for Remote {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
         if self.ended.is_none() && !self.asked_to_stop {
             self.asked_to_stop = true;
-            self.client.tell(&Verb::Stop { session: self.started.session })?;
+            self.client.send(&Verb::Stop { session: self.started.session })?;
         }
         while self.ended.is_none() {
-            if !self.client.has_frame() && !self.is_ready(LAST)? {
+            if !self.client.has_frame() && !self.is_ready(LAST_RECORDS_TIMEOUT)? {
                 let error = io::ErrorKind::TimedOut.into();
                 return Err(ClientError::Gone(error).into());
             }
-            self.hear(sink)?;
+            self.receive(sink)?;
         }
         let mut ledger = Ledger::of(self.started.planned.iter().map(|event| event.name.as_str()));
         if let Some((_, account)) = &self.ended {

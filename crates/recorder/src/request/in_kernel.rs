@@ -25,7 +25,7 @@ pub struct SiteTables {
     /// Sites that one CPU has room for in an interval, a power of two from
     /// [`SiteTables::FEWEST`] to [`SiteTables::MOST`]. About three quarters can be
     /// used before a hit finds none of its 16 places free.
-    #[serde(default = "as_fits")]
+    #[serde(default = "auto_sites")]
     pub sites: u32,
     /// Whether one instruction of two processes is two sites.
     #[serde(default)]
@@ -42,21 +42,26 @@ pub struct SiteTables {
 
 impl SiteTables {
     /// What [`SiteTables::sites`] is where nobody says: 9 MiB a CPU, 17 with callers.
-    pub const SITES: u32 = 4096;
-    /// As many as [`SiteTables::SITES`], or fewer where there are many CPUs.
+    pub const DEFAULT_SITES: u32 = 4096;
+    /// As many as [`SiteTables::DEFAULT_SITES`], or fewer where there are many CPUs.
     pub const AS_FITS: u32 = 0;
     pub const FEWEST: u32 = 16;
     /// The largest: 2.3 GiB a CPU, 4.3 with callers.
     pub const MOST: u32 = 1 << 20;
 }
 
-fn as_fits() -> u32 {
+fn auto_sites() -> u32 {
     SiteTables::AS_FITS
 }
 
 impl Default for SiteTables {
     fn default() -> SiteTables {
-        SiteTables { sites: SiteTables::SITES, by_process: false, strides: false, callers: false }
+        SiteTables {
+            sites: SiteTables::DEFAULT_SITES,
+            by_process: false,
+            strides: false,
+            callers: false,
+        }
     }
 }
 

@@ -26,8 +26,8 @@ pub struct Job {
     #[serde(
         rename = "every_seconds",
         default = "each_minute",
-        serialize_with = "said_seconds",
-        deserialize_with = "read_seconds"
+        serialize_with = "serialize_seconds",
+        deserialize_with = "deserialize_seconds"
     )]
     pub every: Duration,
     /// Rings serve where the kernel takes no program.
@@ -60,11 +60,11 @@ fn yes() -> bool {
     true
 }
 
-fn said_seconds<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_seconds<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(span.as_secs())
 }
 
-fn read_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+fn deserialize_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     u64::deserialize(from).map(|seconds| Duration::from_secs(seconds.max(1)))
 }
 

@@ -45,7 +45,7 @@ impl Apart {
             // With a writer of its own it would wait for ever where SIGTERM
             // is ignored.
             drop(leave.take());
-            match settle(front).and_then(|()| wait.read_exact(&mut [0])) {
+            match begin_session(front).and_then(|()| wait.read_exact(&mut [0])) {
                 Ok(()) => job(front),
                 Err(_) => ORPHAN,
             }
@@ -105,7 +105,7 @@ fn of(status: WaitStatus) -> Option<CommandStatus> {
     status.exit_status().map(CommandStatus::Exited).or_else(killed)
 }
 
-fn settle(front: FrontProcess) -> io::Result<()> {
+fn begin_session(front: FrontProcess) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::TERM))?;
     // It may have ended before that.
     if !front.is_there() {
@@ -125,13 +125,13 @@ pub struct Spared {
 
 const SCORE: &str = "/proc/self/oom_score_adj";
 /// Never chosen (proc_pid_oom_score_adj(5)).
-const LEAST: &str = "-1000";
+const NEVER_KILLED: &str = "-1000";
 
 impl Spared {
     /// From now on; None: it may not be.
     pub fn begin() -> Option<Spared> {
         let before = fs::read_to_string(SCORE).ok()?;
-        fs::write(SCORE, LEAST).ok()?;
+        fs::write(SCORE, NEVER_KILLED).ok()?;
         Some(Spared { before })
     }
 }

@@ -20,8 +20,8 @@
 //!
 //! Nothing is interrupted, so no system call of the target returns EINTR.
 
+mod clone_tracer;
 mod task;
-mod watch;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -31,14 +31,14 @@ use std::time::{Duration, Instant};
 use perfdata::{Pid, Tid};
 
 use crate::session::OpenError;
+use crate::session::closed_event_totals::ClosedEventTotals;
 use crate::session::event_set::EventSet;
 use crate::session::opener::Opener;
-use crate::session::retired::Retired;
+use clone_tracer::CloneTracer;
 use task::TaskState;
-use watch::Watch;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct AttachBudget {
     /// So long it may take to seize all threads, and as long to become
     /// certain. Waiting costs the target nothing but the halts at its clones.
     pub seize: Duration,
@@ -49,16 +49,20 @@ pub struct Effort {
     pub events: usize,
 }
 
-impl Default for Effort {
-    fn default() -> Effort {
-        Effort { seize: Duration::from_secs(5), open: Duration::from_secs(20), events: usize::MAX }
+impl Default for AttachBudget {
+    fn default() -> AttachBudget {
+        AttachBudget {
+            seize: Duration::from_secs(5),
+            open: Duration::from_secs(20),
+            events: usize::MAX,
+        }
     }
 }
 
-impl Effort {
+impl AttachBudget {
     /// One of so long altogether.
-    pub fn within(all: Duration, events: usize) -> Effort {
-        Effort { seize: all / 4, open: all / 2, events }
+    pub fn within(all: Duration, events: usize) -> AttachBudget {
+        AttachBudget { seize: all / 4, open: all / 2, events }
     }
 }
 
@@ -79,7 +83,7 @@ pub enum AttachError {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Certainty {
+pub(crate) struct AttachGaps {
     /// The target may not be traced: threads that were born during the
     /// attach may be counted twice (removed where records are alike) or not
     /// at all.
@@ -88,10 +92,10 @@ pub(crate) struct Certainty {
     pub(crate) unproven: usize,
     /// Threads without events when time, or the number of events, was up.
     pub(crate) unopened: usize,
-    pub(crate) effort: Effort,
+    pub(crate) attach_budget: AttachBudget,
 }
 
-impl Certainty {
+impl AttachGaps {
     /// For the user; nothing when there is no doubt.
     pub(crate) fn notes(self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -108,7 +112,7 @@ impl Certainty {
                 "{} threads were too busy for a certain attach within {} s: what they started \
                  meanwhile may be counted in part",
                 self.unproven,
-                self.effort.seize.as_secs_f64()
+                self.attach_budget.seize.as_secs_f64()
             ));
         }
         if self.unopened > 0 {
@@ -116,8 +120,8 @@ impl Certainty {
                 "{} threads are not sampled: the process is too busy, or has too many threads, to \
                  attach to all within {} s{}; attach again when it does less",
                 self.unopened,
-                (self.effort.seize + self.effort.open).as_secs_f64(),
-                match self.effort.events {
+                (self.attach_budget.seize + self.attach_budget.open).as_secs_f64(),
+                match self.attach_budget.events {
                     usize::MAX => String::new(),
                     events => format!(" and {events} events"),
                 }
@@ -131,8 +135,8 @@ impl Certainty {
 pub(crate) struct Attached {
     pub(crate) sets: Vec<EventSet>,
     /// Counts of events that were closed on the way.
-    pub(crate) retired: Retired,
-    pub(crate) certainty: Certainty,
+    pub(crate) closed_totals: ClosedEventTotals,
+    pub(crate) gaps: AttachGaps,
 }
 
 /// Opens and enables the events of `pid` on each of its threads. Runs on a thread of
@@ -141,7 +145,7 @@ pub(crate) fn attach(
     pid: Pid,
     proc: &Path,
     opener: &mut Opener<'_>,
-    effort: Effort,
+    attach_budget: AttachBudget,
 ) -> Result<Attached, AttachError> {
     let state = TaskState::read(proc, pid.0)
         .map_err(|error| AttachError::Look { pid, error })?
@@ -149,17 +153,17 @@ pub(crate) fn attach(
     if state.leader != pid.0 {
         return Err(AttachError::Thread { tid: Tid(pid.0), leader: Pid(state.leader) });
     }
-    let target = Process { pid, proc: proc.to_owned(), effort };
+    let target = TargetProcess { pid, proc: proc.to_owned(), attach_budget };
     if state.dead && target.threads()?.len() <= 1 {
         return Err(AttachError::Zombie { pid });
     }
     // A kernel thread cannot be traced, and has no threads.
-    let traced = if state.kernel_thread { None } else { Watch::new(&target).run(opener)? };
+    let traced = if state.kernel_thread { None } else { CloneTracer::new(&target).run(opener)? };
     let attached = match traced {
         Some(attached) => attached,
         None => untraced(&target, opener, !state.kernel_thread)?,
     };
-    if attached.sets.is_empty() && attached.retired.ids.side.is_empty() {
+    if attached.sets.is_empty() && attached.closed_totals.ids.side.is_empty() {
         return Err(AttachError::Gone { pid });
     }
     Ok(attached)
@@ -167,11 +171,11 @@ pub(crate) fn attach(
 
 /// Opens until a scan of the threads finds none without events.
 fn untraced(
-    target: &Process,
+    target: &TargetProcess,
     opener: &mut Opener<'_>,
     may_clone: bool,
 ) -> Result<Attached, AttachError> {
-    let deadline = Instant::now() + target.effort.open;
+    let deadline = Instant::now() + target.attach_budget.open;
     let mut seen = BTreeSet::new();
     let mut sets = Vec::new();
     let mut late = 0;
@@ -180,7 +184,7 @@ fn untraced(
         if fresh.is_empty() {
             break;
         }
-        let is_full = |opener: &Opener<'_>| opener.opened() >= target.effort.events;
+        let is_full = |opener: &Opener<'_>| opener.opened() >= target.attach_budget.events;
         if (Instant::now() > deadline || is_full(opener)) && !sets.is_empty() {
             late = fresh.len();
             break;
@@ -201,19 +205,23 @@ fn untraced(
             break;
         }
     }
-    let certainty =
-        Certainty { untraced: may_clone, unproven: 0, unopened: late, effort: target.effort };
-    Ok(Attached { sets, retired: Retired::default(), certainty })
+    let gaps = AttachGaps {
+        untraced: may_clone,
+        unproven: 0,
+        unopened: late,
+        attach_budget: target.attach_budget,
+    };
+    Ok(Attached { sets, closed_totals: ClosedEventTotals::default(), gaps })
 }
 
 #[derive(Debug)]
-struct Process {
+struct TargetProcess {
     pid: Pid,
     proc: PathBuf,
-    effort: Effort,
+    attach_budget: AttachBudget,
 }
 
-impl Process {
+impl TargetProcess {
     /// Its threads as /proc lists them now; none when it is gone.
     fn threads(&self) -> Result<Vec<i32>, AttachError> {
         let directory = self.proc.join(self.pid.to_string()).join("task");

@@ -50,7 +50,7 @@ impl Attrs {
     }
 
     /// What a thread starts has no part in its samples; its mappings are told.
-    pub(super) fn leave_to_one_thread(&mut self) {
+    pub(super) fn limit_to_one_thread(&mut self) {
         for event in &mut self.events {
             event.attr.flags.remove(AttrFlags::INHERIT);
         }

@@ -2,7 +2,7 @@
 //! on it first.
 
 mod entry;
-mod leave;
+mod release_pipe;
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, PipeReader, Read, pipe};
@@ -17,7 +17,7 @@ use rustix::process::{
 };
 
 use crate::sys::spawn::{ChildPipes, ExecImage, fork};
-use leave::{Leave, leaves};
+use release_pipe::{ReleasePipe, release_pipes};
 
 /// Where execvp(3) looks when PATH is unset.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -91,7 +91,7 @@ pub struct Command {
     program: String,
     pid: Pid,
     pidfd: OwnedFd,
-    leave: Option<Leave>,
+    release_pipe: Option<ReleasePipe>,
     failure: PipeReader,
     status: Option<CommandStatus>,
     /// A tracer of this process waits for it in our place.
@@ -121,7 +121,8 @@ impl Command {
         let candidates = candidates(first, &path)?;
         let program = first.to_string_lossy().into_owned();
         let file = first_executable(&candidates);
-        let files: Vec<Found> = candidates.iter().filter_map(|path| Found::at(path)).collect();
+        let files: Vec<ExecCandidate> =
+            candidates.iter().filter_map(|path| ExecCandidate::at(path)).collect();
         match files.iter().map(|file| file.mode).reduce(|one, other| one | other) {
             None => return Err(CommandError::NotFound { program }),
             Some(mode) if mode & libc::S_IFMT == libc::S_IFDIR => {
@@ -134,11 +135,11 @@ impl Command {
         let image = ExecImage::new(candidates, arguments, environment(variables)?);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
-            .map(|(pid, pidfd, leave, failure)| Command {
+            .map(|(pid, pidfd, release_pipe, failure)| Command {
                 program,
                 pid: Pid(pid),
                 pidfd,
-                leave: Some(leave),
+                release_pipe: Some(release_pipe),
                 failure,
                 status: None,
                 traced: false,
@@ -184,10 +185,10 @@ impl Command {
     /// Lets the child exec, and returns once it has.
     pub fn release(&mut self) -> Result<(), CommandError> {
         if self.entered {
-            return self.let_go();
+            return self.resume_untraced();
         }
-        let Some(leave) = self.leave.take() else { return Ok(()) };
-        leave.give();
+        let Some(release_pipe) = self.release_pipe.take() else { return Ok(()) };
+        release_pipe.release();
         let Some(errno) = self.failed_exec()? else { return Ok(()) };
         if !self.traced {
             self.wait()
@@ -254,7 +255,7 @@ impl AsFd for Command {
 impl Drop for Command {
     fn drop(&mut self) {
         // Without leave the child reads end of file and exits at once.
-        if self.leave.take().is_some() {
+        if self.release_pipe.take().is_some() {
             let _reaped = self.wait();
         }
         if self.entered {
@@ -271,26 +272,29 @@ fn status(status: &WaitIdStatus) -> CommandStatus {
     }
 }
 
-type Held = (i32, OwnedFd, Leave, PipeReader);
+type HeldChild = (i32, OwnedFd, ReleasePipe, PipeReader);
 
-fn fork_held(image: &ExecImage) -> io::Result<Held> {
+fn fork_held(image: &ExecImage) -> io::Result<HeldChild> {
     // Held until the child's ends are closed here: another child that keeps
     // a `failure` would hide that this one has exec'd.
-    let mut leaves = leaves();
-    let (leave_reader, leave) = pipe()?;
+    let mut release_pipes = release_pipes();
+    let (leave_reader, release_pipe) = pipe()?;
     let (failure, failure_writer) = pipe()?;
-    let leave_writers = leaves.iter().copied().chain([leave.as_raw_fd()]).collect();
-    let pipes =
-        ChildPipes { leave: leave_reader.into(), failure: failure_writer.into(), leave_writers };
+    let release_writers = release_pipes.iter().copied().chain([release_pipe.as_raw_fd()]).collect();
+    let pipes = ChildPipes {
+        release_pipe: leave_reader.into(),
+        failure: failure_writer.into(),
+        release_writers,
+    };
     let pid = fork(image, &pipes)?;
     drop(pipes);
-    leaves.push(leave.as_raw_fd());
-    drop(leaves);
-    let leave = Leave::listed(leave);
+    release_pipes.push(release_pipe.as_raw_fd());
+    drop(release_pipes);
+    let release_pipe = ReleasePipe::listed(release_pipe);
     // Not reaped yet, so the number still names our child.
     let raw = rustix::process::Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
     let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
-    Ok((pid, pidfd, leave, failure))
+    Ok((pid, pidfd, release_pipe, failure))
 }
 
 fn c_string(word: &OsStr) -> Result<CString, CommandError> {
@@ -317,7 +321,7 @@ fn environment(variables: &[OsString]) -> Result<Option<Vec<CString>>, CommandEr
 /// The first of the files that are there and may be executed.
 fn first_executable(candidates: &[CString]) -> Option<PathBuf> {
     let mut paths = candidates.iter().filter(|path| {
-        Found::at(path)
+        ExecCandidate::at(path)
             .is_some_and(|file| file.mode & libc::S_IFMT == libc::S_IFREG && file.mode & 0o111 != 0)
     });
     paths.next().map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes())))
@@ -347,7 +351,7 @@ fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, CommandErro
 
 /// What one of the paths that execvp(3) would try leads to.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct ExecCandidate {
     /// Type and permissions; all bits set where they cannot be looked at,
     /// which is for execve(2) to judge.
     pub(super) mode: u32,
@@ -355,13 +359,15 @@ struct Found {
     changes_user: Option<bool>,
 }
 
-impl Found {
+impl ExecCandidate {
     /// None: there is no such file.
-    fn at(path: &CStr) -> Option<Found> {
+    fn at(path: &CStr) -> Option<ExecCandidate> {
         match rustix::fs::stat(path) {
-            Ok(stat) => Some(Found { mode: stat.st_mode, changes_user: Some(changes_user(&stat)) }),
+            Ok(stat) => {
+                Some(ExecCandidate { mode: stat.st_mode, changes_user: Some(changes_user(&stat)) })
+            }
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => None,
-            Err(_) => Some(Found { mode: u32::MAX, changes_user: None }),
+            Err(_) => Some(ExecCandidate { mode: u32::MAX, changes_user: None }),
         }
     }
 }

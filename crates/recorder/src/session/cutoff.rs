@@ -6,7 +6,7 @@
 use perfdata::{RecordHeader, RecordType, SampleType};
 
 use super::Session;
-use crate::ring::Lent;
+use crate::ring::RingRecord;
 
 /// IDENTIFIER, IP, TID, TIME and 8 bytes of whatever else is asked for.
 const SMALLEST_SAMPLE: usize = RecordHeader::SIZE + 4 * 8;
@@ -19,8 +19,8 @@ pub(super) struct Cutoff {
 }
 
 impl Cutoff {
-    pub(super) fn excludes(self, lent: Lent<'_>) -> bool {
-        time(lent, self.offset) > Some(self.last)
+    pub(super) fn excludes(self, record: RingRecord<'_>) -> bool {
+        time(record, self.offset) > Some(self.last)
     }
 }
 
@@ -51,11 +51,11 @@ impl Session {
     /// Of all samples in the rings that count.
     fn times(&mut self, offset: usize) -> Vec<u64> {
         let mut times = Vec::new();
-        let (owners, meant) = (&self.owners, &mut self.meant);
-        for (ring, lane) in self.rings.iter().zip(&self.lanes) {
-            ring.samples.look(|lent| {
-                let Some(time) = time(lent, offset) else { return };
-                if lane.counts(owners, meant, lent) {
+        let (event_ids, count_filters) = (&self.event_ids, &mut self.count_filters);
+        for (ring, ring_state) in self.rings.iter().zip(&self.ring_states) {
+            ring.samples.look(|record| {
+                let Some(time) = time(record, offset) else { return };
+                if ring_state.counts(event_ids, count_filters, record) {
                     times.push(time);
                 }
             });
@@ -65,11 +65,11 @@ impl Session {
 }
 
 /// When a sample was taken; None: no sample, or too short for a time.
-fn time(lent: Lent<'_>, offset: usize) -> Option<u64> {
-    if lent.header.kind != RecordType::SAMPLE {
+fn time(record: RingRecord<'_>, offset: usize) -> Option<u64> {
+    if record.header.kind != RecordType::SAMPLE {
         return None;
     }
-    lent.word(offset)
+    record.word(offset)
 }
 
 /// Where TIME lies in a sample, from the record's start.
@@ -98,11 +98,11 @@ mod tests {
         let wanted = u64::from_ne_bytes([32, 33, 34, 35, 36, 37, 38, 39]);
         for cut in 0..=bytes.len() {
             let (first, second) = bytes.split_at(cut);
-            assert_eq!(time(Lent { header, first, second }, offset), Some(wanted), "{cut}");
+            assert_eq!(time(RingRecord { header, first, second }, offset), Some(wanted), "{cut}");
         }
-        let short = Lent { header, first: &bytes[..36], second: &[] };
+        let short = RingRecord { header, first: &bytes[..36], second: &[] };
         assert_eq!(time(short, offset), None);
         let other = RecordHeader { kind: RecordType::LOST, ..header };
-        assert_eq!(time(Lent { header: other, first: &bytes, second: &[] }, offset), None);
+        assert_eq!(time(RingRecord { header: other, first: &bytes, second: &[] }, offset), None);
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use perfdata::Cpu;
 
-use crate::in_kernel::Unloadable;
+use crate::in_kernel::LoadError;
 use crate::session::attach::AttachError;
 use crate::session::command::CommandError;
 use crate::{OpenFailure, Plan, explain};
@@ -63,7 +63,7 @@ pub enum SessionError {
     NotInKernel {
         /// `counted` or `filtered`.
         what: &'static str,
-        why: Unloadable,
+        why: LoadError,
     },
     #[error("no control group was given: its directory belongs into the session's settings")]
     NoGroup,

@@ -29,14 +29,15 @@ pub(crate) struct SampledEvent {
     pub(crate) index: usize,
     pub(crate) event: PerfEvent,
     /// What counts the same beside it, without samples.
-    pub(crate) witness: Option<PerfEvent>,
+    pub(crate) shadow_counter: Option<PerfEvent>,
 }
 
 impl CpuEvents {
     /// Descriptors that these hold.
     pub(crate) fn count(&self) -> usize {
-        let witnesses = self.sampled.iter().filter(|sampled| sampled.witness.is_some());
-        self.sampled.len() + witnesses.count() + 1
+        let shadow_counters =
+            self.sampled.iter().filter(|sampled| sampled.shadow_counter.is_some());
+        self.sampled.len() + shadow_counters.count() + 1
     }
 
     /// `index`: in the plan.
@@ -105,7 +106,7 @@ impl EventSet {
         self.cpus.iter().try_for_each(|on_cpu| {
             let mut members_first = on_cpu.sampled.iter().rev();
             members_first.try_for_each(|s| {
-                let mut both = s.witness.iter().chain([&s.event]);
+                let mut both = s.shadow_counter.iter().chain([&s.event]);
                 both.try_for_each(|event| on_cpu.enable(event, Some(s.index), task))
             })
         })
@@ -117,7 +118,7 @@ impl EventSet {
         for sampled in self.cpus.iter().flat_map(|on_cpu| &on_cpu.sampled) {
             // Fails for no open event (perf_ioctl(), kernel/events/core.c).
             let _always_works = sampled.event.disable();
-            let _always_works = sampled.witness.as_ref().map(PerfEvent::disable);
+            let _always_works = sampled.shadow_counter.as_ref().map(PerfEvent::disable);
         }
     }
 
@@ -149,7 +150,7 @@ mod tests {
     #[test]
     fn a_refused_enable_says_where() {
         let no_event = || PerfEvent::from(std::os::fd::OwnedFd::from(std::io::pipe().unwrap().0));
-        let sampled = vec![SampledEvent { index: 0, event: no_event(), witness: None }];
+        let sampled = vec![SampledEvent { index: 0, event: no_event(), shadow_counter: None }];
         let on_cpu = CpuEvents { cpu: Cpu(3), sampled, side: no_event() };
         let set = EventSet { cpus: vec![on_cpu] };
         let expected = OpenFailure {

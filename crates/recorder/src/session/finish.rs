@@ -6,9 +6,9 @@ use perfdata::attr::SamplingRate;
 use perfdata::stream::write;
 use perfdata::{AttrFlags, Cpu};
 
-use super::losses::{count_is_certain, counts_lost};
-use super::retired::{EventTotal, Retired};
-use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
+use super::closed_event_totals::{ClosedEventTotals, EventTotal};
+use super::losses::{count_is_exact, counts_lost};
+use super::{Session, SessionError, Sink, TargetState, sample_rate, shadow_counter};
 use crate::catalogue::promises::SampleSource;
 use crate::regions::RegionLogAccount;
 use crate::session::ledger::{CountReached, EventAccount, Ledger, RateLowered};
@@ -19,7 +19,7 @@ use crate::{PlannedEvent, Target};
 /// the end of a hit: each takes seconds then.
 const TRIES: usize = 3;
 /// For handlers to end where the kernel cannot be asked whether they have.
-const A_MOMENT: Duration = Duration::from_millis(20);
+const HANDLER_GRACE: Duration = Duration::from_millis(20);
 
 impl Session {
     /// Stops sampling, drains every ring until it is empty, reads the
@@ -34,7 +34,7 @@ impl Session {
         self.stop();
         // Side events go on until the last sample is out, so that its
         // mapping is.
-        self.pass_booked(sink);
+        self.pass_recording_errors(sink);
         for on_cpu in self.sets.iter().flat_map(|set| &set.cpus) {
             let _always_works = on_cpu.side.disable();
         }
@@ -42,29 +42,29 @@ impl Session {
             // A CPU may still be writing the record of an event that it has
             // counted, the more so a virtual one that its host has paused.
             if wait_for_handlers().is_err() {
-                std::thread::sleep(A_MOMENT);
+                std::thread::sleep(HANDLER_GRACE);
             }
         }
         for _ in 0..TRIES {
             self.programs.due_now();
-            while self.pass_booked(sink) {}
-            if !self.programs.is_late() {
+            while self.pass_recording_errors(sink) {}
+            if !self.programs.has_late_cpu() {
                 break;
             }
         }
         let totals = self.totals();
-        let _records = self.tell_last(&totals);
+        let _records = self.write_last_losses(&totals);
         self.ledger = self.settled(&totals);
         // What is in the buffer has to be booked before anything is concluded.
-        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        let _booked = self.output_buffer.flush(sink, &mut self.ledger);
         if self.state != TargetState::Gone {
-            self.ledger.book_stop(self.rings.len());
+            self.ledger.record_stop_losses(self.rings.len());
         }
-        self.ledger.book_busy();
-        self.book_uncovered(&totals);
+        self.ledger.record_busy_losses();
+        self.record_unrecorded_events(&totals);
         self.ledger.count_reached = self.count_reached();
         self.write_ending(sink)?;
-        self.last_notes.extend(self.regions.as_ref().and_then(|log| told(log.account())));
+        self.last_notes.extend(self.regions.as_ref().and_then(|log| account_note(log.account())));
         self.last_notes.extend(self.heap.as_ref().and_then(super::heap::ended));
         self.sets.clear();
         self.rings.clear();
@@ -80,7 +80,7 @@ impl Session {
 
     /// One pass whose failure the ledger has already; whether it brought
     /// anything.
-    fn pass_booked(&mut self, sink: &mut dyn Sink) -> bool {
+    fn pass_recording_errors(&mut self, sink: &mut dyn Sink) -> bool {
         let before = self.seen.samples + self.ledger.lost.total();
         let side = match self.pass(sink) {
             Ok(pass) => pass.side > 0,
@@ -89,13 +89,13 @@ impl Session {
         side || self.seen.samples + self.ledger.lost.total() > before
     }
 
-    fn totals(&self) -> Retired {
+    fn totals(&self) -> ClosedEventTotals {
         self.totals_on(|_| true)
     }
 
-    pub(super) fn totals_on(&self, is_wanted: impl Fn(Cpu) -> bool) -> Retired {
+    pub(super) fn totals_on(&self, is_wanted: impl Fn(Cpu) -> bool) -> ClosedEventTotals {
         let periods = self.attrs.periods();
-        let mut totals = self.retired.clone();
+        let mut totals = self.closed_totals.clone();
         totals.events.resize(periods.len(), EventTotal::default());
         for set in &self.sets {
             totals.read(set, &periods, &is_wanted);
@@ -109,14 +109,14 @@ impl Session {
         self.settled(&self.totals())
     }
 
-    fn settled(&self, totals: &Retired) -> Ledger {
+    fn settled(&self, totals: &ClosedEventTotals) -> Ledger {
         let mut ledger = self.ledger.clone();
         ledger.tail_known = self.attrs.sampled().all(|(_, event)| counts_lost(&event.attr));
         // What the stream was told is booked already: the counts have it, too,
         // and say of which event it was.
-        let told = self.told_losses();
+        let account_note = self.reported_losses();
         if ledger.tail_known {
-            ledger.lost.ring = ledger.lost.ring.saturating_sub(told.samples);
+            ledger.lost.ring = ledger.lost.ring.saturating_sub(account_note.samples);
         }
         for (place, (index, event)) in self.attrs.sampled().enumerate() {
             let mut total = totals.events.get(index).copied().unwrap_or_default();
@@ -129,25 +129,26 @@ impl Session {
             said.kernel = said.kernel.filter(|_| !self.interval_changed);
             if ledger.was_throttled(place)
                 && !self.interval_changed
-                && let Some(whole) = witness::whole(&total)
+                && let Some(whole) = shadow_counter::whole(&total)
             {
-                let missed = witness::missed(whole, said.events, event.attr.sample_period);
+                let missed = shadow_counter::missed(whole, said.events, event.attr.sample_period);
                 said.events = said.events.max(whole);
                 said.kernel = said.kernel.map(|kernel| kernel.saturating_add(missed));
                 ledger.lose(place, missed, |lost| &mut lost.throttled);
             } else if self.is_whole() {
                 // The kernel's own count is made of the records.
-                said.events = said.events.max(witness::whole(&total).unwrap_or(0));
+                said.events = said.events.max(shadow_counter::whole(&total).unwrap_or(0));
             }
             self.programs.account(place, &mut said, &mut ledger);
             let mut lost = ledger.tail_known.then_some(total.counts.lost);
-            if let Some(told) = self.heap_account(event) {
-                (said.events, said.kernel, lost) = (told.made, Some(told.made), Some(told.lost));
+            if let Some(account_note) = self.heap_account(event) {
+                (said.events, said.kernel, lost) =
+                    (account_note.made, Some(account_note.made), Some(account_note.lost));
             }
-            ledger.settle(place, said, lost);
+            ledger.take_event_account(place, said, lost);
         }
         if counts_lost(&self.attrs.side) {
-            ledger.side_lost += totals.side_lost().saturating_sub(told.side);
+            ledger.side_lost += totals.side_lost().saturating_sub(account_note.side);
         }
         ledger.aggregates = self.programs.counts().then_some(self.programs.aggregates);
         let rates = self.sample_rate.zip(sample_rate(&self.settings.root));
@@ -178,14 +179,14 @@ impl Session {
     fn write_ending(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
         let first = |index: usize| self.ids.of(index).first().copied();
         let ids: Vec<Option<u64>> = self.attrs.sampled().map(|(index, _)| first(index)).collect();
-        let out = &mut self.outbox.bytes;
+        let out = &mut self.output_buffer.bytes;
         for (event, id) in ids.into_iter().enumerate() {
             let Some(id) = id else { continue };
             write::event_unit(id, &self.ledger.note(event), NATIVE_ORDER, out)
                 .map_err(|e| SessionError::Preamble(e.to_string()))?;
         }
         write::finished_round(NATIVE_ORDER, out);
-        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        let _booked = self.output_buffer.flush(sink, &mut self.ledger);
         Ok(())
     }
 }
@@ -195,7 +196,7 @@ fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount 
     EventAccount {
         events: counts.count,
         // Samples that the kernel must have made.
-        kernel: count_is_certain(event).then_some(total.periods),
+        kernel: count_is_exact(event).then_some(total.periods),
         enabled: Duration::from_nanos(counts.enabled / cpus),
         running: Duration::from_nanos(counts.running),
         on_counter: total.on_counter(*counts),
@@ -203,7 +204,7 @@ fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount 
     }
 }
 
-fn told(of: RegionLogAccount) -> Option<String> {
+fn account_note(of: RegionLogAccount) -> Option<String> {
     match of {
         RegionLogAccount { read: 0, lost: 0 } => Some(
             "no region was marked: link the program with libhardmeter, or preload it \
@@ -218,7 +219,7 @@ fn told(of: RegionLogAccount) -> Option<String> {
     }
 }
 impl Session {
-    /// Whether an event and its witness counted the same: from the exec of a
+    /// Whether an event and its shadow counter counted the same: from the exec of a
     /// command to its end. Others are enabled and stopped one after the other.
     pub(super) fn is_whole(&self) -> bool {
         let is_command = self.plan.target == Target::Command;
@@ -228,7 +229,7 @@ impl Session {
     /// Books what was counted beyond what records stand for, once all of them
     /// are out. A task that was started in between has an event of its own on
     /// each CPU.
-    pub(super) fn book_uncovered(&mut self, totals: &Retired) {
+    pub(super) fn record_unrecorded_events(&mut self, totals: &ClosedEventTotals) {
         // A fork that was lost may have left rests that nobody knows of.
         if self.interval_changed || self.ledger.side_lost > 0 {
             return;
@@ -243,7 +244,7 @@ impl Session {
             }
             let opened = totals.events.get(index).map_or(0, |total| total.opened);
             let openings = opened.saturating_add(self.seen.forks.saturating_mul(cpus));
-            self.ledger.book_uncovered(place, interval, openings);
+            self.ledger.record_unrecorded_events(place, interval, openings);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::heap::{HeapLog, HeapSample, is_of_heap};
 
 /// Of one of the three events.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ToldBlocks {
+pub(super) struct HeapCounts {
     pub(super) made: u64,
     /// Of them, those that are certain not to come any more.
     pub(super) lost: u64,
@@ -23,7 +23,7 @@ pub(super) struct HeapPass {
 impl Session {
     /// Takes what there is into the stream: how many samples, and whether it is all of what was
     /// told until now. Their place among those of the rings is that of their times.
-    pub(super) fn tell_heap(&mut self) -> HeapPass {
+    pub(super) fn write_heap(&mut self) -> HeapPass {
         let nothing = HeapPass { samples: 0, is_whole: true };
         let Some(log) = &mut self.heap else { return nothing };
         let of_heap = self.attrs.sampled().enumerate().filter(|(_, (_, event))| is_of_heap(event));
@@ -36,15 +36,15 @@ impl Session {
             Ok(events) => events,
             Err(_) => return nothing,
         };
-        let (outbox, sampler) = (&mut self.outbox, &mut self.heap_sampler);
+        let (output_buffer, sampler) = (&mut self.output_buffer, &mut self.heap_sampler);
         let (ledger, rate) = (&mut self.ledger, log.settings().rate);
         let mut samples = 0;
-        let is_whole = log.drain(Instant::now(), |told, stack| {
-            let (place, attr, Some(id)) = events[told.call.event()] else { return };
-            let sample = HeapSample { attr, id, told, stack, rate };
-            if !sampler.append(sample, &mut outbox.bytes) {
+        let is_whole = log.drain(Instant::now(), |record, stack| {
+            let (place, attr, Some(id)) = events[record.call.event()] else { return };
+            let sample = HeapSample { attr, id, record, stack, rate };
+            if !sampler.append(sample, &mut output_buffer.bytes) {
                 ledger.lose(place, 1, |lost| &mut lost.parse_error);
-            } else if let Some(buffered) = outbox.samples.get_mut(place) {
+            } else if let Some(buffered) = output_buffer.samples.get_mut(place) {
                 buffered.samples += 1;
                 buffered.exact_ip += 1;
                 samples += 1;
@@ -55,12 +55,12 @@ impl Session {
     }
 
     /// None: it is no event of the heap.
-    pub(super) fn heap_account(&self, event: &PlannedEvent) -> Option<ToldBlocks> {
+    pub(super) fn heap_account(&self, event: &PlannedEvent) -> Option<HeapCounts> {
         let account = self.heap.as_ref().filter(|_| is_of_heap(event))?.account();
         let place = crate::heap::place(event);
         // What waits to be read is lost for nobody yet.
         let lost = if self.stopped.is_some() { account.lost()[place] } else { 0 };
-        Some(ToldBlocks { made: account.made[place], lost })
+        Some(HeapCounts { made: account.made[place], lost })
     }
 }
 

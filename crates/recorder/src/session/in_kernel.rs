@@ -15,51 +15,51 @@ use perfdata::{Attr, Cpu, EventType, Pid, SampleType};
 use super::kernel::Kernel;
 use super::{Session, SessionError, SessionSettings, Sink};
 use crate::in_kernel::{
-    AggregateReader, CountedTracepoint, HitSource, InKernel, KernelProgram, Seen, Shows,
-    Unloadable, Whose,
+    AggregateReader, CountedTracepoint, HitCounts, HitScope, HitSource, InKernel, KernelProgram,
+    LoadError, SampleContents,
 };
 use crate::session::ledger::{EventAccount, Ledger};
 use crate::sys::event::{NATIVE_ORDER, PerfEvent};
 use crate::{Plan, PlannedEvent, RingPages, Target};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SampleMaker {
+pub(crate) enum DeliveryMode {
     /// Rings, as nothing else was asked for.
     #[default]
     Rings,
     /// Rings, as the kernel took no program, for this reason.
-    RingsAfterAll(String),
+    RingsAsFallback(String),
     /// A program counts, and nothing reaches a ring.
     Counted { callers: bool },
     /// A program picks what reaches the rings.
-    Picked,
+    Filtered,
 }
 
-impl SampleMaker {
+impl DeliveryMode {
     /// What the stream's promises say of it.
     pub(super) fn note(&self) -> String {
         match self {
-            SampleMaker::Rings => String::new(),
+            DeliveryMode::Rings => String::new(),
             // Neither may end the value.
-            SampleMaker::RingsAfterAll(why) => {
+            DeliveryMode::RingsAsFallback(why) => {
                 format!(";counted=rings;not_in_kernel={}", why.replace(';', ",").replace('=', ":"))
             }
-            SampleMaker::Counted { callers: false } => ";counted=kernel".into(),
-            SampleMaker::Counted { callers: true } => ";counted=kernel;callers=fp".into(),
-            SampleMaker::Picked => ";counted=rings;filtered=kernel".into(),
+            DeliveryMode::Counted { callers: false } => ";counted=kernel".into(),
+            DeliveryMode::Counted { callers: true } => ";counted=kernel;callers=fp".into(),
+            DeliveryMode::Filtered => ";counted=rings;filtered=kernel".into(),
         }
     }
 
     /// The same for the user's last line; None: nothing was asked for.
     pub(super) fn in_words(&self) -> Option<&'static str> {
         match self {
-            SampleMaker::Rings => None,
-            SampleMaker::RingsAfterAll(_) => Some("sampled through rings, not in the kernel"),
-            SampleMaker::Counted { callers: false } => Some("counted in the kernel"),
-            SampleMaker::Counted { callers: true } => {
+            DeliveryMode::Rings => None,
+            DeliveryMode::RingsAsFallback(_) => Some("sampled through rings, not in the kernel"),
+            DeliveryMode::Counted { callers: false } => Some("counted in the kernel"),
+            DeliveryMode::Counted { callers: true } => {
                 Some("counted in the kernel, callers by frame pointers")
             }
-            SampleMaker::Picked => Some("filtered in the kernel"),
+            DeliveryMode::Filtered => Some("filtered in the kernel"),
         }
     }
 }
@@ -67,8 +67,8 @@ impl SampleMaker {
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
     /// One for each event that samples, in the order of the plan.
-    programs: Vec<Loaded>,
-    pub(super) served: SampleMaker,
+    programs: Vec<AttachedProgram>,
+    pub(super) served: DeliveryMode,
     every: Duration,
     due: Option<Instant>,
     pub(super) aggregates: u64,
@@ -83,7 +83,7 @@ pub(crate) struct Programs {
 }
 
 #[derive(Debug)]
-struct Loaded {
+struct AttachedProgram {
     /// The event's index in the plan.
     index: usize,
     program: KernelProgram,
@@ -109,13 +109,13 @@ impl Programs {
         let loaded = sampled
             .map(|(index, event)| {
                 if has_callers && settings.scrub && event.attr.precise_ip() > 0 {
-                    return Err(Unloadable::PreciseCallers { name: event.name.clone() });
+                    return Err(LoadError::PreciseCallers { name: event.name.clone() });
                 }
                 let source = source(event, plan.target, held)?;
                 let on = plan.cpus.iter().copied().filter(|cpu| event.is_on(*cpu));
-                Loaded::load(kernel, index, source, &in_kernel, &on.collect::<Vec<Cpu>>())
+                AttachedProgram::load(kernel, index, source, &in_kernel, &on.collect::<Vec<Cpu>>())
             })
-            .collect::<Result<Vec<Loaded>, Unloadable>>();
+            .collect::<Result<Vec<AttachedProgram>, LoadError>>();
         match loaded {
             Ok(programs) => {
                 let counts = in_kernel.counts();
@@ -126,15 +126,15 @@ impl Programs {
                     plan.events.iter_mut().for_each(|event| show_callers(&mut event.attr));
                 }
                 let served = match counts {
-                    true => SampleMaker::Counted { callers: has_callers },
-                    false => SampleMaker::Picked,
+                    true => DeliveryMode::Counted { callers: has_callers },
+                    false => DeliveryMode::Filtered,
                 };
-                let every = settings.every.min(LONGEST);
+                let every = settings.every.min(MAX_INTERVAL);
                 Ok(Programs { programs, served, every, ..Programs::default() })
             }
             Err(why) if in_kernel.may_be_rings() && settings.rings => {
                 plan.in_kernel = None;
-                let served = SampleMaker::RingsAfterAll(why.to_string());
+                let served = DeliveryMode::RingsAsFallback(why.to_string());
                 Ok(Programs { served, ..Programs::default() })
             }
             Err(why) => Err(SessionError::NotInKernel {
@@ -146,7 +146,7 @@ impl Programs {
 
     pub(super) fn notes(&self, untraced: bool) -> Vec<String> {
         let mut notes = Vec::new();
-        if let SampleMaker::RingsAfterAll(why) = &self.served {
+        if let DeliveryMode::RingsAsFallback(why) = &self.served {
             notes.push(format!("not counted in the kernel, but sampled through rings: {why}"));
         }
         if untraced && self.counts() {
@@ -160,7 +160,7 @@ impl Programs {
     }
 
     pub(super) fn counts(&self) -> bool {
-        matches!(self.served, SampleMaker::Counted { .. })
+        matches!(self.served, DeliveryMode::Counted { .. })
     }
 
     /// Gives an event of the plan its program, before it is enabled.
@@ -174,14 +174,14 @@ impl Programs {
 
     pub(super) fn start(&mut self) {
         self.due.get_or_insert(Instant::now() + self.every);
-        self.tell(KernelProgram::start);
+        self.for_each(KernelProgram::start);
     }
 
     pub(super) fn stop(&mut self) {
-        self.tell(KernelProgram::stop);
+        self.for_each(KernelProgram::stop);
     }
 
-    fn tell(&mut self, what: fn(&KernelProgram) -> io::Result<()>) {
+    fn for_each(&mut self, what: fn(&KernelProgram) -> io::Result<()>) {
         let told = self.programs.iter().try_for_each(|loaded| what(&loaded.program));
         if let Err(error) = told {
             self.failed.get_or_insert(error);
@@ -247,7 +247,7 @@ impl Programs {
 
     /// Whether a CPU was in the middle of a hit for so long that what it
     /// counted has to be taken later.
-    pub(super) fn is_late(&self) -> bool {
+    pub(super) fn has_late_cpu(&self) -> bool {
         self.late.is_some()
     }
 
@@ -260,7 +260,7 @@ impl Programs {
     /// Enters what a program says of itself into the account of its event.
     pub(super) fn account(&self, place: usize, said: &mut EventAccount, ledger: &mut Ledger) {
         let Some(loaded) = self.programs.get(place) else { return };
-        let Seen { seen, no_room, dropped } = loaded.reader.seen();
+        let HitCounts { seen, no_room, dropped } = loaded.reader.seen();
         ledger.lose(place, no_room, |lost| &mut lost.no_room);
         for (reason, count) in dropped {
             match reason {
@@ -283,33 +283,33 @@ impl Programs {
 
 /// Bytes that one record of an aggregate takes, about: with less room, what was
 /// counted waits. Less than the smallest queue (`limits.queue`).
-const LEAST: usize = 48 * 1024;
+const MIN_ROOM: usize = 48 * 1024;
 /// What was counted is taken out so often at least: clients may say any
 /// number, and there is no instant so far ahead as the largest.
-const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const MAX_INTERVAL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// What a program calls hits that would show the kernel to a user.
 const SCRUBBED: &str = "scrubbed";
 
-impl Loaded {
+impl AttachedProgram {
     fn load(
         kernel: &dyn Kernel,
         index: usize,
         source: HitSource,
         in_kernel: &InKernel,
         cpus: &[Cpu],
-    ) -> Result<Loaded, Unloadable> {
+    ) -> Result<AttachedProgram, LoadError> {
         let program = kernel.load(in_kernel, source, cpus)?;
-        let unmapped = |error: io::Error| Unloadable::Failed {
+        let unmapped = |error: io::Error| LoadError::Failed {
             call: "mapping the tables",
             error: error.to_string(),
         };
         let reader = program.reader().map_err(unmapped)?;
         let (of_tracepoint, from_exec) = match source {
             HitSource::Overflow(_) => (false, false),
-            HitSource::Tracepoint(point) => (true, matches!(point.whose, Whose::Held(_))),
+            HitSource::Tracepoint(point) => (true, matches!(point.scope, HitScope::Held(_))),
         };
-        Ok(Loaded { index, program, reader, of_tracepoint, from_exec })
+        Ok(AttachedProgram { index, program, reader, of_tracepoint, from_exec })
     }
 }
 
@@ -325,47 +325,47 @@ fn show_callers(attr: &mut Attr) {
 
 /// Where an event's hits come from.
 /// `held`: the command that waits for its exec.
-fn source(
-    event: &PlannedEvent,
-    target: Target,
-    held: Option<Pid>,
-) -> Result<HitSource, Unloadable> {
+fn source(event: &PlannedEvent, target: Target, held: Option<Pid>) -> Result<HitSource, LoadError> {
     let attr = &event.attr;
     if attr.kind != EventType::TRACEPOINT {
-        return Ok(HitSource::Overflow(Shows::of(attr)));
+        return Ok(HitSource::Overflow(SampleContents::of(attr)));
     }
     // TP_ARGS(__perf_count(..)) in include/trace/events/sched.h.
     if event.name.starts_with("sched:sched_stat_") {
-        return Err(Unloadable::WeighedTracepoint { name: event.name.clone() });
+        return Err(LoadError::WeighedTracepoint { name: event.name.clone() });
     }
-    let whose = match target {
-        Target::Command => Whose::Held(held.unwrap_or(Pid(0))),
-        Target::Process(pid) => Whose::Process(pid),
-        Target::System => Whose::Everyone,
-        Target::Cgroup => return Err(Unloadable::TracepointOfGroup),
+    let scope = match target {
+        Target::Command => HitScope::Held(held.unwrap_or(Pid(0))),
+        Target::Process(pid) => HitScope::Process(pid),
+        Target::System => HitScope::Everyone,
+        Target::Cgroup => return Err(LoadError::TracepointOfGroup),
     };
     let user_only = attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);
     let interval = attr.sample_period;
     let of_system_call = event.name.starts_with("syscalls:");
     let id = attr.config;
-    Ok(HitSource::Tracepoint(CountedTracepoint { id, whose, interval, user_only, of_system_call }))
+    Ok(HitSource::Tracepoint(CountedTracepoint { id, scope, interval, user_only, of_system_call }))
 }
 
 impl Session {
     /// Puts what was counted on its way, as much as the sink has room for: the
-    /// rest goes in later passes, in aggregates of the same interval. `hurry`: it
+    /// rest goes in later passes, in aggregates of the same interval. `flush_all`: it
     /// goes now, room or no room. Gives how many samples went.
-    pub(super) fn write_waiting(&mut self, sink: &mut dyn Sink, hurry: bool) -> io::Result<u64> {
+    pub(super) fn write_waiting(
+        &mut self,
+        sink: &mut dyn Sink,
+        flush_all: bool,
+    ) -> io::Result<u64> {
         let (mut samples, mut result) = (0, Ok(()));
         while let Some((event, mut rest)) = self.programs.waiting.pop_front() {
             if sink.room().is_some() {
                 // It takes up room as well.
-                result = result.and(self.outbox.flush(sink, &mut self.ledger));
+                result = result.and(self.output_buffer.flush(sink, &mut self.ledger));
             }
             let most = match sink.room() {
                 None => usize::MAX,
-                Some(room) if hurry => room.max(LEAST),
-                Some(room) if room < LEAST => {
+                Some(room) if flush_all => room.max(MIN_ROOM),
+                Some(room) if room < MIN_ROOM => {
                     self.programs.waiting.push_front((event, rest));
                     break;
                 }
@@ -379,7 +379,7 @@ impl Session {
                 self.programs.waiting.push_front((event, rest));
             }
             samples += self.write_aggregate(event, fits);
-            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+            result = result.and(self.output_buffer.flush_full(sink, &mut self.ledger));
         }
         result.map(|()| samples)
     }
@@ -390,12 +390,12 @@ impl Session {
         let count = aggregate.count();
         let index = self.attrs.sampled().nth(event).map(|(index, _)| index);
         let Some(&id) = index.and_then(|index| self.ids.of(index).first()) else { return 0 };
-        let out = &mut self.outbox.bytes;
+        let out = &mut self.output_buffer.bytes;
         if let Err(error) = write::aggregate(id, aggregate, NATIVE_ORDER, out) {
             self.programs.failed.get_or_insert(io::Error::other(error));
             return 0;
         }
-        if let Some(buffered) = self.outbox.samples.get_mut(event) {
+        if let Some(buffered) = self.output_buffer.samples.get_mut(event) {
             buffered.samples += count;
         }
         self.seen.samples += count;

@@ -11,21 +11,21 @@ use super::{Session, SessionError};
 use crate::sys::event::NATIVE_ORDER;
 
 /// The largest interval that a counter holds.
-const MOST: u64 = i64::MAX.cast_unsigned();
+const MAX_PERIOD: u64 = i64::MAX.cast_unsigned();
 
 /// What is to become of the intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum IntervalChange {
     /// Every event's is this.
     To(u64),
     Doubled,
 }
 
-impl Change {
+impl IntervalChange {
     fn of(self, period: u64) -> u64 {
         match self {
-            Change::To(interval) => interval.min(MOST),
-            Change::Doubled => period.saturating_mul(2).min(MOST),
+            IntervalChange::To(interval) => interval.min(MAX_PERIOD),
+            IntervalChange::Doubled => period.saturating_mul(2).min(MAX_PERIOD),
         }
     }
 }
@@ -60,9 +60,9 @@ pub enum IntervalError {
 impl Session {
     /// The interval of the first event that samples.
     pub fn interval(&self) -> u64 {
-        let first = self.attrs.sampled().zip(&self.thins).next();
-        first.map_or(0, |((_, event), thin)| match thin.counted {
-            true => thin.interval(),
+        let first = self.attrs.sampled().zip(&self.decimators).next();
+        first.map_or(0, |((_, event), decimator)| match decimator.counted {
+            true => decimator.interval(),
             false => event.attr.sample_period,
         })
     }
@@ -74,16 +74,16 @@ impl Session {
     ///
     /// # Errors
     /// An interval that an event cannot have; events before it have it.
-    pub fn change_interval(&mut self, change: Change) -> Result<u64, IntervalError> {
+    pub fn change_interval(&mut self, change: IntervalChange) -> Result<u64, IntervalError> {
         if self.programs.counts() {
             return Err(IntervalError::InKernel);
         }
-        for place in 0..self.thins.len() {
-            let thin = &mut self.thins[place];
-            if thin.counted {
-                let interval = change.of(thin.interval());
-                if !thin.set(interval) {
-                    return Err(IntervalError::Multiple { interval, base: thin.base() });
+        for place in 0..self.decimators.len() {
+            let decimator = &mut self.decimators[place];
+            if decimator.counted {
+                let interval = change.of(decimator.interval());
+                if !decimator.set(interval) {
+                    return Err(IntervalError::Multiple { interval, base: decimator.base() });
                 }
                 continue;
             }
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn intervals_double_up_to_what_a_counter_holds() {
-        assert_eq!(Change::Doubled.of(1), 2);
-        assert_eq!(Change::Doubled.of(MOST - 1), MOST);
-        assert_eq!(Change::Doubled.of(u64::MAX), MOST);
-        assert_eq!(Change::To(u64::MAX).of(1), MOST);
+        assert_eq!(IntervalChange::Doubled.of(1), 2);
+        assert_eq!(IntervalChange::Doubled.of(MAX_PERIOD - 1), MAX_PERIOD);
+        assert_eq!(IntervalChange::Doubled.of(u64::MAX), MAX_PERIOD);
+        assert_eq!(IntervalChange::To(u64::MAX).of(1), MAX_PERIOD);
     }
 }

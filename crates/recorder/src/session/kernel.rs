@@ -6,7 +6,7 @@ use std::io;
 
 use perfdata::Cpu;
 
-use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, LoadError};
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 pub trait Kernel: fmt::Debug + Sync {
@@ -23,7 +23,7 @@ pub trait Kernel: fmt::Debug + Sync {
         in_kernel: &InKernel,
         source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<KernelProgram, Unloadable>;
+    ) -> Result<KernelProgram, LoadError>;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl Kernel for Linux {
         in_kernel: &InKernel,
         source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<KernelProgram, Unloadable> {
+    ) -> Result<KernelProgram, LoadError> {
         KernelProgram::load(in_kernel, source, cpus)
     }
 }

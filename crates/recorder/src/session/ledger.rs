@@ -34,7 +34,7 @@ pub struct Ledger {
     pub filtered: Filtered,
     /// Events that no record stands for: counted beyond what records and
     /// begun intervals can explain. 0 where that is not certain.
-    pub uncovered: u64,
+    pub unrecorded_events: u64,
     /// Where the kernel counted the samples, how many aggregates the sink was
     /// given.
     pub aggregates: Option<u64>,
@@ -129,7 +129,12 @@ impl Ledger {
 
     /// Takes over what the kernel says of an event. `lost`: records that
     /// found no room, where it counts them.
-    pub(crate) fn settle(&mut self, event: usize, said: EventAccount, lost: Option<u64>) {
+    pub(crate) fn take_event_account(
+        &mut self,
+        event: usize,
+        said: EventAccount,
+        lost: Option<u64>,
+    ) {
         self.events += said.events;
         self.kernel = match event {
             0 => said.kernel,
@@ -149,7 +154,7 @@ impl Ledger {
     /// Books what is missing as lost in the moment of stopping, where it is
     /// no more than that can explain: one record for each event on each of
     /// `cpus`.
-    pub(crate) fn book_stop(&mut self, cpus: usize) {
+    pub(crate) fn record_stop_losses(&mut self, cpus: usize) {
         if let [account] = &mut self.by_event[..] {
             // What no event could be charged with is this one's.
             account.lost = self.lost;
@@ -157,20 +162,20 @@ impl Ledger {
             // Nobody knows which event these were of.
             return;
         }
-        self.by_event.iter_mut().for_each(|account| account.book_stop(cpus));
+        self.by_event.iter_mut().for_each(|account| account.record_stop_losses(cpus));
         self.lost.stop = self.by_event.iter().map(|account| account.lost.stop).sum();
     }
 
     /// Books what the kernel counted and our program in it never saw.
-    pub(crate) fn book_busy(&mut self) {
-        self.by_event.iter_mut().for_each(EventAccount::book_busy);
+    pub(crate) fn record_busy_losses(&mut self) {
+        self.by_event.iter_mut().for_each(EventAccount::record_busy_losses);
         self.lost.kernel_busy = self.by_event.iter().map(|account| account.lost.kernel_busy).sum();
     }
 
     /// Books events of one that no record stands for, of its interval and as
-    /// many openings as it had: see [`EventAccount::uncovered`]. Where nobody
+    /// many openings as it had: see [`EventAccount::unrecorded_events`]. Where nobody
     /// knows how many records were lost, or whose, nothing is said.
-    pub(crate) fn book_uncovered(&mut self, event: usize, interval: u64, openings: u64) {
+    pub(crate) fn record_unrecorded_events(&mut self, event: usize, interval: u64, openings: u64) {
         let is_only = self.by_event.len() == 1;
         if !self.tail_known || self.lost.parse_error > 0 || (!is_only && self.lost.foreign > 0) {
             return;
@@ -178,8 +183,8 @@ impl Ledger {
         let Some(account) = self.by_event.get_mut(event) else { return };
         // What no event could be charged with is the only one's.
         let lost = if is_only { self.lost } else { account.lost };
-        account.book_uncovered(lost.total(), interval, openings);
-        self.uncovered += account.uncovered;
+        account.record_unrecorded_events(lost.total(), interval, openings);
+        self.unrecorded_events += account.unrecorded_events;
     }
 
     /// What neither arrived nor has a cause: 0 in a sound account; None when
@@ -193,7 +198,7 @@ impl Ledger {
     /// [`by_event`](Ledger::by_event): `key=value` joined with `;`. What is
     /// of the whole session is in the first event's.
     pub fn note(&self, event: usize) -> String {
-        let mut note = Note::default();
+        let mut note = NoteWriter::default();
         let Some(account) = self.by_event.get(event) else { return note.into_text() };
         account.write(&mut note);
         if event == 0 {
@@ -281,12 +286,12 @@ impl fmt::Display for Ledger {
             Some(0) | None => {}
             Some(unaccounted) => write!(f, ", {unaccounted} unaccounted for")?,
         }
-        if self.uncovered > 0 {
+        if self.unrecorded_events > 0 {
             write!(
                 f,
                 ", {} event{} that no record stands for",
-                self.uncovered,
-                plural(self.uncovered)
+                self.unrecorded_events,
+                plural(self.unrecorded_events)
             )?;
         }
         if !self.tail_known {
@@ -332,7 +337,7 @@ impl CountReached {
         (ran_on || beyond > 0).then_some(CountReached { count, ran_on })
     }
 
-    fn write(self, note: &mut Note) {
+    fn write(self, note: &mut NoteWriter) {
         note.add("count.reached", self.count);
         if self.ran_on {
             note.add("count.ran_on", "yes");
@@ -365,9 +370,9 @@ impl Filtered {
 
 /// `key=value` joined with `;`.
 #[derive(Debug, Default)]
-struct Note(String);
+struct NoteWriter(String);
 
-impl Note {
+impl NoteWriter {
     fn add(&mut self, key: &str, value: impl fmt::Display) {
         let separator = if self.0.is_empty() { "" } else { ";" };
         // Writing to a string cannot fail.

@@ -6,8 +6,8 @@ use perfdata::attr::SamplingRate;
 use perfdata::side::SideRecord;
 use perfdata::{Attr, AttrFlags, Cpu, EventType, Misc, ReadFormat, SoftwareEvent};
 
-use super::in_kernel::SampleMaker;
-use super::retired::{CpuTotal, Retired};
+use super::closed_event_totals::{ClosedEventTotals, CpuTotal};
+use super::in_kernel::DeliveryMode;
 use super::{Session, rings::CpuRings};
 use crate::PlannedEvent;
 use crate::sys::event::NATIVE_ORDER;
@@ -17,7 +17,7 @@ use crate::sys::event::NATIVE_ORDER;
 const EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ToldLosses {
+pub(super) struct ReportedLosses {
     /// Of the rings of samples.
     pub(super) samples: u64,
     /// Of the rings of side records.
@@ -32,7 +32,7 @@ pub(super) fn counts_lost(attr: &Attr) -> bool {
 /// Whether the kernel makes one sample for each full period of an event,
 /// so that its count says how many samples there must be: see
 /// [`Ledger::kernel`](crate::session::ledger::Ledger::kernel).
-pub(super) fn count_is_certain(event: &PlannedEvent) -> bool {
+pub(super) fn count_is_exact(event: &PlannedEvent) -> bool {
     let attr = &event.attr;
     let is_certain = match attr.kind {
         EventType::SOFTWARE => {
@@ -57,14 +57,14 @@ pub(super) fn count_is_certain(event: &PlannedEvent) -> bool {
 impl Session {
     /// The next pass tells all losses up to then, however short a time ago
     /// that was done.
-    pub fn look_at_losses(&mut self) {
+    pub fn check_losses(&mut self) {
         self.looked_at_losses = None;
     }
 
     /// Tells what rings have lost that were full lately, from time to time:
     /// the kernel does so with the next record alone, which may never come.
     /// Gives how many records that took.
-    pub(super) fn tell_suspected(&mut self) -> u64 {
+    pub(super) fn write_suspected_losses(&mut self) -> u64 {
         let is_due = self.looked_at_losses.is_none_or(|at| at.elapsed() >= EVERY);
         // A program that counts has no use for the rings of samples.
         let has_samples = !self.programs.counts();
@@ -79,15 +79,15 @@ impl Session {
             self.rings.iter().filter(|ring| is_suspected(ring)).map(|ring| ring.cpu).collect();
         let totals = self.totals_on(|cpu| suspects.contains(&cpu));
         // What cannot be read now is told later, or makes the end an error.
-        if totals.unread { 0 } else { self.tell_losses(&totals, &suspects, false) }
+        if totals.unread { 0 } else { self.write_losses(&totals, &suspects, false) }
     }
 
-    pub(super) fn tell_last(&mut self, totals: &Retired) -> u64 {
+    pub(super) fn write_last_losses(&mut self, totals: &ClosedEventTotals) -> u64 {
         let all: Vec<Cpu> = self.rings.iter().map(|ring| ring.cpu).collect();
-        self.tell_losses(totals, &all, true)
+        self.write_losses(totals, &all, true)
     }
 
-    fn tell_losses(&mut self, totals: &Retired, cpus: &[Cpu], is_last: bool) -> u64 {
+    fn write_losses(&mut self, totals: &ClosedEventTotals, cpus: &[Cpu], is_last: bool) -> u64 {
         let side_counts = counts_lost(&self.attrs.side);
         let mut records = 0;
         for index in 0..self.rings.len() {
@@ -96,9 +96,9 @@ impl Session {
                 continue;
             }
             let total = totals.cpus.get(&cpu.0).copied().unwrap_or_default();
-            let certainty = self.certainty_on(cpu);
+            let certainty = self.evidence_on(cpu);
             let CpuRings { samples, side, .. } = &mut self.rings[index];
-            let of_samples = certainty.news(&mut samples.losses, &total, is_last);
+            let of_samples = certainty.unreported(&mut samples.losses, &total, is_last);
             let of_side = side.losses.counted(if side_counts { total.side_lost } else { 0 });
             self.ledger.lost.ring += of_samples;
             self.ledger.side_lost += of_side;
@@ -118,38 +118,38 @@ impl Session {
     /// the kernel's own is.
     fn write_lost(&mut self, id: u64, lost: u64) -> bool {
         let trailer = self.attrs.zero_trailer_with(id);
-        let out = &mut self.outbox.bytes;
+        let out = &mut self.output_buffer.bytes;
         // It is never too long.
         let fits = SideRecord::Lost { id, lost }.encode(Misc(0), &trailer, NATIVE_ORDER, out);
-        self.outbox.side += u64::from(fits.is_ok());
+        self.output_buffer.side += u64::from(fits.is_ok());
         fits.is_ok()
     }
 
-    pub(super) fn told_losses(&self) -> ToldLosses {
-        ToldLosses {
-            samples: self.rings.iter().map(|ring| ring.samples.losses.told()).sum(),
-            side: self.rings.iter().map(|ring| ring.side.losses.told()).sum(),
+    pub(super) fn reported_losses(&self) -> ReportedLosses {
+        ReportedLosses {
+            samples: self.rings.iter().map(|ring| ring.samples.losses.reported()).sum(),
+            side: self.rings.iter().map(|ring| ring.side.losses.reported()).sum(),
         }
     }
 
-    fn certainty_on(&self, cpu: Cpu) -> Certainty {
+    fn evidence_on(&self, cpu: Cpu) -> LossEvidence {
         let sampled = || self.attrs.sampled().filter(|(_, event)| event.is_on(cpu));
         if sampled().all(|(_, event)| counts_lost(&event.attr)) {
-            return Certainty::Losses;
+            return LossEvidence::Losses;
         }
-        let is_filtered = self.programs.served == SampleMaker::Picked;
+        let is_filtered = self.programs.served == DeliveryMode::Filtered;
         match !is_filtered
             && !self.interval_changed
-            && sampled().all(|(_, event)| count_is_certain(event))
+            && sampled().all(|(_, event)| count_is_exact(event))
         {
-            true => Certainty::Samples,
-            false => Certainty::Nothing,
+            true => LossEvidence::Samples,
+            false => LossEvidence::Nothing,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Certainty {
+enum LossEvidence {
     /// What was lost.
     Losses,
     /// How many samples were made: those that did not come are lost.
@@ -158,22 +158,22 @@ enum Certainty {
     Nothing,
 }
 
-impl Certainty {
-    fn news(
+impl LossEvidence {
+    fn unreported(
         self,
         losses: &mut super::ring_losses::RingLosses,
         total: &CpuTotal,
         is_last: bool,
     ) -> u64 {
         match self {
-            Certainty::Losses => losses.counted(total.lost),
+            LossEvidence::Losses => losses.counted(total.lost),
             // A ring that was never full has lost nothing: what is missing of
             // it is of the moment of stopping.
-            Certainty::Samples if is_last && losses.are_suspected() => {
+            LossEvidence::Samples if is_last && losses.are_suspected() => {
                 losses.made_at_last(total.periods)
             }
-            Certainty::Samples if !is_last => losses.made(total.periods),
-            Certainty::Samples | Certainty::Nothing => losses.counted(0),
+            LossEvidence::Samples if !is_last => losses.made(total.periods),
+            LossEvidence::Samples | LossEvidence::Nothing => losses.counted(0),
         }
     }
 }

@@ -23,7 +23,7 @@ use perfdata::{Attr, AttrFlags, EventType, SoftwareEvent};
 use super::attrs::Attrs;
 use super::error::OpenError;
 use super::kernel::Kernel;
-use super::witness;
+use super::shadow_counter;
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
@@ -35,26 +35,26 @@ use crate::{Fallback, OpenFailure, Plan, PlannedEvent, Promises};
 pub(super) struct Negotiation<'s> {
     kernel: &'s dyn Kernel,
     attrs: Attrs,
-    encoded: Encoded,
+    encoded: EncodedAttrs,
     /// Bytes that attrs are handed over in.
     size: u32,
     fallbacks: &'s [Fallback],
     given_up: Vec<Fallback>,
     /// The kernel has been asked which features it knows.
     asked: bool,
-    levels: Vec<Level>,
+    levels: Vec<PrecisionLevel>,
 }
 
 #[derive(Debug)]
-pub(super) struct Encoded {
+pub(super) struct EncodedAttrs {
     pub(super) events: Vec<EncodedAttr>,
     /// What counts beside each of them.
-    pub(super) witnesses: Vec<Option<EncodedAttr>>,
+    pub(super) shadow_counters: Vec<Option<EncodedAttr>>,
     pub(super) side: EncodedAttr,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Level {
+struct PrecisionLevel {
     planned: u8,
     /// Levels that were refused, highest first, and how.
     refused: Vec<(u8, i32)>,
@@ -66,17 +66,19 @@ impl<'s> Negotiation<'s> {
         let attrs = Attrs::of(plan);
         let size = Attr::MAX_SIZE;
         let encoded = encode(&attrs, size).map_err(OpenError::Attr)?;
-        let level =
-            |event: &PlannedEvent| Level { planned: event.attr.precise_ip(), ..Level::default() };
+        let level = |event: &PlannedEvent| PrecisionLevel {
+            planned: event.attr.precise_ip(),
+            ..PrecisionLevel::default()
+        };
         let levels = attrs.events.iter().map(level).collect();
         let fallbacks = plan.fallbacks.as_slice();
         let (given_up, asked) = (Vec::new(), false);
         Ok(Negotiation { kernel, attrs, encoded, size, fallbacks, given_up, asked, levels })
     }
 
-    /// See [`Attrs::leave_to_one_thread`]; before anything is opened.
-    pub(super) fn leave_to_one_thread(&mut self) -> Result<(), OpenError> {
-        self.attrs.leave_to_one_thread();
+    /// See [`Attrs::limit_to_one_thread`]; before anything is opened.
+    pub(super) fn limit_to_one_thread(&mut self) -> Result<(), OpenError> {
+        self.attrs.limit_to_one_thread();
         self.encoded = encode(&self.attrs, self.size).map_err(OpenError::Attr)?;
         Ok(())
     }
@@ -92,7 +94,7 @@ impl<'s> Negotiation<'s> {
         &self.attrs
     }
 
-    pub(super) fn encoded(&mut self) -> &mut Encoded {
+    pub(super) fn encoded(&mut self) -> &mut EncodedAttrs {
         &mut self.encoded
     }
 
@@ -197,7 +199,7 @@ impl<'s> Negotiation<'s> {
 
     /// After the last refusal: whether it is for want of precision, in which
     /// case the event is set to none, to see whether that is taken.
-    pub(super) fn forgo_precision(&mut self, failure: &OpenFailure) -> bool {
+    pub(super) fn give_up_precision(&mut self, failure: &OpenFailure) -> bool {
         let Some(index) = failure.event.filter(|_| may_be_precision(failure.errno)) else {
             return false;
         };
@@ -249,14 +251,14 @@ pub(crate) struct NegotiatedAttrs {
     pub(crate) notes: Vec<String>,
 }
 
-fn encode(attrs: &Attrs, size: u32) -> io::Result<Encoded> {
+fn encode(attrs: &Attrs, size: u32) -> io::Result<EncodedAttrs> {
     let events = attrs.events.iter().map(|event| EncodedAttr::in_size(&attrs.opened(event), size));
-    let witnesses = attrs.events.iter().map(|event| {
-        let attr = witness::attr(attrs, event);
+    let shadow_counters = attrs.events.iter().map(|event| {
+        let attr = shadow_counter::attr(attrs, event);
         attr.map(|attr| EncodedAttr::in_size(&attr, size)).transpose()
     });
-    Ok(Encoded {
-        witnesses: witnesses.collect::<io::Result<_>>()?,
+    Ok(EncodedAttrs {
+        shadow_counters: shadow_counters.collect::<io::Result<_>>()?,
         events: events.collect::<io::Result<_>>()?,
         side: EncodedAttr::in_size(&attrs.side, size)?,
     })
@@ -305,7 +307,7 @@ fn lowered(promises: Promises, precise: u8) -> Promises {
     }
 }
 
-fn lowered_note(event: &PlannedEvent, level: &Level) -> String {
+fn lowered_note(event: &PlannedEvent, level: &PrecisionLevel) -> String {
     let got = event.attr.precise_ip();
     let costs = match (event.promises.source, got) {
         (SampleSource::Pebs | SampleSource::Ibs, 0) => "IPs skid, and there is no data address",

@@ -5,30 +5,30 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use perfdata::{Cpu, Tid};
 
+use super::closed_event_totals::ClosedEventTotals;
 use super::error::OpenError;
 use super::event_set::{CpuEvents, EventSet, SampledEvent};
 use super::in_kernel::Programs;
 use super::kernel::Kernel;
 use super::negotiation::{NegotiatedAttrs, Negotiation};
-use super::retired::Retired;
 use super::rings::CpuRings;
 use crate::session::open_error::explain_imprecise;
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 use crate::{Cgroup, FailedCall, OpenFailure, Plan, PlannedEvent};
 
 /// So often a group is opened anew because its leader may have moved.
-const MOST_MOVES: u32 = 20;
+const MAX_MOVES: u32 = 20;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RingOutlet<'s> {
+pub(crate) struct OutputRings<'s> {
     pub(crate) cpu: Cpu,
     pub(crate) samples: &'s PerfEvent,
     pub(crate) side: &'s PerfEvent,
 }
 
-impl<'s> From<&'s CpuRings> for RingOutlet<'s> {
-    fn from(rings: &'s CpuRings) -> RingOutlet<'s> {
-        RingOutlet { cpu: rings.cpu, samples: rings.samples.owner(), side: rings.side.owner() }
+impl<'s> From<&'s CpuRings> for OutputRings<'s> {
+    fn from(rings: &'s CpuRings) -> OutputRings<'s> {
+        OutputRings { cpu: rings.cpu, samples: rings.samples.owner(), side: rings.side.owner() }
     }
 }
 
@@ -37,7 +37,7 @@ impl<'s> From<&'s CpuRings> for RingOutlet<'s> {
 pub(crate) struct Opener<'s> {
     plan: &'s Plan,
     kernel: &'s dyn Kernel,
-    outlets: Vec<RingOutlet<'s>>,
+    rings: Vec<OutputRings<'s>>,
     cgroup: Option<BorrowedFd<'s>>,
     programs: Option<&'s Programs>,
     /// Nothing is sampled before the session says so.
@@ -52,26 +52,16 @@ impl<'s> Opener<'s> {
     pub(crate) fn new(
         plan: &'s Plan,
         kernel: &'s dyn Kernel,
-        outlets: Vec<RingOutlet<'s>>,
+        rings: Vec<OutputRings<'s>>,
         limit: Option<u64>,
     ) -> Result<Opener<'s>, OpenError> {
         let negotiation = Negotiation::new(plan, kernel)?;
-        let is_open = |event: &PlannedEvent| outlets.iter().any(|outlet| event.is_on(outlet.cpu));
+        let is_open = |event: &PlannedEvent| rings.iter().any(|rings| event.is_on(rings.cpu));
         if !plan.events.iter().any(|event| !event.carrier && is_open(event)) {
             return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
         }
         let (cgroup, programs, paused) = (None, None, false);
-        Ok(Opener {
-            plan,
-            kernel,
-            outlets,
-            cgroup,
-            programs,
-            paused,
-            negotiation,
-            opened: 0,
-            limit,
-        })
+        Ok(Opener { plan, kernel, rings, cgroup, programs, paused, negotiation, opened: 0, limit })
     }
 
     /// Opens for the tasks of that group where no task is given.
@@ -101,7 +91,7 @@ impl<'s> Opener<'s> {
     /// before anything is opened.
     pub(crate) fn of_one_thread(mut self, alone: bool) -> Result<Opener<'s>, OpenError> {
         if alone {
-            self.negotiation.leave_to_one_thread()?;
+            self.negotiation.limit_to_one_thread()?;
         }
         Ok(self)
     }
@@ -113,10 +103,10 @@ impl<'s> Opener<'s> {
     /// Opens the events of `task` (None: of all), disabled, each on those of
     /// its CPUs that have an outlet. None: there is no such task any more.
     pub(crate) fn open(&mut self, task: Option<Tid>) -> Result<Option<EventSet>, OpenError> {
-        let mut set = EventSet { cpus: Vec::with_capacity(self.outlets.len()) };
-        for index in 0..self.outlets.len() {
-            let outlet = self.outlets[index];
-            match self.on_cpu(task, outlet) {
+        let mut set = EventSet { cpus: Vec::with_capacity(self.rings.len()) };
+        for index in 0..self.rings.len() {
+            let rings = self.rings[index];
+            match self.on_cpu(task, rings) {
                 Ok(on_cpu) => {
                     self.opened += on_cpu.count();
                     set.cpus.push(on_cpu);
@@ -129,7 +119,7 @@ impl<'s> Opener<'s> {
                     // The CPU went offline since the rings were mapped.
                     libc::ENODEV => {}
                     libc::EMFILE | libc::ENFILE => return Err(self.too_many()),
-                    _ => return Err(self.verdict(failure, outlet)),
+                    _ => return Err(self.verdict(failure, rings)),
                 },
             }
         }
@@ -145,11 +135,11 @@ impl<'s> Opener<'s> {
     fn on_cpu(
         &mut self,
         task: Option<Tid>,
-        outlet: RingOutlet<'_>,
+        rings: OutputRings<'_>,
     ) -> Result<CpuEvents, OpenFailure> {
         let mut moves = 0;
         loop {
-            let failure = match self.try_on_cpu(task, outlet) {
+            let failure = match self.try_on_cpu(task, rings) {
                 Ok(on_cpu) => {
                     for sampled in &on_cpu.sampled {
                         self.negotiation.settle(sampled.index);
@@ -158,7 +148,7 @@ impl<'s> Opener<'s> {
                 }
                 Err(failure) => failure,
             };
-            if moves < MOST_MOVES && self.may_have_moved(&failure) {
+            if moves < MAX_MOVES && self.may_have_moved(&failure) {
                 moves += 1;
             } else if !self.negotiation.adapt(&failure) {
                 return Err(failure);
@@ -185,22 +175,22 @@ impl<'s> Opener<'s> {
     fn try_on_cpu(
         &mut self,
         task: Option<Tid>,
-        outlet: RingOutlet<'_>,
+        rings: OutputRings<'_>,
     ) -> Result<CpuEvents, OpenFailure> {
         let fail = |call, event, error: &io::Error| OpenFailure {
             errno: error.raw_os_error().unwrap_or(0),
-            cpu: Some(outlet.cpu),
+            cpu: Some(rings.cpu),
             task,
             event,
             ..OpenFailure::of(call)
         };
         let pid = task.map_or(-1, |tid| tid.0);
         let cgroup = self.cgroup.filter(|_| task.is_none());
-        let cpu = i32::try_from(outlet.cpu.0).unwrap_or(-1);
+        let cpu = i32::try_from(rings.cpu.0).unwrap_or(-1);
         let encoded = self.negotiation.encoded();
         let mut sampled: Vec<SampledEvent> = Vec::new();
         for (index, (event, attr)) in self.plan.events.iter().zip(&mut encoded.events).enumerate() {
-            if !event.is_on(outlet.cpu) {
+            if !event.is_on(rings.cpu) {
                 continue;
             }
             let leader = event.leader.filter(|&leader| leader != index);
@@ -214,7 +204,7 @@ impl<'s> Opener<'s> {
             })?;
             if !event.carrier {
                 self.kernel
-                    .share(&opened, outlet.samples)
+                    .share(&opened, rings.samples)
                     .map_err(|error| fail(FailedCall::SetOutput, Some(index), &error))?;
                 let attached = self.programs.map(|programs| programs.attach(index, &opened));
                 attached
@@ -223,9 +213,10 @@ impl<'s> Opener<'s> {
             }
             // Without one a cost is not known, which is told.
             let alone = EventPlace { leader: None, leads: false, ..place };
-            let witness = encoded.witnesses.get_mut(index).and_then(Option::as_mut);
-            let witness = witness.and_then(|attr| open(self.kernel, attr, alone).ok());
-            sampled.push(SampledEvent { index, event: opened, witness });
+            let shadow_counter = encoded.shadow_counters.get_mut(index).and_then(Option::as_mut);
+            let shadow_counter =
+                shadow_counter.and_then(|attr| open(self.kernel, attr, alone).ok());
+            sampled.push(SampledEvent { index, event: opened, shadow_counter });
         }
         let place = EventPlace { pid, cpu, leader: None, leads: false, cgroup };
         let side =
@@ -233,18 +224,18 @@ impl<'s> Opener<'s> {
                 OpenFailure { kernel_size, ..fail(FailedCall::OpenSide, None, &error) }
             })?;
         self.kernel
-            .share(&side, outlet.side)
+            .share(&side, rings.side)
             .map_err(|error| fail(FailedCall::SetOutput, None, &error))?;
-        Ok(CpuEvents { cpu: outlet.cpu, sampled, side })
+        Ok(CpuEvents { cpu: rings.cpu, sampled, side })
     }
 
     /// The error for a refusal that nothing helps against. Where precision
     /// was asked for, opening without tells whether that is why.
-    fn verdict(&mut self, failure: OpenFailure, outlet: RingOutlet<'_>) -> OpenError {
-        if !self.negotiation.forgo_precision(&failure) {
+    fn verdict(&mut self, failure: OpenFailure, rings: OutputRings<'_>) -> OpenError {
+        if !self.negotiation.give_up_precision(&failure) {
             return OpenError::event(failure, self.plan);
         }
-        match self.try_on_cpu(failure.task, outlet) {
+        match self.try_on_cpu(failure.task, rings) {
             Err(plain) if plain.event == failure.event => OpenError::event(plain, self.plan),
             Ok(_) | Err(_) => {
                 let refused = failure.event.map_or(&[][..], |i| self.negotiation.refused(i));
@@ -257,13 +248,13 @@ impl<'s> Opener<'s> {
     }
 
     fn too_many(&self) -> OpenError {
-        let each = self.outlets.iter().map(|outlet| {
-            1 + self.plan.events.iter().filter(|event| event.is_on(outlet.cpu)).count()
+        let each = self.rings.iter().map(|rings| {
+            1 + self.plan.events.iter().filter(|event| event.is_on(rings.cpu)).count()
         });
         OpenError::Descriptors {
             opened: self.opened,
             each: each.sum(),
-            cpus: self.outlets.len(),
+            cpus: self.rings.len(),
             limit: self.limit.map_or_else(|| "the system's".into(), |limit| limit.to_string()),
         }
     }
@@ -282,10 +273,10 @@ impl<'s> Opener<'s> {
         enabled.map_err(|failure| OpenError::event(failure, self.plan))
     }
 
-    /// Closes a set that was opened here, and keeps its counts in `retired`.
-    pub(crate) fn retire(&mut self, set: EventSet, retired: &mut Retired) {
+    /// Closes a set that was opened here, and keeps its counts in `closed_totals`.
+    pub(crate) fn close_set(&mut self, set: EventSet, closed_totals: &mut ClosedEventTotals) {
         self.opened = self.opened.saturating_sub(set.count());
-        retired.add(set, &self.negotiation.attrs().periods());
+        closed_totals.add(set, &self.negotiation.attrs().periods());
     }
 
     pub(crate) fn into_outcome(self) -> NegotiatedAttrs {

@@ -7,15 +7,15 @@
 
 use std::time::{Duration, Instant};
 
+use super::closed_event_totals::EventTotal;
 use super::event_set::EventSet;
-use super::retired::EventTotal;
 use super::{OpenError, Session, SessionError};
 
 /// A clone that was under way when the events were switched may have copied
 /// them as they were, too late for the kernel to find the copy; it takes
 /// some microseconds for a thread, a millisecond for a large process. So the
 /// events are switched once more, so much later.
-const SETTLED: Duration = Duration::from_millis(10);
+const SETTLE_TIME: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
@@ -24,7 +24,7 @@ pub(super) struct Pauses {
     /// Since when, once sampling has started.
     since: Option<Instant>,
     /// So long, up to the last time that sampling went on.
-    lasted: Duration,
+    paused_for: Duration,
     /// For each event of the plan, times of the side events beside it: in
     /// pauses that are over, and at the last pause's begin.
     passed: Vec<SideTimes>,
@@ -79,7 +79,7 @@ impl Pauses {
     pub(super) fn last(&self, started: Option<Instant>, until: Instant) -> Duration {
         let since = self.since.or(started).filter(|_| self.is_paused);
         let now = since.map_or(Duration::ZERO, |since| until.saturating_duration_since(since));
-        self.lasted + now
+        self.paused_for + now
     }
 
     /// Takes out of the total of an event of the plan what its side events ran
@@ -101,7 +101,7 @@ impl Pauses {
     }
 
     fn end(&mut self, started: Option<Instant>, times: &[SideTimes]) {
-        self.lasted = self.last(started, Instant::now());
+        self.paused_for = self.last(started, Instant::now());
         self.is_paused = false;
         self.passed.resize(times.len(), SideTimes::default());
         for (index, (passed, now)) in self.passed.iter_mut().zip(times).enumerate() {
@@ -139,7 +139,7 @@ impl Session {
             self.sets.iter().for_each(EventSet::disable);
             self.programs.stop();
         }
-        self.pauses.again = Some(Instant::now() + SETTLED);
+        self.pauses.again = Some(Instant::now() + SETTLE_TIME);
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl Session {
         self.stopped.is_none() && !self.pauses.are_on()
     }
 
-    pub(super) fn settle_pause(&mut self) {
+    pub(super) fn repeat_pause(&mut self) {
         let is_due = self.pauses.again.is_some_and(|at| at <= Instant::now());
         if !is_due || self.stopped.is_some() {
             return;

@@ -12,7 +12,9 @@ use rustc_hash::FxHashMap;
 use super::attrs::Attrs;
 use super::{Session, SessionError, SessionSettings, Sink};
 use crate::machine::facts::{CacheKind, Facts, Pmu};
-use crate::session::synthesize::{self, Processes, Sight, Synthesizer, kernel, needed};
+use crate::session::synthesize::{
+    self, ProcVisibility, Processes, Synthesizer, kernel, needed_symbols,
+};
 use crate::sys::event::NATIVE_ORDER;
 use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target};
 
@@ -34,7 +36,7 @@ impl Session {
     /// Places of the sampled events in the ledger, by the ids of their
     /// samples.
     pub fn places(&self) -> FxHashMap<u64, usize> {
-        self.owners.places().clone()
+        self.event_ids.places().clone()
     }
 
     /// Writes what comes before the first record: header, events, promises,
@@ -56,16 +58,20 @@ impl Session {
             note.push_str(&self.programs.served.note());
             note.push_str(&super::heap::note(self.heap.as_ref(), event));
             let (attr, ids, name) = (&event.attr, self.ids.of(index), event.name.as_str());
-            Some(Announced { attr, ids, name, note: Some(note) })
+            Some(EventAnnouncement { attr, ids, name, note: Some(note) })
         });
-        let side =
-            Announced { attr: &self.attrs.side, ids: &self.ids.side, name: SIDE_NAME, note: None };
+        let side = EventAnnouncement {
+            attr: &self.attrs.side,
+            ids: &self.ids.side,
+            name: SIDE_NAME,
+            note: None,
+        };
         let announced: Vec<_> = open.chain([side]).collect();
-        announce(&announced, facts, command_line, &mut self.outbox.bytes)?;
-        let out = &mut self.outbox.bytes;
+        announce(&announced, facts, command_line, &mut self.output_buffer.bytes)?;
+        let out = &mut self.output_buffer.bytes;
         let proc = self.settings.root.join("proc");
         let mut synthesizer =
-            Synthesizer::new(&proc, &self.attrs.side).seeing(&self.settings.sight);
+            Synthesizer::new(&proc, &self.attrs.side).seeing(&self.settings.proc_visibility);
         kernel(&mut synthesizer, out);
         let first = announced.first().and_then(|event| event.ids.first());
         if let (Some(list), Some(&id)) = (self.kernel_list.take(), first) {
@@ -74,8 +80,8 @@ impl Session {
                     .map_err(|error| SessionError::Preamble(error.to_string()))?;
             }
         }
-        self.outbox.side += synthesizer.records;
-        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+        self.output_buffer.side += synthesizer.records;
+        self.output_buffer.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
     }
 
     /// What describes the session's processes for a reader who comes later.
@@ -86,33 +92,37 @@ impl Session {
     /// Writes names and mappings of processes that were there before
     /// sampling began, then says that this is all.
     pub(super) fn describe_processes(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
-        let mut described = std::mem::take(&mut self.described);
-        let mut result = self.describe(&mut described, sink);
+        let mut synthesized = std::mem::take(&mut self.synthesized);
+        let mut result = self.describe(&mut synthesized, sink);
         if self.plan.target.is_of_cpus() {
             let describer = self.describer();
             let proc = describer.root.join("proc");
             let mut synthesizer = describer.synthesizer(&proc);
             let mut processes = describer.processes(&proc);
-            while processes.next(&mut synthesizer, &mut described.bytes) {
-                described.take_counts(&mut synthesizer);
-                result = result.and(self.describe(&mut described, sink));
+            while processes.next(&mut synthesizer, &mut synthesized.bytes) {
+                synthesized.take_counts(&mut synthesizer);
+                result = result.and(self.describe(&mut synthesized, sink));
             }
         }
-        write::finished_init(NATIVE_ORDER, &mut self.outbox.bytes);
-        let flushed = self.outbox.flush(sink, &mut self.ledger);
+        write::finished_init(NATIVE_ORDER, &mut self.output_buffer.bytes);
+        let flushed = self.output_buffer.flush(sink, &mut self.ledger);
         result.and(flushed).map_err(SessionError::Sink)
     }
 
-    fn describe(&mut self, described: &mut Described, sink: &mut dyn Sink) -> io::Result<()> {
-        self.outbox.bytes.append(&mut described.bytes);
-        self.outbox.side += std::mem::take(&mut described.records);
-        self.ledger.side_lost += std::mem::take(&mut described.left_out);
-        self.outbox.flush_full(sink, &mut self.ledger)
+    fn describe(
+        &mut self,
+        synthesized: &mut SynthesizedRecords,
+        sink: &mut dyn Sink,
+    ) -> io::Result<()> {
+        self.output_buffer.bytes.append(&mut synthesized.bytes);
+        self.output_buffer.side += std::mem::take(&mut synthesized.records);
+        self.ledger.side_lost += std::mem::take(&mut synthesized.left_out);
+        self.output_buffer.flush_full(sink, &mut self.ledger)
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Announced<'a> {
+pub(crate) struct EventAnnouncement<'a> {
     pub(crate) attr: &'a Attr,
     pub(crate) ids: &'a [u64],
     pub(crate) name: &'a str,
@@ -121,20 +131,20 @@ pub(crate) struct Announced<'a> {
 
 /// Appends a stream's header, its events and the machine.
 pub(crate) fn announce(
-    events: &[Announced<'_>],
+    events: &[EventAnnouncement<'_>],
     facts: &Facts,
     command_line: &[String],
     out: &mut Vec<u8>,
 ) -> Result<(), SessionError> {
     let wrong = |e: write::WriteError| SessionError::Preamble(e.to_string());
     write::file_header(NATIVE_ORDER, out);
-    for Announced { attr, ids, .. } in events {
+    for EventAnnouncement { attr, ids, .. } in events {
         // More ids than a record holds: the event is described again.
         for ids in ids.chunks(write::IDS_A_RECORD) {
             write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
         }
     }
-    for Announced { ids, name, .. } in events {
+    for EventAnnouncement { ids, name, .. } in events {
         for id in ids.chunks(write::IDS_A_RECORD).filter_map(<[u64]>::first) {
             write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
         }
@@ -153,7 +163,7 @@ pub(crate) fn announce(
 
 /// Records of names and mappings, made but not handed on.
 #[derive(Debug, Default)]
-pub struct Described {
+pub struct SynthesizedRecords {
     pub bytes: Vec<u8>,
     pub records: u64,
     pub(crate) left_out: u64,
@@ -167,7 +177,7 @@ pub struct Describer {
     first: Option<Pid>,
     cgroup: Option<Arc<Cgroup>>,
     side: Attr,
-    sight: Sight,
+    proc_visibility: ProcVisibility,
     root: PathBuf,
 }
 
@@ -183,13 +193,13 @@ impl Describer {
             first,
             cgroup: settings.cgroup.clone(),
             side: side.clone(),
-            sight: settings.sight.clone(),
+            proc_visibility: settings.proc_visibility.clone(),
             root: settings.root.clone(),
         }
     }
 
     fn synthesizer<'p>(&self, proc: &'p Path) -> Synthesizer<'p> {
-        Synthesizer::new(proc, &self.side).seeing(&self.sight)
+        Synthesizer::new(proc, &self.side).seeing(&self.proc_visibility)
     }
 
     fn processes(&self, proc: &Path) -> Processes {
@@ -201,34 +211,39 @@ impl Describer {
     }
 
     /// Names and mappings.
-    pub(crate) fn describe(&self) -> Described {
+    pub(crate) fn describe(&self) -> SynthesizedRecords {
         let proc = self.root.join("proc");
-        let mut described = Described::default();
+        let mut synthesized = SynthesizedRecords::default();
         let mut synthesizer = self.synthesizer(&proc);
         let mut processes = self.processes(&proc);
-        while processes.next(&mut synthesizer, &mut described.bytes) {}
-        described.take_counts(&mut synthesizer);
-        described
+        while processes.next(&mut synthesizer, &mut synthesized.bytes) {}
+        synthesized.take_counts(&mut synthesizer);
+        synthesized
     }
 
     /// The same, and that this is all.
-    pub fn describe_whole(&self) -> Described {
-        let mut described = self.describe();
-        write::finished_init(NATIVE_ORDER, &mut described.bytes);
-        described
+    pub fn describe_whole(&self) -> SynthesizedRecords {
+        let mut synthesized = self.describe();
+        write::finished_init(NATIVE_ORDER, &mut synthesized.bytes);
+        synthesized
     }
 }
 
-impl Described {
+impl SynthesizedRecords {
     /// `pid` and what descends from it, as they are now, but for what is mapped from the
     /// path `foreign`.
-    pub(crate) fn tree(proc: &Path, side: &Attr, pid: Pid, foreign: &'static str) -> Described {
-        let mut described = Described::default();
+    pub(crate) fn tree(
+        proc: &Path,
+        side: &Attr,
+        pid: Pid,
+        foreign: &'static str,
+    ) -> SynthesizedRecords {
+        let mut synthesized = SynthesizedRecords::default();
         let mut synthesizer = Synthesizer::new(proc, side).without(foreign);
         let mut processes = Processes::tree(proc, pid);
-        while processes.next(&mut synthesizer, &mut described.bytes) {}
-        described.take_counts(&mut synthesizer);
-        described
+        while processes.next(&mut synthesizer, &mut synthesized.bytes) {}
+        synthesized.take_counts(&mut synthesizer);
+        synthesized
     }
 
     fn take_counts(&mut self, synthesizer: &mut Synthesizer<'_>) {
@@ -248,11 +263,13 @@ pub fn kernel_list(
         return None;
     }
     let data_mappings = plan.side.flags.contains(AttrFlags::MMAP_DATA);
-    let needed = needed(plan.events.iter().filter(|event| !event.carrier), data_mappings)?;
-    synthesize::kernel_list(&settings.sight, &settings.root, needed).unwrap_or_else(|why| {
-        notes.push(format!("the kernel's symbols are not in the recording: {why}"));
-        None
-    })
+    let needed_symbols =
+        needed_symbols(plan.events.iter().filter(|event| !event.carrier), data_mappings)?;
+    synthesize::kernel_list(&settings.proc_visibility, &settings.root, needed_symbols)
+        .unwrap_or_else(|why| {
+            notes.push(format!("the kernel's symbols are not in the recording: {why}"));
+            None
+        })
 }
 
 impl Attrs {
@@ -330,8 +347,8 @@ fn promises_note(event: &PlannedEvent, asked: &PlannedEvent, given_up: &[Fallbac
     note
 }
 
-fn descriptions(events: &[Announced<'_>]) -> Result<Feature, write::WriteError> {
-    let names = events.iter().map(|Announced { attr, ids, name, .. }| {
+fn descriptions(events: &[EventAnnouncement<'_>]) -> Result<Feature, write::WriteError> {
+    let names = events.iter().map(|EventAnnouncement { attr, ids, name, .. }| {
         let ids = &ids[..ids.len().min(write::IDS_A_RECORD / 4)];
         EventName::new(attr, ids, name, NATIVE_ORDER)
     });

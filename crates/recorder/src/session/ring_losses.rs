@@ -1,11 +1,11 @@
 //! What one ring has lost, told once.
 
 /// Bytes of the longest record: its size is a u16 (`perf_event_header`).
-const LONGEST: usize = u16::MAX as usize;
+const MAX_RECORD: usize = u16::MAX as usize;
 
 /// Looks at the counts after a ring was full. The last one is for what was
 /// in the middle of finding no room while the first one went on.
-const LOOKS: u8 = 2;
+const CHECKS_AFTER_FULL: u8 = 2;
 
 /// How much of a ring's losses the stream has been told.
 ///
@@ -19,11 +19,11 @@ const LOOKS: u8 = 2;
 pub(super) struct RingLosses {
     /// Sum of the LOST records in the ring.
     by_records: u64,
-    told: u64,
+    reported: u64,
     /// SAMPLE records that the ring gave.
     samples: u64,
     /// Looks at the counts that are still to come.
-    looks: u8,
+    checks: u8,
     /// Samples made and samples given, at the last look that took them.
     before: Option<(u64, u64)>,
 }
@@ -33,8 +33,8 @@ impl RingLosses {
     /// Where the longest record has room, none can have been lost since it was
     /// emptied last.
     pub(super) fn filled(&mut self, bytes: usize, size: usize) {
-        if bytes.saturating_add(LONGEST) > size {
-            self.looks = LOOKS;
+        if bytes.saturating_add(MAX_RECORD) > size {
+            self.checks = CHECKS_AFTER_FULL;
         }
     }
 
@@ -46,14 +46,14 @@ impl RingLosses {
     /// A LOST record of the kernel's: how much of it is news.
     pub(super) fn record(&mut self, lost: u64) -> u64 {
         self.by_records = self.by_records.saturating_add(lost);
-        self.news(self.by_records)
+        self.unreported(self.by_records)
     }
 
     /// What the events of the ring have lost from their beginning on, closed
     /// ones included: how much of it is news.
     pub(super) fn counted(&mut self, lost: u64) -> u64 {
-        self.looks = self.looks.saturating_sub(1);
-        self.news(lost)
+        self.checks = self.checks.saturating_sub(1);
+        self.unreported(lost)
     }
 
     /// Where the kernel does not count losses (before Linux 6.0): samples
@@ -75,18 +75,18 @@ impl RingLosses {
 
     /// Whether something may have been lost that nobody has told.
     pub(super) fn are_suspected(&self) -> bool {
-        self.looks > 0
+        self.checks > 0
     }
 
     /// All that the stream was told.
-    pub(super) fn told(&self) -> u64 {
-        self.told
+    pub(super) fn reported(&self) -> u64 {
+        self.reported
     }
 
-    fn news(&mut self, known: u64) -> u64 {
-        let news = known.saturating_sub(self.told);
-        self.told += news;
-        news
+    fn unreported(&mut self, known: u64) -> u64 {
+        let unreported = known.saturating_sub(self.reported);
+        self.reported += unreported;
+        unreported
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn what_the_counts_told_early_the_kernel_tells_in_vain() {
         // Counts, then LOST records that come for the same losses.
-        for (counted, records, news) in [
+        for (counted, records, unreported) in [
             (10, &[10][..], &[0][..]),
             (10, &[4], &[0]),
             (10, &[4, 6], &[0, 0]),
@@ -107,9 +107,9 @@ mod tests {
         ] {
             let mut losses = RingLosses::default();
             assert_eq!(losses.counted(counted), counted);
-            let told: Vec<u64> = records.iter().map(|&lost| losses.record(lost)).collect();
-            assert_eq!(told, news, "{counted}, then {records:?}");
-            assert_eq!(losses.told(), counted.max(records.iter().sum()));
+            let reported: Vec<u64> = records.iter().map(|&lost| losses.record(lost)).collect();
+            assert_eq!(reported, unreported, "{counted}, then {records:?}");
+            assert_eq!(losses.reported(), counted.max(records.iter().sum()));
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!((losses.record(5), losses.counted(5)), (5, 0));
         assert_eq!((losses.counted(8), losses.record(2)), (3, 0), "2 of these 3");
         assert_eq!((losses.record(2), losses.counted(9)), (1, 0));
-        assert_eq!(losses.told(), 9);
+        assert_eq!(losses.reported(), 9);
     }
 
     /// The kernel's LOST record bears the id of one event, whoever lost: the
@@ -154,13 +154,13 @@ mod tests {
             losses.filled(bytes, size);
             losses.are_suspected()
         };
-        assert!(!suspected(0) && !suspected(size / 2) && !suspected(size - LONGEST));
-        assert!(suspected(size - LONGEST + 1) && suspected(size));
+        assert!(!suspected(0) && !suspected(size / 2) && !suspected(size - MAX_RECORD));
+        assert!(suspected(size - MAX_RECORD + 1) && suspected(size));
         let mut small = RingLosses::default();
         small.filled(0, 4096);
         assert!(small.are_suspected(), "a record may be longer than the ring");
         let looked = [small.counted(1), small.counted(1)].len();
-        assert_eq!((looked, small.are_suspected()), (usize::from(LOOKS), false));
+        assert_eq!((looked, small.are_suspected()), (usize::from(CHECKS_AFTER_FULL), false));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         losses.filled(4096, 4096);
         losses.sample();
         assert_eq!((losses.made(103), losses.made(103)), (0, 2));
-        assert_eq!((losses.record(2), losses.told()), (0, 61));
+        assert_eq!((losses.record(2), losses.reported()), (0, 61));
         // At the end nobody waits any longer.
         losses.sample();
         assert_eq!(losses.made_at_last(105), 1);

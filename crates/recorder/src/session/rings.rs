@@ -12,7 +12,7 @@ use perfdata::{Attr, AttrFlags, Cpu, EventType, RecordType, SoftwareEvent};
 
 use super::error::OpenError;
 use super::ring_losses::RingLosses;
-use crate::ring::{Drained, Lent, RingRegion, drain, look};
+use crate::ring::{Drained, RingRecord, RingRegion, drain, look};
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 use crate::sys::mapping::RingMapping;
 use crate::{FailedCall, OpenFailure, Plan, RingPages};
@@ -35,20 +35,23 @@ impl Ring {
 
     /// Lends what the ring holds now, with the account of its losses, then
     /// releases it.
-    pub(super) fn drain(&mut self, mut each: impl FnMut(Lent<'_>, &mut RingLosses)) -> Drained {
+    pub(super) fn drain(
+        &mut self,
+        mut each: impl FnMut(RingRecord<'_>, &mut RingLosses),
+    ) -> Drained {
         let (filled, size) = (self.filled(), self.mapping.size());
         let losses = &mut self.losses;
         losses.filled(filled, size);
-        drain(&mut self.mapping, |lent| {
-            if lent.header.kind == RecordType::SAMPLE {
+        drain(&mut self.mapping, |record| {
+            if record.header.kind == RecordType::SAMPLE {
                 losses.sample();
             }
-            each(lent, losses);
+            each(record, losses);
         })
     }
 
     /// Lends what the ring holds now, and leaves it there.
-    pub(crate) fn look(&self, each: impl FnMut(Lent<'_>)) {
+    pub(crate) fn look(&self, each: impl FnMut(RingRecord<'_>)) {
         look(&self.mapping, each);
     }
 
@@ -114,12 +117,12 @@ fn largest<T>(
 
 fn smaller(got: RingPages, wanted: RingPages) -> String {
     let kib = |pages: u32| u64::from(pages) * rustix::param::page_size() as u64 / 1024;
-    let told = |got: u32, wanted: u32, what: &str| {
+    let reported = |got: u32, wanted: u32, what: &str| {
         (got != wanted)
             .then(|| format!("{} KiB a CPU instead of {} KiB{what}", kib(got), kib(wanted)))
     };
-    let samples = told(got.samples, wanted.samples, "");
-    let side = told(got.side, wanted.side, " for mappings and tasks");
+    let samples = reported(got.samples, wanted.samples, "");
+    let side = reported(got.side, wanted.side, " for mappings and tasks");
     let both: Vec<String> = samples.into_iter().chain(side).collect();
     format!(
         "smaller rings: {}, as locked memory is limited; raise kernel.perf_event_mlock_kb or \
@@ -128,9 +131,9 @@ fn smaller(got: RingPages, wanted: RingPages) -> String {
     )
 }
 
-type Mapped = (Vec<CpuRings>, Vec<String>);
+type MappedRings = (Vec<CpuRings>, Vec<String>);
 
-fn map_all(plan: &Plan, sizes: RingPages) -> Result<Mapped, OpenFailure> {
+fn map_all(plan: &Plan, sizes: RingPages) -> Result<MappedRings, OpenFailure> {
     let mut rings = Vec::with_capacity(plan.cpus.len());
     let mut offline = Vec::new();
     for &cpu in &plan.cpus {

@@ -189,7 +189,7 @@ impl IbsFields {
 }
 
 /// Words of a chain at most that are looked at: more than the kernel's record of 64 KiB has.
-const MOST: u64 = 8192;
+const MAX_CHAIN_WORDS: u64 = 8192;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ChainField {
@@ -207,7 +207,7 @@ impl ChainField {
     /// The offset of what follows, in a record of which `word` gives the words; None: it is
     /// cut off.
     fn end(self, word: impl Fn(usize) -> Option<u64>) -> Option<usize> {
-        let words = word(self.at).filter(|words| *words <= MOST)?;
+        let words = word(self.at).filter(|words| *words <= MAX_CHAIN_WORDS)?;
         Some(self.at + WORD * (1 + usize::try_from(words).ok()?))
     }
 

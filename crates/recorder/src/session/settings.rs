@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use perfdata::{Pid, Tid};
 
-use crate::session::attach::Effort;
-use crate::session::synthesize::Sight;
+use crate::session::attach::AttachBudget;
+use crate::session::synthesize::ProcVisibility;
 use crate::{Cgroup, HeapSettings, Job};
 
 #[derive(Clone, Debug)]
@@ -37,11 +37,11 @@ pub struct SessionSettings {
     pub every: Duration,
     /// Where the kernel takes no program, rings serve.
     pub rings: bool,
-    pub sight: Sight,
+    pub proc_visibility: ProcVisibility,
     /// The kernel's symbols go into the stream, where addresses of the kernel
     /// can be in samples and the kernel shows its own.
     pub kernel_symbols: bool,
-    pub effort: Effort,
+    pub attach_budget: AttachBudget,
     /// A log of regions is made, which a command finds in its environment.
     pub regions: bool,
     /// A command tells of its heap, as events that
@@ -77,9 +77,9 @@ impl Default for SessionSettings {
             scrub: false,
             every: Duration::from_secs(60),
             rings: true,
-            sight: Sight::default(),
+            proc_visibility: ProcVisibility::default(),
             kernel_symbols: false,
-            effort: Effort::default(),
+            attach_budget: AttachBudget::default(),
             regions: false,
             heap: None,
             root: "/".into(),

@@ -45,24 +45,27 @@ impl Sink for Vec<u8> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Outbox {
+pub(crate) struct OutputBuffer {
     pub(crate) bytes: Vec<u8>,
     /// Of each event, by its place in the ledger.
-    pub(crate) samples: Vec<Buffered>,
+    pub(crate) samples: Vec<BufferedSamples>,
     pub(crate) side: u64,
     /// The sink has failed: nothing is written any more.
     failed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Buffered {
+pub(crate) struct BufferedSamples {
     pub(crate) samples: u64,
     pub(crate) exact_ip: u64,
 }
 
-impl Outbox {
-    pub(crate) fn new(events: usize) -> Outbox {
-        Outbox { samples: vec![Buffered::default(); events], ..Outbox::default() }
+impl OutputBuffer {
+    pub(crate) fn new(events: usize) -> OutputBuffer {
+        OutputBuffer {
+            samples: vec![BufferedSamples::default(); events],
+            ..OutputBuffer::default()
+        }
     }
 
     /// Hands on a buffer that is full enough.
@@ -87,7 +90,7 @@ impl Outbox {
             ledger.sink_error = Some(error.to_string());
         }
         for (event, buffered) in self.samples.iter_mut().enumerate() {
-            let Buffered { samples, exact_ip } = std::mem::take(buffered);
+            let BufferedSamples { samples, exact_ip } = std::mem::take(buffered);
             match self.failed {
                 true => ledger.lose(event, samples, |lost| &mut lost.sink),
                 false => ledger.deliver(event, samples, exact_ip),

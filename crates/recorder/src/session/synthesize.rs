@@ -5,8 +5,8 @@
 mod kernel;
 mod kernel_list;
 mod maps;
+mod proc_visibility;
 mod process;
-mod sight;
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use perfdata::{Attr, AttrFlags, Misc, SampleType, SideRecord};
 use crate::sys::event::NATIVE_ORDER;
 
 pub(crate) use kernel::kernel;
-pub use kernel_list::{kernel_list, needed};
+pub use kernel_list::{kernel_list, needed_symbols};
+pub use proc_visibility::{GrantedView, KernelFile, ProcVisibility};
 pub(crate) use process::Processes;
-pub use sight::{GrantedView, KernelFile, Sight};
 
 /// Appends records with the trailer that the side attr gives to all.
 #[derive(Debug)]
 pub struct Synthesizer<'a> {
     proc: &'a Path,
-    sight: Sight,
+    proc_visibility: ProcVisibility,
     trailer: Vec<u8>,
     /// The side attr asks for mappings that are not executable, too.
     data_mappings: bool,
@@ -41,7 +41,7 @@ impl<'a> Synthesizer<'a> {
         let data_mappings = side.flags.contains(AttrFlags::MMAP_DATA);
         Synthesizer {
             proc,
-            sight: Sight::default(),
+            proc_visibility: ProcVisibility::default(),
             trailer,
             data_mappings,
             foreign: None,
@@ -50,8 +50,8 @@ impl<'a> Synthesizer<'a> {
         }
     }
 
-    pub(crate) fn seeing(self, sight: &Sight) -> Synthesizer<'a> {
-        Synthesizer { sight: sight.clone(), ..self }
+    pub(crate) fn seeing(self, proc_visibility: &ProcVisibility) -> Synthesizer<'a> {
+        Synthesizer { proc_visibility: proc_visibility.clone(), ..self }
     }
 
     pub(crate) fn without(self, foreign: &'static str) -> Synthesizer<'a> {

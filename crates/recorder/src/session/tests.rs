@@ -16,7 +16,7 @@ use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::machine::facts::Facts;
-use crate::session::attach::Effort;
+use crate::session::attach::AttachBudget;
 use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
 
 mod attached;

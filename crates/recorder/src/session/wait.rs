@@ -12,7 +12,7 @@ use crate::Target;
 
 /// How long to wait at most once poll(2) cannot tell about the rings, or
 /// while what was counted waits for room.
-const DEAF_WAIT: Duration = Duration::from_millis(10);
+const UNPOLLABLE_WAIT: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TargetState {
@@ -50,16 +50,16 @@ impl Session {
         extra: &[BorrowedFd<'_>],
     ) -> Result<SessionWake, SessionError> {
         // Nothing wakes for what programs tell of their heap.
-        let is_brief = self.poll_is_deaf
+        let is_brief = self.rings_unpollable
             || self.programs.has_waiting()
             || self.pauses.are_unsettled()
             || self.heap.is_some();
-        let timeout = if is_brief { timeout.min(DEAF_WAIT) } else { timeout };
+        let timeout = if is_brief { timeout.min(UNPOLLABLE_WAIT) } else { timeout };
         let spec = Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         };
-        let rings = if self.poll_is_deaf { &[][..] } else { &self.rings[..] };
+        let rings = if self.rings_unpollable { &[][..] } else { &self.rings[..] };
         let target = match self.state {
             TargetState::Running => {
                 let command = self.command.as_ref().map(AsFd::as_fd);
@@ -87,10 +87,10 @@ impl Session {
         let records = of_rings.iter().any(|flags| flags.contains(PollFlags::IN));
         // POLLHUP: the thread that the rings' owners were opened on has
         // ended. Records still come, but poll would return at once for ever.
-        let deaf = of_rings.iter().any(|f| f.intersects(PollFlags::HUP | PollFlags::ERR));
+        let unpollable = of_rings.iter().any(|f| f.intersects(PollFlags::HUP | PollFlags::ERR));
         let ended = of_target.iter().any(|flags| !flags.is_empty());
         let extra = of_extra.iter().map(|flags| !flags.is_empty()).collect();
-        self.poll_is_deaf |= deaf;
+        self.rings_unpollable |= unpollable;
         if ended {
             self.state = TargetState::Left;
         }

@@ -31,7 +31,7 @@ pub(crate) struct ArrayShape {
 /// Makes a `BPF_MAP_TYPE_ARRAY` of zeros, shown by this name.
 pub(crate) fn create_array(name: &str, shape: ArrayShape) -> io::Result<OwnedFd> {
     #[repr(C)]
-    struct Create {
+    struct MapCreate {
         kind: u32,
         key: u32,
         value: u32,
@@ -42,7 +42,7 @@ pub(crate) fn create_array(name: &str, shape: ArrayShape) -> io::Result<OwnedFd>
         name: [u8; 16],
         rest: u32,
     }
-    let mut attr = Create {
+    let mut attr = MapCreate {
         kind: ARRAY,
         key: 4,
         value: shape.value,
@@ -59,14 +59,14 @@ pub(crate) fn create_array(name: &str, shape: ArrayShape) -> io::Result<OwnedFd>
 /// Writes one value of an array, of as many bytes as its values have.
 pub(crate) fn write(array: BorrowedFd<'_>, key: u32, value: &[u8]) -> io::Result<()> {
     #[repr(C)]
-    struct Update {
+    struct MapUpdate {
         map: u32,
         unused: u32,
         key: u64,
         value: u64,
         flags: u64,
     }
-    let mut attr = Update {
+    let mut attr = MapUpdate {
         map: number(array)?,
         unused: 0,
         key: address(&raw const key),
@@ -79,14 +79,14 @@ pub(crate) fn write(array: BorrowedFd<'_>, key: u32, value: &[u8]) -> io::Result
 /// Lets nobody write an array from outside of programs any more.
 pub(crate) fn freeze(array: BorrowedFd<'_>) -> io::Result<()> {
     #[repr(C)]
-    struct Freeze {
+    struct MapFreeze {
         map: u32,
     }
-    call(MAP_FREEZE, &mut Freeze { map: number(array)? }).map(drop)
+    call(MAP_FREEZE, &mut MapFreeze { map: number(array)? }).map(drop)
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unverified<'p> {
+pub(crate) struct UnverifiedProgram<'p> {
     /// `BPF_PROG_TYPE_*`.
     pub(crate) kind: u32,
     /// Shown by bpftool.
@@ -99,9 +99,9 @@ pub(crate) struct Unverified<'p> {
 /// Has a program verified and loaded. With a `log`, the verifier's words are
 /// in it up to a NUL, the last of them where it is too short (Linux 6.4;
 /// older ones fail with ENOSPC and keep the first).
-pub(crate) fn load(program: Unverified<'_>, log: Option<&mut [u8]>) -> io::Result<OwnedFd> {
+pub(crate) fn load(program: UnverifiedProgram<'_>, log: Option<&mut [u8]>) -> io::Result<OwnedFd> {
     #[repr(C)]
-    struct Load {
+    struct ProgLoad {
         kind: u32,
         count: u32,
         instructions: u64,
@@ -119,7 +119,7 @@ pub(crate) fn load(program: Unverified<'_>, log: Option<&mut [u8]>) -> io::Resul
         }
         None => (0, 0),
     };
-    let mut attr = Load {
+    let mut attr = ProgLoad {
         kind: program.kind,
         count: u32::try_from(program.instructions.len()).map_err(io::Error::other)?,
         instructions: address(program.instructions.as_ptr()),
@@ -148,12 +148,13 @@ pub(crate) fn attach(event: &PerfEvent, program: BorrowedFd<'_>) -> io::Result<(
 /// the descriptor given is closed.
 pub(crate) fn attach_raw(name: &CStr, program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     #[repr(C)]
-    struct Open {
+    struct RawTracepointOpen {
         name: u64,
         program: u32,
         unused: u32,
     }
-    let mut attr = Open { name: address(name.as_ptr()), program: number(program)?, unused: 0 };
+    let mut attr =
+        RawTracepointOpen { name: address(name.as_ptr()), program: number(program)?, unused: 0 };
     descriptor(call(RAW_TRACEPOINT_OPEN, &mut attr)?)
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 
-use crate::ring::{Ends, RingRegion, Window};
+use crate::ring::{RingPositions, RingRegion, Window};
 
 /// A ring, mapped writable so that the kernel honours our
 /// tail (trap 20). Fork does not pass it on (VM_DONTCOPY).
@@ -66,8 +66,8 @@ impl RingMapping {
         unsafe { AtomicU64::from_ptr(word.cast()) }
     }
 
-    fn ends(&self) -> Ends<'_, AtomicU64> {
-        Ends {
+    fn positions(&self) -> RingPositions<'_, AtomicU64> {
+        RingPositions {
             head: self.word(offset_of!(Page, data_head)),
             tail: self.word(offset_of!(Page, data_tail)),
         }
@@ -94,7 +94,7 @@ impl RingMapping {
 
 impl RingRegion for RingMapping {
     fn window(&self) -> Window<'_> {
-        let end = self.ends().head();
+        let end = self.positions().head();
         let filled = usize::try_from(end.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
         if filled > self.size {
             return Window { first: &[], second: &[], end, torn: true };
@@ -113,7 +113,7 @@ impl RingRegion for RingMapping {
     fn release(&mut self, end: u64) {
         if end != self.tail {
             self.tail = end;
-            self.ends().release(end);
+            self.positions().release(end);
         }
     }
 }

@@ -16,9 +16,9 @@ const SHARED: u64 = 8;
 const OR_NEXT: u64 = 16;
 
 /// Bytes of the longest path that the kernel tells (PATH_MAX).
-const LONGEST_NAME: usize = 4096;
+const MAX_PATH: usize = 4096;
 /// Bytes of the longest build id (BUILD_ID_SIZE_MAX).
-const LONGEST_ID: usize = 20;
+const MAX_BUILD_ID: usize = 20;
 
 /// struct procmap_query.
 #[repr(C)]
@@ -70,8 +70,8 @@ pub(crate) fn next(
     address: u64,
     executable: bool,
 ) -> io::Result<Option<ProcessMapping>> {
-    let mut name = [0u8; LONGEST_NAME];
-    let mut build_id = [0u8; LONGEST_ID];
+    let mut name = [0u8; MAX_PATH];
+    let mut build_id = [0u8; MAX_BUILD_ID];
     let mut query = Query {
         size: size_of::<Query>() as u64,
         flags: OR_NEXT | if executable { EXECUTABLE } else { 0 },

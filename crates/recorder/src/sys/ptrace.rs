@@ -10,12 +10,12 @@ use std::ptr;
 pub(crate) enum TraceeReport {
     /// It made `child` by clone, fork or vfork, and stands at the end of
     /// that call.
-    Made {
+    Cloned {
         child: i32,
     },
     /// It has just been made, attached by itself, and has run nothing; or a
     /// trap without meaning for us.
-    Born,
+    NewTask,
     /// It replaced its program; `former` is the thread id that called exec.
     Exec {
         /// Thread id before exec.
@@ -142,11 +142,11 @@ fn interpret(tid: i32, status: c_int) -> TraceeReport {
     match (status >> 16) & 0xff {
         0 => TraceeReport::Signal(signal),
         libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
-            TraceeReport::Made { child: message(tid) }
+            TraceeReport::Cloned { child: message(tid) }
         }
         libc::PTRACE_EVENT_EXEC => TraceeReport::Exec { former: message(tid) },
         libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => TraceeReport::GroupStop,
-        _ => TraceeReport::Born,
+        _ => TraceeReport::NewTask,
     }
 }
 

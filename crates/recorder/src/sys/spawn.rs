@@ -56,17 +56,17 @@ impl ExecImage {
 #[derive(Debug)]
 pub(crate) struct ChildPipes {
     /// One byte is leave to go; end of file: give up.
-    pub(crate) leave: OwnedFd,
+    pub(crate) release_pipe: OwnedFd,
     /// Takes the errno of a failed exec; closes on exec.
     pub(crate) failure: OwnedFd,
     /// Our ends of all leave pipes: held open in the child they would hide
     /// our death, from it and from its siblings.
-    pub(crate) leave_writers: Vec<RawFd>,
+    pub(crate) release_writers: Vec<RawFd>,
 }
 
 /// Forks. The child gets the caller's signal mask, default dispositions for
 /// what the caller handles, those of its start for SIGPIPE and SIGCHLD, and
-/// its open files; it execs `image` once a byte comes through `pipes.leave`.
+/// its open files; it execs `image` once a byte comes through `pipes.release_pipe`.
 /// The caller keeps `pipes` only to drop them.
 pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
     let (argv, envp) = (image.argv(), image.envp());
@@ -83,8 +83,9 @@ pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
     let pid = unsafe { libc::fork() };
     let failed = io::Error::last_os_error();
     if pid == 0 {
-        let words = ExecWords { argv: &argv, shell_argv: &mut shell_argv, envp: envp.as_deref() };
-        let errno = child(image, words, pipes, &mask);
+        let arguments =
+            ExecArguments { argv: &argv, shell_argv: &mut shell_argv, envp: envp.as_deref() };
+        let errno = child(image, arguments, pipes, &mask);
         report_and_exit(pipes.failure.as_raw_fd(), errno);
     }
     set_mask(&mask);
@@ -93,7 +94,7 @@ pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
 
 /// What execve(2) is given, in memory that was allocated before the fork.
 #[derive(Debug)]
-struct ExecWords<'w> {
+struct ExecArguments<'w> {
     argv: &'w [*const c_char],
     shell_argv: &'w mut [*const c_char],
     envp: Option<&'w [*const c_char]>,
@@ -103,11 +104,11 @@ struct ExecWords<'w> {
 /// when there was no leave to go.
 fn child(
     image: &ExecImage,
-    words: ExecWords<'_>,
+    arguments: ExecArguments<'_>,
     pipes: &ChildPipes,
     mask: &libc::sigset_t,
 ) -> c_int {
-    for &fd in &pipes.leave_writers {
+    for &fd in &pipes.release_writers {
         // SAFETY: a plain descriptor number; the parent's is not affected.
         unsafe { libc::close(fd) };
     }
@@ -115,10 +116,10 @@ fn child(
         reset_handler(signal);
     }
     set_mask(mask);
-    if !wait_for_leave(pipes.leave.as_raw_fd()) {
+    if !wait_for_release(pipes.release_pipe.as_raw_fd()) {
         return 0;
     }
-    let ExecWords { argv, shell_argv, envp } = words;
+    let ExecArguments { argv, shell_argv, envp } = arguments;
     // As execvp(3): go on after ENOENT and ENOTDIR, remember EACCES.
     let mut result = libc::ENOENT;
     for path in &image.paths {
@@ -148,7 +149,7 @@ fn exec(path: &CStr, argv: &[*const c_char], envp: Option<&[*const c_char]>) {
     };
 }
 
-fn wait_for_leave(fd: RawFd) -> bool {
+fn wait_for_release(fd: RawFd) -> bool {
     let mut byte = 0u8;
     loop {
         // SAFETY: one byte at most is written, to `byte`.

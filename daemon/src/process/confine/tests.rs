@@ -122,7 +122,7 @@ fn trespasser() {
         "root" => drop(rustix::process::chroot("/")),
         "program" => drop(recorder::in_kernel::KernelProgram::load(
             &recorder::in_kernel::InKernel::aggregate(),
-            recorder::in_kernel::HitSource::Overflow(recorder::in_kernel::Shows::default()),
+            recorder::in_kernel::HitSource::Overflow(recorder::in_kernel::SampleContents::default()),
             &[perfdata::Cpu(0)],
         )),
         other => panic!("{other}"),

@@ -11,9 +11,9 @@ use crate::session::{SessionError, Sink};
 use crate::sys::event::NATIVE_ORDER;
 
 /// Between two looks at threads that are on their way out.
-const A_MOMENT: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Processes named that ran natively.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 impl EmulatedSession {
     /// Stops, drains the ring until all threads run natively or are gone,
@@ -24,10 +24,10 @@ impl EmulatedSession {
             let state = self.emulation.as_ref().map(Emulation::state);
             // Threads may wait for room: it is made until none is left.
             self.pass();
-            let _booked = self.outbox.flush(sink, &mut self.ledger);
+            let _booked = self.output_buffer.flush(sink, &mut self.ledger);
             match (state, &self.emulation) {
                 (Some(EmulationState::Emulated), Some(emulation)) => {
-                    let _looked_at_above = emulation.wait(A_MOMENT);
+                    let _looked_at_above = emulation.wait(POLL_INTERVAL);
                 }
                 (Some(state), _) => {
                     self.look(state);
@@ -39,7 +39,7 @@ impl EmulatedSession {
         if let Some(emulation) = self.emulation.take() {
             self.ended = self.ended.or(emulation.ended().map(status));
             match emulation.finish() {
-                Ok(account) => self.settle(&account),
+                Ok(account) => self.finish_account(&account),
                 Err(fault) => {
                     self.ledger.tail_known = false;
                     self.broke_off = true;
@@ -53,22 +53,22 @@ impl EmulatedSession {
             command.untrace(self.ended);
         }
         self.ledger.wall = self.stopped.unwrap_or_default();
-        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        let _booked = self.output_buffer.flush(sink, &mut self.ledger);
         let count = self.settings.count.filter(|count| self.accepted >= *count);
         let beyond = self.ledger.lost.beyond_count;
         self.ledger.count_reached =
             count.and_then(|count| CountReached::new(count, self.left, beyond));
         for (event, id) in (0..self.plan.events.len()).zip(EVENT..) {
             let note = self.ledger.note(event);
-            write::event_unit(id, &note, NATIVE_ORDER, &mut self.outbox.bytes)
+            write::event_unit(id, &note, NATIVE_ORDER, &mut self.output_buffer.bytes)
                 .map_err(|e| SessionError::Preamble(e.to_string()))?;
         }
-        write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
-        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        write::finished_round(NATIVE_ORDER, &mut self.output_buffer.bytes);
+        let _booked = self.output_buffer.flush(sink, &mut self.ledger);
         Ok(self.ledger.clone())
     }
 
-    fn settle(&mut self, account: &EmulationAccount) {
+    fn finish_account(&mut self, account: &EmulationAccount) {
         for (event, counts) in account.by_event.iter().enumerate() {
             let said = EventAccount {
                 events: counts.events,
@@ -78,7 +78,7 @@ impl EmulatedSession {
                 bursts: counts.bursts,
                 ..EventAccount::default()
             };
-            self.ledger.settle(event, said, Some(counts.lost));
+            self.ledger.take_event_account(event, said, Some(counts.lost));
             self.ledger.lose(event, counts.beyond, |lost| &mut lost.beyond_count);
             let name = self.plan.events.get(event).map_or("", |event| &event.name);
             let of = if account.by_event.len() > 1 { format!("{name}: ") } else { String::new() };
@@ -130,14 +130,14 @@ fn in_bursts(ran: &Coverage, events: u64) -> String {
 }
 
 fn not_followed(account: &EmulationAccount) -> Vec<String> {
-    let (named, more) = account.not_followed.split_at(account.not_followed.len().min(NAMED));
+    let (named, more) = account.not_followed.split_at(account.not_followed.len().min(MAX_NAMED));
     let named = named.iter().map(|(pid, why)| format!("process {pid} ran natively: {why}"));
     let more = (!more.is_empty()).then(|| format!("so did {} more processes", more.len()));
     named.chain(more).collect()
 }
 
 fn broken(account: &EmulationAccount) -> Vec<String> {
-    let (named, more) = account.broken.split_at(account.broken.len().min(NAMED));
+    let (named, more) = account.broken.split_at(account.broken.len().min(MAX_NAMED));
     let named = named.iter().map(|(pid, became)| {
         format!("the emulation of process {pid} broke off; the process {became}")
     });

@@ -4,55 +4,56 @@ use perfdata::stream::{ModelClock, write};
 use perfdata::{Misc, Time};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::form::WrittenRecord;
+use super::record_format::WrittenRecord;
 use super::{EVENT, EmulatedSession};
 use crate::ring::drain;
 use crate::session::Pass;
 use crate::sys::event::NATIVE_ORDER;
 
 impl EmulatedSession {
-    pub(super) fn tell_clock(&mut self) {
+    pub(super) fn sync_clock(&mut self) {
         let note = ModelClock { began: self.began, now: now() }.to_string();
-        let bytes = &mut self.outbox.bytes;
+        let bytes = &mut self.output_buffer.bytes;
         // Only a text that is far longer is refused.
         let _short = write::event_unit(EVENT, &note, NATIVE_ORDER, bytes);
     }
 
-    /// Takes what the ring holds now into the outbox, marks the round, and
+    /// Takes what the ring holds now into the output buffer, marks the round, and
     /// stops once the count is reached.
     pub(super) fn pass(&mut self) -> Pass {
         let mut pass = Pass::default();
         let limit = self.settings.count.unwrap_or(u64::MAX);
-        let (ledger, outbox, accepted) = (&mut self.ledger, &mut self.outbox, &mut self.accepted);
-        let (form, foreign) = (&self.form, &mut self.foreign);
+        let (ledger, output_buffer, accepted) =
+            (&mut self.ledger, &mut self.output_buffer, &mut self.accepted);
+        let (record_format, foreign) = (&self.record_format, &mut self.foreign);
         // Of several events nobody knows whose such bytes were.
-        let blamed = if outbox.samples.len() > 1 { usize::MAX } else { 0 };
-        let drained = drain(&mut self.ring, |lent| {
+        let blamed = if output_buffer.samples.len() > 1 { usize::MAX } else { 0 };
+        let drained = drain(&mut self.ring, |record| {
             // The target can write there at any time, also now: what is looked
             // at is what goes into the stream.
-            let start = outbox.bytes.len();
-            outbox.bytes.extend_from_slice(lent.first);
-            outbox.bytes.extend_from_slice(lent.second);
-            let copy = outbox.bytes.get(start..).unwrap_or_default();
-            let Some(written) = form.written(lent.header, copy) else {
-                outbox.bytes.truncate(start);
+            let start = output_buffer.bytes.len();
+            output_buffer.bytes.extend_from_slice(record.first);
+            output_buffer.bytes.extend_from_slice(record.second);
+            let copy = output_buffer.bytes.get(start..).unwrap_or_default();
+            let Some(written) = record_format.written(record.header, copy) else {
+                output_buffer.bytes.truncate(start);
                 *foreign += 1;
                 return ledger.lose(blamed, 1, |lost| &mut lost.parse_error);
             };
             if let WrittenRecord::Sample { event } = written {
                 if *accepted >= limit {
-                    outbox.bytes.truncate(start);
+                    output_buffer.bytes.truncate(start);
                     return ledger.lose(event, 1, |lost| &mut lost.beyond_count);
                 }
                 *accepted += 1;
                 pass.samples += 1;
-                if let Some(buffered) = outbox.samples.get_mut(event) {
+                if let Some(buffered) = output_buffer.samples.get_mut(event) {
                     buffered.samples += 1;
-                    buffered.exact_ip += u64::from(lent.header.misc.contains(Misc::EXACT_IP));
+                    buffered.exact_ip += u64::from(record.header.misc.contains(Misc::EXACT_IP));
                 }
             } else {
                 pass.side += 1;
-                outbox.side += 1;
+                output_buffer.side += 1;
             }
         });
         if drained.damaged {
@@ -60,8 +61,8 @@ impl EmulatedSession {
             ledger.lose(blamed, 1, |lost| &mut lost.parse_error);
         }
         if pass.samples + pass.side > 0 {
-            self.tell_clock();
-            write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
+            self.sync_clock();
+            write::finished_round(NATIVE_ORDER, &mut self.output_buffer.bytes);
         }
         pass.limit_reached = self.accepted >= limit;
         if pass.limit_reached {

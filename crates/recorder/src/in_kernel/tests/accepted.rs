@@ -4,9 +4,11 @@
 use perfdata::{Pid, Tid};
 
 use super::hits::cpus;
-use crate::in_kernel::{Duty, HitSource, InKernel, Keep, KernelProgram, Shows, SiteTables};
+use crate::in_kernel::{
+    Duty, HitSource, InKernel, Keep, KernelProgram, SampleContents, SiteTables,
+};
 
-type Ask = fn(&mut InKernel, &mut Shows);
+type Ask = fn(&mut InKernel, &mut SampleContents);
 
 /// Places of what takes the kernel's types.
 const WEIGHT: usize = 11;
@@ -23,9 +25,9 @@ const ASKS: [Ask; 16] = [
     |to, _| to.keep.least_weight = 9,
     |to, _| to.keep.data_src = Some((6, 2)),
     |to, _| to.keep.user_only = true,
-    |_, shows| shows.address = true,
-    |_, shows| shows.weight = true,
-    |_, shows| shows.data_src = true,
+    |_, contents| contents.address = true,
+    |_, contents| contents.weight = true,
+    |_, contents| contents.data_src = true,
     |to, _| tables(to, |tables| tables.by_process = true),
     |to, _| tables(to, |tables| tables.callers = true),
     |to, _| tables(to, |tables| tables.strides = true),
@@ -38,16 +40,17 @@ fn tables(of: &mut InKernel, change: impl FnOnce(&mut SiteTables)) {
 }
 
 fn accepted(duty: Duty, asked: impl Fn(usize) -> bool) {
-    let (mut in_kernel, mut shows) = (InKernel { duty, keep: Keep::default() }, Shows::default());
+    let (mut in_kernel, mut contents) =
+        (InKernel { duty, keep: Keep::default() }, SampleContents::default());
     let has_types = std::path::Path::new("/sys/kernel/btf/vmlinux").exists();
     for (_, ask) in ASKS.iter().enumerate().filter(|(index, _)| asked(*index)) {
-        ask(&mut in_kernel, &mut shows);
+        ask(&mut in_kernel, &mut contents);
     }
     if !has_types {
-        (shows.weight, shows.data_src) = (false, false);
+        (contents.weight, contents.data_src) = (false, false);
     }
-    let program = KernelProgram::load(&in_kernel, HitSource::Overflow(shows), &cpus());
-    assert!(program.is_ok(), "{in_kernel:?} {shows:?}: {}", program.unwrap_err());
+    let program = KernelProgram::load(&in_kernel, HitSource::Overflow(contents), &cpus());
+    assert!(program.is_ok(), "{in_kernel:?} {contents:?}: {}", program.unwrap_err());
 }
 
 #[test]
@@ -72,7 +75,7 @@ fn tables_of_any_size() {
     if super::hits::refused() {
         return;
     }
-    for sites in [SiteTables::FEWEST, 1024, SiteTables::SITES, 1 << 14] {
+    for sites in [SiteTables::FEWEST, 1024, SiteTables::DEFAULT_SITES, 1 << 14] {
         let tables = SiteTables { sites, by_process: true, strides: true, callers: true };
         accepted(Duty::Aggregate(tables), |index| index == 10);
     }

@@ -10,7 +10,7 @@ use perfdata::{Attr, EventType, Pid};
 use super::hits::{
     Counted, PAGE, by_ip, in_none, in_sites, inherited, load, page_faults, touch, untouched,
 };
-use crate::in_kernel::{Duty, HitSource, InKernel, KernelProgram, Shows, SiteTables};
+use crate::in_kernel::{Duty, HitSource, InKernel, KernelProgram, SampleContents, SiteTables};
 
 fn tables(sites: u32) -> SiteTables {
     SiteTables { sites, ..SiteTables::default() }
@@ -294,7 +294,7 @@ fn hits_on_a_cpu_without_tables_are_lost_for_want_of_room() {
     }
     let attr = page_faults();
     let highest = super::hits::cpus().into_iter().max().unwrap();
-    let source = HitSource::Overflow(Shows::of(&attr));
+    let source = HitSource::Overflow(SampleContents::of(&attr));
     let program = KernelProgram::load(&InKernel::aggregate(), source, &[highest]).unwrap();
     let mut counted = Counted::with(program, &attr);
     let both = counted.during(|| touch::<0>(&mut untouched(500), PAGE));
@@ -311,8 +311,8 @@ fn another_process_can_take_it_over() {
     let attr = page_faults();
     let in_kernel = InKernel::aggregate();
     let descriptors = load(&in_kernel, &attr).into_descriptors();
-    assert!(descriptors.len() <= KernelProgram::MOST_DESCRIPTORS);
-    let source = HitSource::Overflow(Shows::of(&attr));
+    assert!(descriptors.len() <= KernelProgram::MAX_DESCRIPTORS);
+    let source = HitSource::Overflow(SampleContents::of(&attr));
     let program = KernelProgram::from_descriptors(&in_kernel, source, descriptors).unwrap();
     let mut counted = Counted::with(program, &attr);
     let both = counted.during(|| touch::<0>(&mut untouched(50), PAGE));
@@ -325,7 +325,7 @@ fn another_process_can_take_it_over() {
 fn tables_of_no_possible_size_are_refused() {
     let attr = page_faults();
     for sites in [0, 8, 100, 1 << 21] {
-        let source = HitSource::Overflow(Shows::of(&attr));
+        let source = HitSource::Overflow(SampleContents::of(&attr));
         let error = KernelProgram::load(&aggregate(tables(sites)), source, &super::hits::cpus());
         assert!(error.unwrap_err().to_string().contains(&format!("tables of {sites} sites")));
     }

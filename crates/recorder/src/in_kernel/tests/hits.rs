@@ -9,7 +9,9 @@ use perfdata::aggregate::Aggregate;
 use perfdata::attr::AttrFlags;
 use perfdata::{Attr, Cpu, EventType, Sample, SampleLayout, SampleType, SoftwareEvent};
 
-use crate::in_kernel::{AggregateReader, HitSource, InKernel, KernelProgram, Shows, Unloadable};
+use crate::in_kernel::{
+    AggregateReader, HitSource, InKernel, KernelProgram, LoadError, SampleContents,
+};
 use crate::ring;
 use crate::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use crate::sys::mapping::RingMapping;
@@ -42,10 +44,10 @@ pub(super) fn cpus() -> Vec<Cpu> {
 /// Whether this process may load no programs at all. What the verifier has
 /// against one is no such reason.
 pub(super) fn refused() -> bool {
-    let source = HitSource::Overflow(Shows::default());
+    let source = HitSource::Overflow(SampleContents::default());
     let refusal = KernelProgram::load(&InKernel::aggregate(), source, &cpus());
-    let is_forbidden = |why: &Unloadable| {
-        matches!(why, Unloadable::Rights { .. } | Unloadable::Forbidden | Unloadable::NoSystemCall)
+    let is_forbidden = |why: &LoadError| {
+        matches!(why, LoadError::Rights { .. } | LoadError::Forbidden | LoadError::NoSystemCall)
     };
     match refusal {
         Err(why) if is_forbidden(&why) => {
@@ -57,7 +59,7 @@ pub(super) fn refused() -> bool {
 }
 
 pub(super) fn load(in_kernel: &InKernel, attr: &Attr) -> KernelProgram {
-    KernelProgram::load(in_kernel, HitSource::Overflow(Shows::of(attr)), &cpus()).unwrap()
+    KernelProgram::load(in_kernel, HitSource::Overflow(SampleContents::of(attr)), &cpus()).unwrap()
 }
 
 #[derive(Debug)]

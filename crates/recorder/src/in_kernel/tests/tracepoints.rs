@@ -13,8 +13,8 @@ use rustix::process::getppid;
 
 use super::hits::{by_ip, cpus};
 use crate::in_kernel::{
-    CountedTracepoint, Duty, HitSource, InKernel, Keep, KernelProgram, SiteTables, Unloadable,
-    Whose,
+    CountedTracepoint, Duty, HitScope, HitSource, InKernel, Keep, KernelProgram, LoadError,
+    SiteTables,
 };
 use crate::ring;
 use crate::session::command::Command;
@@ -35,11 +35,11 @@ fn id(name: &str) -> Option<u64> {
     }
 }
 
-fn of(id: u64, whose: Whose) -> HitSource {
+fn of(id: u64, scope: HitScope) -> HitSource {
     let of_system_call = false;
     HitSource::Tracepoint(CountedTracepoint {
         id,
-        whose,
+        scope,
         interval: 1,
         user_only: false,
         of_system_call,
@@ -144,9 +144,9 @@ fn of_a_command_that_forks_each_site_is_what_ring_and_kernel_say() {
     for name in all {
         let Some(id) = id(name) else { continue };
         let command = shell(FORKS);
-        let whose = Whose::Held(command.pid());
+        let scope = HitScope::Held(command.pid());
         let of_system_call = name.starts_with("syscalls:");
-        let point = CountedTracepoint { id, whose, interval: 1, user_only: false, of_system_call };
+        let point = CountedTracepoint { id, scope, interval: 1, user_only: false, of_system_call };
         let program = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
         let mut rings = rings(id, command.pid());
         run(command);
@@ -187,9 +187,9 @@ impl Shell {
         let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
         let shell = [self.program.to_str().unwrap(), "-c", script];
         let command = hold(&[&nobody[..], &shell].concat());
-        let whose = Whose::Held(command.pid());
+        let scope = HitScope::Held(command.pid());
         let of_system_call = name.starts_with("syscalls:");
-        let point = CountedTracepoint { id, whose, interval: 1, user_only: false, of_system_call };
+        let point = CountedTracepoint { id, scope, interval: 1, user_only: false, of_system_call };
         let loaded = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
         let mut rings = rings(id, command.pid());
         run(command);
@@ -233,7 +233,7 @@ fn of_a_process_what_lies_between_start_and_stop_counts() {
         return;
     }
     let Some(id) = id("syscalls:sys_enter_getppid") else { return };
-    let source = of(id, Whose::Process(Pid(process::id().cast_signed())));
+    let source = of(id, HitScope::Process(Pid(process::id().cast_signed())));
     let program = load(&InKernel::aggregate(), source);
     // As a worker gets it from the supervisor.
     let program =
@@ -264,9 +264,9 @@ fn every_seventh_hit_of_a_cpu_is_a_sample_of_seven() {
         return;
     }
     let Some(id) = id("syscalls:sys_enter_getppid") else { return };
-    let whose = Whose::Process(Pid(process::id().cast_signed()));
+    let scope = HitScope::Process(Pid(process::id().cast_signed()));
     let point =
-        CountedTracepoint { id, whose, interval: 7, user_only: false, of_system_call: true };
+        CountedTracepoint { id, scope, interval: 7, user_only: false, of_system_call: true };
     let program = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
     let mut reader = program.reader().unwrap();
     let _event = counting(id, 0);
@@ -291,7 +291,7 @@ fn who_was_forked_before_or_by_others_does_not_count() {
     let counted = shell("(exit 0); ls / > /dev/null; exit 0");
     let tables = SiteTables { by_process: true, ..SiteTables::default() };
     let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep: Keep::default() };
-    let program = load(&in_kernel, of(id, Whose::Held(counted.pid())));
+    let program = load(&in_kernel, of(id, HitScope::Held(counted.pid())));
     let (strange, own) = (stranger.pid(), counted.pid());
     let _events = [counting(id, strange.0), counting(id, own.0)];
     run(stranger);
@@ -314,7 +314,7 @@ fn a_number_that_becomes_another_process_does_not_count() {
     let Some(id) = id("raw_syscalls:sys_enter") else { return };
     let last = Path::new("/proc/sys/kernel/ns_last_pid");
     let counted = shell("exit 0");
-    let program = load(&InKernel::aggregate(), of(id, Whose::Held(counted.pid())));
+    let program = load(&InKernel::aggregate(), of(id, HitScope::Held(counted.pid())));
     let number = counted.pid();
     let _event = counting(id, number.0);
     run(counted);
@@ -343,7 +343,7 @@ fn of_everybody_all_that_is_called_counts() {
         return;
     }
     let Some(id) = id("syscalls:sys_enter_getppid") else { return };
-    let program = load(&InKernel::aggregate(), of(id, Whose::Everyone));
+    let program = load(&InKernel::aggregate(), of(id, HitScope::Everyone));
     let mut reader = program.reader().unwrap();
     program.start().unwrap();
     call(1_000);
@@ -360,7 +360,7 @@ fn hits_of_user_mode_alone_are_none_of_the_kernels() {
     let Some(id) = id("kmem:kmalloc") else { return };
     let point = CountedTracepoint {
         id,
-        whose: Whose::Everyone,
+        scope: HitScope::Everyone,
         interval: 1,
         user_only: true,
         of_system_call: false,
@@ -375,24 +375,24 @@ fn hits_of_user_mode_alone_are_none_of_the_kernels() {
 #[test]
 fn what_cannot_be_says_why() {
     let nowhere = tempfile::tempdir().unwrap();
-    let load = |in_kernel: &InKernel, whose| {
-        KernelProgram::load_at(nowhere.path(), in_kernel, of(1, whose), &cpus()).unwrap_err()
+    let load = |in_kernel: &InKernel, scope| {
+        KernelProgram::load_at(nowhere.path(), in_kernel, of(1, scope), &cpus()).unwrap_err()
     };
     let filter = InKernel { duty: Duty::Filter, keep: Keep::default() };
-    assert_eq!(load(&filter, Whose::Everyone), Unloadable::FilteredTracepoint);
-    assert_eq!(load(&InKernel::aggregate(), Whose::Everyone), Unloadable::NoBtf);
+    assert_eq!(load(&filter, HitScope::Everyone), LoadError::FilteredTracepoint);
+    assert_eq!(load(&InKernel::aggregate(), HitScope::Everyone), LoadError::NoBtf);
     let kernel = nowhere.path().join("proc/sys/kernel");
     fs::create_dir_all(&kernel).unwrap();
     for (release, is_old) in [("5.10.0-46-cloud-amd64\n", true), ("5.12.0\n", false)] {
         fs::write(kernel.join("osrelease"), release).unwrap();
-        let why = load(&InKernel::aggregate(), Whose::Everyone);
-        let old = Unloadable::OldKernel { release: release.trim().into() };
-        assert_eq!(why, if is_old { old } else { Unloadable::NoBtf });
+        let why = load(&InKernel::aggregate(), HitScope::Everyone);
+        let old = LoadError::OldKernel { release: release.trim().into() };
+        assert_eq!(why, if is_old { old } else { LoadError::NoBtf });
     }
     // Any file but the initial namespace's.
     let proc = nowhere.path().join("proc/self/ns");
     fs::create_dir_all(&proc).unwrap();
     fs::write(proc.join("pid"), "").unwrap();
-    assert_eq!(load(&InKernel::aggregate(), Whose::Process(Pid(1))), Unloadable::PidNamespace);
-    assert_eq!(load(&InKernel::aggregate(), Whose::Held(Pid(1))), Unloadable::PidNamespace);
+    assert_eq!(load(&InKernel::aggregate(), HitScope::Process(Pid(1))), LoadError::PidNamespace);
+    assert_eq!(load(&InKernel::aggregate(), HitScope::Held(Pid(1))), LoadError::PidNamespace);
 }

@@ -44,7 +44,7 @@ impl Capabilities {
 
 /// A soft limit of /proc/self/limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Limit {
+pub enum ResourceLimit {
     Unlimited,
     /// The most that is allowed, in the limit's unit.
     At(u64),
@@ -80,9 +80,9 @@ pub struct AccessFacts {
     /// This process is in a user namespace other than the initial one.
     pub in_namespace: bool,
     /// RLIMIT_MEMLOCK, bytes.
-    pub memlock: Option<Limit>,
+    pub memlock: Option<ResourceLimit>,
     /// RLIMIT_NOFILE, descriptors.
-    pub nofile: Option<Limit>,
+    pub nofile: Option<ResourceLimit>,
 }
 
 impl AccessFacts {
@@ -163,7 +163,9 @@ fn in_initial_namespace(tree: &Tree<'_>) -> Result<bool, FactsError> {
 
 /// Soft limits. Columns are aligned with spaces and names hold spaces, so
 /// the value is what follows the name.
-fn read_limits(tree: &Tree<'_>) -> Result<(Option<Limit>, Option<Limit>), FactsError> {
+fn read_limits(
+    tree: &Tree<'_>,
+) -> Result<(Option<ResourceLimit>, Option<ResourceLimit>), FactsError> {
     let file = "proc/self/limits";
     let (mut memlock, mut nofile) = (None, None);
     for (index, line) in tree.text(file)?.unwrap_or_default().lines().enumerate() {
@@ -172,8 +174,8 @@ fn read_limits(tree: &Tree<'_>) -> Result<(Option<Limit>, Option<Limit>), FactsE
             let Some(rest) = line.strip_prefix(name) else { continue };
             let word = rest.split_ascii_whitespace().next().unwrap_or("");
             *limit = Some(match word {
-                "unlimited" => Limit::Unlimited,
-                _ => Limit::At(
+                "unlimited" => ResourceLimit::Unlimited,
+                _ => ResourceLimit::At(
                     word.parse().map_err(|_| tree.malformed(file, index + 1, word, "limit"))?,
                 ),
             });

@@ -130,7 +130,7 @@ pub fn listed(cpus: &[Cpu]) -> String {
 
 /// More CPUs than any kernel is built for: a guard against a range that
 /// would fill the memory.
-const MOST: u32 = 1 << 16;
+const MAX_CPUS: u32 = 1 << 16;
 
 /// The kernel's CPU lists: "0-3,8,10-11"; ascending, each once.
 ///
@@ -144,7 +144,7 @@ pub fn cpu_list(text: &str) -> Result<Vec<Cpu>, String> {
         else {
             return Err(word.to_owned());
         };
-        if first > last || last >= MOST {
+        if first > last || last >= MAX_CPUS {
             return Err(word.to_owned());
         }
         cpus.extend((first..=last).map(Cpu));

@@ -49,7 +49,7 @@ fn this_machine_is_known() {
             .any(|pmu| { pmu.name == "software" && pmu.kind == Some(EventType::SOFTWARE) })
     );
     let nofile = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let expected = nofile.current.map_or(Limit::Unlimited, Limit::At);
+    let expected = nofile.current.map_or(ResourceLimit::Unlimited, ResourceLimit::At);
     assert_eq!(facts.access.nofile, Some(expected));
 }
 
@@ -126,8 +126,8 @@ fn rights_and_limits() {
     assert_eq!(facts.access.uid, Some(1000));
     assert_eq!(facts.access.perfmon(), Some(true));
     assert_eq!(facts.access.has(Capability::SysAdmin), Some(false));
-    assert_eq!(facts.access.nofile, Some(Limit::At(1024)));
-    assert_eq!(facts.access.memlock, Some(Limit::Unlimited));
+    assert_eq!(facts.access.nofile, Some(ResourceLimit::At(1024)));
+    assert_eq!(facts.access.memlock, Some(ResourceLimit::Unlimited));
     assert_eq!(facts.access.paranoid, Some(-1));
     assert_eq!(facts.access.lockdown, Some(Lockdown::Confidentiality));
     assert_eq!(facts.memory_kib, Some(8_054_180));

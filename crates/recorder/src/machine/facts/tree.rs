@@ -36,13 +36,13 @@ pub enum FactsError {
 
 /// Bytes of the largest file that is read whole: lists of tracepoints,
 /// mounts and mappings are far shorter.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// Bytes of a file of sysfs: its kernel buffer is a page. [sysfs.rst]
-const MOST_ATTRIBUTE: usize = 4096;
+const MAX_ATTRIBUTE: usize = 4096;
 /// Files in a directory; the fullest `events` have some thousands.
-const MOST_NAMES: usize = 1 << 14;
+const MAX_NAMES: usize = 1 << 14;
 /// Characters of a word that an error quotes.
-const MOST_QUOTED: usize = 60;
+const MAX_QUOTED: usize = 60;
 
 /// A directory that holds `proc` and `sys`.
 #[derive(Clone, Copy, Debug)]
@@ -64,9 +64,9 @@ impl<'a> Tree<'a> {
     /// The bytes of a file, or None when it is not there for us.
     pub(super) fn bytes(&self, file: impl AsRef<Path>) -> Result<Option<Vec<u8>>, FactsError> {
         let path = self.path(file);
-        let Some(bytes) = read_front(&path, MOST_BYTES + 1)? else { return Ok(None) };
-        if bytes.len() > MOST_BYTES {
-            return Err(FactsError::TooLarge { path, most: MOST_BYTES, unit: "bytes" });
+        let Some(bytes) = read_front(&path, MAX_BYTES + 1)? else { return Ok(None) };
+        if bytes.len() > MAX_BYTES {
+            return Err(FactsError::TooLarge { path, most: MAX_BYTES, unit: "bytes" });
         }
         Ok(Some(bytes))
     }
@@ -84,9 +84,9 @@ impl<'a> Tree<'a> {
 
     pub(super) fn attribute(&self, file: impl AsRef<Path>) -> Result<Option<String>, FactsError> {
         let path = self.path(file);
-        let Some(bytes) = read_front(&path, MOST_ATTRIBUTE + 1)? else { return Ok(None) };
-        if bytes.len() > MOST_ATTRIBUTE {
-            return Err(FactsError::TooLarge { path, most: MOST_ATTRIBUTE, unit: "bytes" });
+        let Some(bytes) = read_front(&path, MAX_ATTRIBUTE + 1)? else { return Ok(None) };
+        if bytes.len() > MAX_ATTRIBUTE {
+            return Err(FactsError::TooLarge { path, most: MAX_ATTRIBUTE, unit: "bytes" });
         }
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
@@ -121,8 +121,8 @@ impl<'a> Tree<'a> {
         };
         let mut names = Vec::new();
         for entry in entries {
-            if names.len() == MOST_NAMES {
-                return Err(FactsError::TooLarge { path, most: MOST_NAMES, unit: "files" });
+            if names.len() == MAX_NAMES {
+                return Err(FactsError::TooLarge { path, most: MAX_NAMES, unit: "files" });
             }
             let entry = entry.map_err(|source| FactsError::Read { path: path.clone(), source })?;
             names.push(entry.file_name().to_string_lossy().into_owned());
@@ -138,7 +138,7 @@ impl<'a> Tree<'a> {
         token: &str,
         expected: &'static str,
     ) -> FactsError {
-        let token = match token.char_indices().nth(MOST_QUOTED) {
+        let token = match token.char_indices().nth(MAX_QUOTED) {
             Some((end, _)) => format!("{}...", &token[..end]),
             None => token.to_owned(),
         };

@@ -65,10 +65,11 @@ fn any_request() -> impl Strategy<Value = Request> {
 }
 
 fn any_access() -> impl Strategy<Value = AccessFacts> {
-    let limit = prop_oneof![Just(Limit::Unlimited), any::<u64>().prop_map(Limit::At)];
+    let limit =
+        prop_oneof![Just(ResourceLimit::Unlimited), any::<u64>().prop_map(ResourceLimit::At)];
     let lockdown =
         prop::sample::select(vec![Lockdown::None, Lockdown::Integrity, Lockdown::Confidentiality]);
-    let option = prop::option::of::<BoxedStrategy<Limit>>;
+    let option = prop::option::of::<BoxedStrategy<ResourceLimit>>;
     (
         prop::option::of(0..3_u32),
         prop::option::of(any::<u64>()),

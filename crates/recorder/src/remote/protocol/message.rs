@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::incarnation::Incarnation;
+use crate::machine::process_identity::ProcessIdentity;
 use crate::session::ledger::Account;
 use crate::{Job, PlannedEvent};
 
@@ -106,7 +106,7 @@ pub enum Reply {
         /// What of it this client was sent.
         client: Account,
     },
-    Refused(Complaint),
+    Refused(ErrorReply),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,15 +191,15 @@ pub struct StandingLine {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Complaint {
-    pub code: ComplaintCode,
+pub struct ErrorReply {
+    pub code: ErrorCode,
     /// For the user: what is wrong and what to do.
     pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ComplaintCode {
+pub enum ErrorCode {
     BadRequest,
     Incompatible,
     UnknownVerb,
@@ -228,9 +228,9 @@ pub enum ComplaintCode {
 pub enum NamedTarget {
     /// A child of the client that waits before its exec, its number in the
     /// client's pid namespace.
-    Held(Incarnation),
+    Held(ProcessIdentity),
     /// A process, its number likewise.
-    Process(Incarnation),
+    Process(ProcessIdentity),
     System,
     /// A control group; for standing sessions alone.
     Cgroup {

@@ -32,7 +32,7 @@ const VERBS: [&str; 11] = [
 const REPEATED: usize = 40;
 
 #[derive(Deserialize)]
-struct Named {
+struct VerbName {
     verb: String,
 }
 
@@ -45,19 +45,19 @@ pub fn request(payload: &[u8]) -> Result<ClientRequest, serde_json::Error> {
         Ok(verb) => return Ok(ClientRequest::Known(verb)),
         Err(error) => error,
     };
-    match serde_json::from_slice::<Named>(payload) {
-        Ok(Named { verb }) if !VERBS.contains(&verb.as_str()) => {
+    match serde_json::from_slice::<VerbName>(payload) {
+        Ok(VerbName { verb }) if !VERBS.contains(&verb.as_str()) => {
             Ok(ClientRequest::Unknown(verb.escape_debug().take(REPEATED).collect()))
         }
-        Ok(Named { verb }) => Ok(ClientRequest::Wrong(brief(&format!("{verb}: {error}")))),
+        Ok(VerbName { verb }) => Ok(ClientRequest::Wrong(brief(&format!("{verb}: {error}")))),
         Err(_) => Err(error),
     }
 }
 
 /// An error may repeat what it is about.
 fn brief(error: &str) -> String {
-    const MOST: usize = 300;
-    match error.char_indices().nth(MOST) {
+    const MAX_QUOTED: usize = 300;
+    match error.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{}...", &error[..end]),
         None => error.to_owned(),
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
-use crate::machine::incarnation::Incarnation;
+use crate::machine::process_identity::ProcessIdentity;
 use crate::{Modes, PlannedEvent, Request};
 
 fn framed(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
@@ -94,10 +94,10 @@ fn messages_read_what_newer_clients_add() {
     let Verb::Start { job, target, when_slow } = verb else { panic!("{verb:?}") };
     let Request { interval, modes, .. } = job.request;
     assert_eq!((when_slow, interval, modes), (WhenSlow::Disconnect, None, Modes::USER));
-    assert_eq!(target, NamedTarget::Process(Incarnation { pid: 7, start_time: 9 }));
-    let complaint: Complaint =
+    assert_eq!(target, NamedTarget::Process(ProcessIdentity { pid: 7, start_time: 9 }));
+    let complaint: ErrorReply =
         serde_json::from_str(r#"{"code":"of_the_future","text":"later"}"#).unwrap();
-    assert_eq!(complaint.code, ComplaintCode::Other);
+    assert_eq!(complaint.code, ErrorCode::Other);
 }
 
 #[test]

@@ -33,12 +33,12 @@ impl Command {
     /// # Errors
     /// It may not be traced; its exec failed.
     pub fn enter(&mut self) -> Result<(), CommandError> {
-        let Some(leave) = self.leave.take() else { return Ok(()) };
+        let Some(release_pipe) = self.release_pipe.take() else { return Ok(()) };
         if let Err(error) = ptrace::seize_for_exec(self.pid.0) {
-            self.leave = Some(leave);
+            self.release_pipe = Some(release_pipe);
             return Err(self.unstopped(error));
         }
-        leave.give();
+        release_pipe.release();
         let mut go = 0;
         loop {
             match ptrace::report_of(self.pid.0).map_err(|error| self.unstopped(error))? {
@@ -148,7 +148,7 @@ impl Command {
     }
 
     /// Lets an entered command run on, untraced.
-    pub(super) fn let_go(&mut self) -> Result<(), CommandError> {
+    pub(super) fn resume_untraced(&mut self) -> Result<(), CommandError> {
         self.entered = false;
         match ptrace::detach(self.pid.0) {
             // Killed meanwhile: its status tells.

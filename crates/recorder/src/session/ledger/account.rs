@@ -81,7 +81,7 @@ impl Ledger {
             exact_ip: self.exact_ip,
             lost: lost.map(|(cause, count)| (cause.to_owned(), count)).collect(),
             filtered: filtered.map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            uncovered: self.uncovered,
+            uncovered: self.unrecorded_events,
             aggregates: self.aggregates,
             side: self.side_delivered,
             side_lost: self.side_lost,
@@ -109,14 +109,15 @@ impl Ledger {
         for (reason, count) in &account.filtered {
             self.filtered.add(reason, *count);
         }
-        (self.uncovered, self.aggregates) = (account.uncovered, account.aggregates);
+        (self.unrecorded_events, self.aggregates) = (account.uncovered, account.aggregates);
         for (event, times) in self.by_event.iter_mut().zip(&account.times) {
             event.take_over(times);
             self.enabled += event.enabled;
             self.running += event.running;
         }
         if let [only] = &mut self.by_event[..] {
-            (only.filtered, only.uncovered) = (self.filtered.clone(), self.uncovered);
+            (only.filtered, only.unrecorded_events) =
+                (self.filtered.clone(), self.unrecorded_events);
             (only.kernel, only.delivered, only.lost) = (self.kernel, self.delivered, self.lost);
             only.exact_ip = self.exact_ip;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use emulator::Coverage;
 
-use super::{EventTimes, Filtered, Lost, Note, missing};
+use super::{EventTimes, Filtered, Lost, NoteWriter, missing};
 
 /// Below this share of the time on a counter, multiplexing is told: what is
 /// above is rounding.
@@ -37,7 +37,7 @@ pub struct EventAccount {
     /// was between an overflow and the record (PEBS is armed, or silent after
     /// a record), or had no room for it, or the kernel took a longer interval
     /// (an interval of 1 becomes 2 at each start of the counter).
-    pub uncovered: u64,
+    pub unrecorded_events: u64,
     /// Time that it was enabled, summed over threads, or over CPUs for the
     /// system.
     pub enabled: Duration,
@@ -54,7 +54,7 @@ impl EventAccount {
     /// Books what is missing as lost in the moment of stopping, where it is
     /// no more than that can explain: one record for each of `cpus`, and none
     /// that a program in the kernel saw.
-    pub(super) fn book_stop(&mut self, cpus: usize) {
+    pub(super) fn record_stop_losses(&mut self, cpus: usize) {
         let unseen = self.kernel.zip(self.seen).map(|(kernel, seen)| kernel.saturating_sub(seen));
         let most = unseen.unwrap_or(u64::MAX).min(cpus as u64);
         let explained = |&missing: &u64| missing <= most;
@@ -64,7 +64,7 @@ impl EventAccount {
 
     /// Books what the kernel counted and our program in it never saw. What
     /// the program saw and has not accounted for stays unaccounted for.
-    pub(super) fn book_busy(&mut self) {
+    pub(super) fn record_busy_losses(&mut self) {
         let Some((kernel, seen)) = self.kernel.zip(self.seen) else { return };
         let unseen = kernel.saturating_sub(seen).saturating_sub(self.lost.stop);
         let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
@@ -73,11 +73,11 @@ impl EventAccount {
 
     /// Books what records do not stand for. Each of so many openings (a task's
     /// event on a CPU) may have begun an interval that nothing ended.
-    pub(super) fn book_uncovered(&mut self, lost: u64, interval: u64, openings: u64) {
+    pub(super) fn record_unrecorded_events(&mut self, lost: u64, interval: u64, openings: u64) {
         let records = self.delivered + lost + self.filtered.total();
         let rests = openings.saturating_mul(interval.saturating_sub(1));
         let explained = records.saturating_mul(interval).saturating_add(rests);
-        self.uncovered = self.events.saturating_sub(explained);
+        self.unrecorded_events = self.events.saturating_sub(explained);
     }
 
     pub(super) fn times(&self) -> EventTimes {
@@ -106,7 +106,7 @@ impl EventAccount {
         Some(Multiplexed { name: &self.name, share })
     }
 
-    pub(super) fn write(&self, note: &mut Note) {
+    pub(super) fn write(&self, note: &mut NoteWriter) {
         note.add("events", self.events);
         if let Some(kernel) = self.kernel {
             note.add("kernel", kernel);
@@ -116,8 +116,8 @@ impl EventAccount {
         for (cause, count) in self.lost.causes() {
             note.add(&format!("lost.{cause}"), count);
         }
-        if self.uncovered > 0 {
-            note.add("uncovered", self.uncovered);
+        if self.unrecorded_events > 0 {
+            note.add("uncovered", self.unrecorded_events);
         }
         if let Some(seen) = self.seen {
             note.add("seen", seen);
@@ -127,7 +127,7 @@ impl EventAccount {
         }
     }
 
-    pub(super) fn write_times(&self, note: &mut Note) {
+    pub(super) fn write_times(&self, note: &mut NoteWriter) {
         note.add("enabled", format_args!("{:.6}", self.enabled.as_secs_f64()));
         note.add("running", format_args!("{:.6}", self.running.as_secs_f64()));
         if let Some(share) = self.on_counter {

@@ -8,7 +8,7 @@ fn ledger() -> Ledger {
     ledger.tail_known = true;
     ledger.deliver(0, 100, 0);
     ledger.lose(0, 3, |lost| &mut lost.beyond_count);
-    ledger.settle(0, counted(110), Some(7));
+    ledger.take_event_account(0, counted(110), Some(7));
     ledger
 }
 
@@ -44,7 +44,7 @@ fn what_has_no_cause_is_said_with_its_sign() {
 fn a_stop_explains_one_record_a_cpu_and_no_more() {
     let missing = |count: u64| {
         let mut ledger = with_kernel(Some(110 + count));
-        ledger.book_stop(2);
+        ledger.record_stop_losses(2);
         assert_eq!(ledger.by_event[0].lost, ledger.lost);
         (ledger.lost.stop, ledger.unaccounted())
     };
@@ -52,7 +52,7 @@ fn a_stop_explains_one_record_a_cpu_and_no_more() {
     assert_eq!(missing(2), (2, Some(0)));
     assert_eq!(missing(3), (0, Some(3)));
     let mut over = with_kernel(Some(108));
-    over.book_stop(2);
+    over.record_stop_losses(2);
     assert_eq!(over.unaccounted(), Some(-2));
 }
 
@@ -72,15 +72,15 @@ fn two() -> Ledger {
     ledger.tail_known = true;
     ledger.deliver(0, 90, 9);
     ledger.deliver(1, 10, 10);
-    ledger.settle(0, counted(100), Some(8));
-    ledger.settle(1, counted(11), Some(0));
+    ledger.take_event_account(0, counted(100), Some(8));
+    ledger.take_event_account(1, counted(11), Some(0));
     ledger
 }
 
 #[test]
 fn several_events_have_accounts_of_their_own_and_a_sum() {
     let mut ledger = two();
-    ledger.book_stop(2);
+    ledger.record_stop_losses(2);
     assert_eq!((ledger.events, ledger.kernel, ledger.delivered), (111, Some(111), 100));
     assert_eq!((ledger.lost.ring, ledger.lost.stop, ledger.unaccounted()), (8, 3, Some(0)));
     assert_eq!(ledger.to_string(), "100 records (fast 90, slow 10), 11 lost (ring 8, stop 3)");
@@ -97,7 +97,7 @@ fn one_count_that_does_not_tell_makes_the_sum_not_tell() {
         let mut ledger = Ledger::of(["fast", "slow"]);
         for event in 0..2 {
             let kernel = (event != unsure).then_some(5);
-            ledger.settle(event, EventAccount { kernel, ..counted(5) }, Some(0));
+            ledger.take_event_account(event, EventAccount { kernel, ..counted(5) }, Some(0));
         }
         assert_eq!((ledger.kernel, ledger.events), (None, 10));
     }
@@ -107,7 +107,7 @@ fn one_count_that_does_not_tell_makes_the_sum_not_tell() {
 fn what_is_of_no_known_event_is_booked_once_and_blamed_on_none() {
     let mut ledger = two();
     ledger.lost.foreign = 2;
-    ledger.book_stop(2);
+    ledger.record_stop_losses(2);
     assert_eq!((ledger.lost.stop, ledger.unaccounted()), (0, Some(1)));
     assert!(ledger.to_string().contains("(ring 8, foreign 2), 1 unaccounted for"), "{ledger}");
 }
@@ -125,7 +125,7 @@ fn an_event_that_shared_its_counter_says_so() {
     let said = |on_counter| {
         let mut ledger = Ledger::of(["loads", "stores"]);
         ledger.tail_known = true;
-        ledger.settle(1, EventAccount { on_counter, ..EventAccount::default() }, None);
+        ledger.take_event_account(1, EventAccount { on_counter, ..EventAccount::default() }, None);
         ledger.to_string()
     };
     let plain = said(None);
@@ -154,7 +154,7 @@ fn what_throttling_cost_is_a_loss_of_its_event() {
     ledger.deliver(0, 400, 400);
     ledger.lose(0, 2_100, |lost| &mut lost.throttled);
     let said = EventAccount { events: 40_000, kernel: Some(2_500), ..EventAccount::default() };
-    ledger.settle(0, said, Some(0));
+    ledger.take_event_account(0, said, Some(0));
     assert_eq!(ledger.by_event[0].unaccounted(), Some(0), "kernel = delivered + lost");
     assert!(ledger.was_throttled(0), "settling keeps it");
     assert!(ledger.note(0).contains("lost.throttled=2100;"), "{}", ledger.note(0));
@@ -201,7 +201,7 @@ fn counted_in_kernel(seen: u64) -> Ledger {
     said.filtered.add("pid", 5);
     said.filtered.add("comm", 0);
     said.filtered.add("pid", 1);
-    ledger.settle(0, said, Some(0));
+    ledger.take_event_account(0, said, Some(0));
     ledger
 }
 
@@ -209,7 +209,7 @@ fn counted_in_kernel(seen: u64) -> Ledger {
 fn what_was_filtered_is_neither_delivered_nor_lost() {
     let mut ledger = counted_in_kernel(100);
     assert_eq!(ledger.unaccounted(), Some(10));
-    ledger.book_busy();
+    ledger.record_busy_losses();
     assert_eq!((ledger.lost.kernel_busy, ledger.unaccounted()), (10, Some(0)));
     assert_eq!(ledger.by_event[0].lost, ledger.lost);
     assert_eq!(
@@ -227,12 +227,12 @@ fn what_was_filtered_is_neither_delivered_nor_lost() {
 #[test]
 fn what_the_program_saw_is_never_put_down_to_the_kernel() {
     let mut ledger = counted_in_kernel(103);
-    ledger.book_busy();
+    ledger.record_busy_losses();
     assert_eq!((ledger.lost.kernel_busy, ledger.unaccounted()), (7, Some(3)));
     for (seen, stop, unaccounted) in [(100, 10, 0), (110, 0, 10)] {
         let mut stopped = counted_in_kernel(seen);
-        stopped.book_stop(10);
-        stopped.book_busy();
+        stopped.record_stop_losses(10);
+        stopped.record_busy_losses();
         assert_eq!((stopped.lost.stop, stopped.lost.kernel_busy), (stop, 0), "{seen}");
         assert_eq!(stopped.unaccounted(), Some(unaccounted), "{seen}");
     }
@@ -245,24 +245,36 @@ fn sampled_every(interval: u64, delivered: u64, openings: u64) -> Ledger {
     ledger.deliver(0, delivered, delivered);
     ledger.lose(0, 3, |lost| &mut lost.ring);
     let said = EventAccount { events: 40_000, ..EventAccount::default() };
-    ledger.settle(0, said, Some(0));
-    ledger.book_uncovered(0, interval, openings);
+    ledger.take_event_account(0, said, Some(0));
+    ledger.record_unrecorded_events(0, interval, openings);
     ledger
 }
 
 #[test]
 fn events_that_no_record_stands_for_are_said() {
     let one = sampled_every(1, 39_964, 4);
-    assert_eq!((one.uncovered, one.by_event[0].uncovered), (33, 33), "no rest of an interval of 1");
+    assert_eq!(
+        (one.unrecorded_events, one.by_event[0].unrecorded_events),
+        (33, 33),
+        "no rest of an interval of 1"
+    );
     assert!(one.to_string().ends_with(", 33 events that no record stands for"), "{one}");
     assert!(one.note(0).contains(";uncovered=33;"), "{}", one.note(0));
     // 40,000 is 412 times 97, and 36.
-    for (delivered, openings, uncovered) in
+    for (delivered, openings, unrecorded_events) in
         [(409, 1, 0), (408, 1, 97 + 36 - 96), (408, 2, 0), (380, 1, 29 * 97 + 36 - 96)]
     {
         let ledger = sampled_every(97, delivered, openings);
-        assert_eq!(ledger.uncovered, uncovered, "{delivered} records, {openings} openings");
-        assert_eq!(ledger.note(0).contains("uncovered"), uncovered > 0, "{}", ledger.note(0));
+        assert_eq!(
+            ledger.unrecorded_events, unrecorded_events,
+            "{delivered} records, {openings} openings"
+        );
+        assert_eq!(
+            ledger.note(0).contains("uncovered"),
+            unrecorded_events > 0,
+            "{}",
+            ledger.note(0)
+        );
     }
     let mut heard = Ledger::of(["loads"]);
     heard.take_over(&serde_json::from_slice(&serde_json::to_vec(&one.account()).unwrap()).unwrap());
@@ -272,10 +284,10 @@ fn events_that_no_record_stands_for_are_said() {
 #[test]
 fn where_losses_are_not_known_nothing_is_said_of_events() {
     let with = |change: fn(&mut Ledger)| {
-        let mut ledger = Ledger { uncovered: 0, ..sampled_every(1, 39_964, 1) };
+        let mut ledger = Ledger { unrecorded_events: 0, ..sampled_every(1, 39_964, 1) };
         change(&mut ledger);
-        ledger.book_uncovered(0, 1, 1);
-        ledger.uncovered
+        ledger.record_unrecorded_events(0, 1, 1);
+        ledger.unrecorded_events
     };
     assert_eq!(with(|_| {}), 33);
     assert_eq!(with(|ledger| ledger.tail_known = false), 0);

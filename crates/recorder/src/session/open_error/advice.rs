@@ -3,7 +3,7 @@
 use perfdata::{Attr, AttrFlags, EventType};
 
 use super::{FailedCall, OpenFailure, hardware};
-use crate::machine::facts::{Capability, Limit};
+use crate::machine::facts::{Capability, ResourceLimit};
 use crate::{Plan, PlannedEvent, Target};
 
 pub(super) fn advice(failure: &OpenFailure, plan: &Plan, event: &PlannedEvent) -> String {
@@ -32,7 +32,7 @@ pub(super) fn advice(failure: &OpenFailure, plan: &Plan, event: &PlannedEvent) -
             .to_owned(),
         libc::EMFILE => {
             let limit = match plan.access.nofile {
-                Some(Limit::At(limit)) => format!(", {limit} here"),
+                Some(ResourceLimit::At(limit)) => format!(", {limit} here"),
                 _ => String::new(),
             };
             format!(
@@ -148,8 +148,8 @@ fn permission_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String 
     if let FailedCall::Map { .. } = failure.call {
         let free = access.mlock_kb.map_or_else(|| "unknown".to_owned(), |kib| format!("{kib} KiB"));
         let limit = match access.memlock {
-            Some(Limit::Unlimited) => "unlimited".to_owned(),
-            Some(Limit::At(bytes)) => format!("{} KiB", bytes / 1024),
+            Some(ResourceLimit::Unlimited) => "unlimited".to_owned(),
+            Some(ResourceLimit::At(bytes)) => format!("{} KiB", bytes / 1024),
             None => "unknown".to_owned(),
         };
         return format!(

@@ -7,7 +7,7 @@ use perfdata::{Cpu, Pid, Tid};
 use perfdata::AttrFlags;
 
 use super::*;
-use crate::machine::facts::{Capabilities, Facts, Limit, Tracefs, TracepointState};
+use crate::machine::facts::{Capabilities, Facts, ResourceLimit, Tracefs, TracepointState};
 use crate::{Modes, Request, plan};
 
 fn unprivileged() -> Facts {
@@ -17,8 +17,8 @@ fn unprivileged() -> Facts {
     facts.access.capabilities = Some(Capabilities(0));
     facts.access.paranoid = Some(2);
     facts.access.mlock_kb = Some(516);
-    facts.access.memlock = Some(Limit::At(8 << 20));
-    facts.access.nofile = Some(Limit::At(1024));
+    facts.access.memlock = Some(ResourceLimit::At(8 << 20));
+    facts.access.nofile = Some(ResourceLimit::At(1024));
     facts.tracefs = Tracefs::At(Path::new("/t").to_owned());
     facts.tracepoints.insert("syscalls:sys_enter_write".to_owned(), TracepointState::Id(7));
     facts.kernel.machine = Some("x86_64".to_owned());

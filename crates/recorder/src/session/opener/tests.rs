@@ -86,10 +86,10 @@ struct Opened {
 
 fn open_all(plan: &Plan, kernel: &Scripted) -> Result<Opened, OpenError> {
     let rings: Vec<(PerfEvent, PerfEvent)> = (0..4).map(|_| (nothing(), nothing())).collect();
-    let outlets = rings.iter().zip(0..);
-    let outlets =
-        outlets.map(|((samples, side), cpu)| RingOutlet { cpu: Cpu(cpu), samples, side }).collect();
-    let mut opener = Opener::new(plan, kernel, outlets, Some(1024))?;
+    let rings = rings.iter().zip(0..);
+    let rings =
+        rings.map(|((samples, side), cpu)| OutputRings { cpu: Cpu(cpu), samples, side }).collect();
+    let mut opener = Opener::new(plan, kernel, rings, Some(1024))?;
     let set = opener.open(Some(TASK))?;
     let indices = |on_cpu: &CpuEvents| on_cpu.sampled.iter().map(|s| s.index).collect();
     let set = set.map(|set| {

@@ -14,7 +14,7 @@ use super::Synthesizer;
 const KERNEL: Misc = Misc(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Code {
+struct KernelRange {
     name: String,
     start: u64,
     length: u64,
@@ -28,7 +28,7 @@ struct Code {
 /// hidden (kptr_restrict).
 pub(crate) fn kernel(synthesizer: &mut Synthesizer<'_>, out: &mut Vec<u8>) {
     let proc = synthesizer.proc;
-    let open = |file| synthesizer.sight.kernel(proc, file);
+    let open = |file| synthesizer.proc_visibility.kernel(proc, file);
     let text = open(KernelFile::Symbols).ok().and_then(|symbols| text(symbols, proc));
     let modules = open(KernelFile::Modules).and_then(io::read_to_string).unwrap_or_default();
     for code in text.into_iter().chain(modules.lines().filter_map(module)) {
@@ -51,7 +51,7 @@ pub(crate) fn kernel(synthesizer: &mut Synthesizer<'_>, out: &mut Vec<u8>) {
 /// Making that list up to `_etext`, after a hundred thousand symbols, costs
 /// the kernel 40 ms; it stops at `_text`, near the front, where /proc/iomem
 /// tells the length.
-fn text(symbols: File, proc: &Path) -> Option<Code> {
+fn text(symbols: File, proc: &Path) -> Option<KernelRange> {
     let lines = BufReader::new(symbols).split(b'\n');
     let known_length =
         fs::read_to_string(proc.join("iomem")).ok().and_then(|map| code_length(&map));
@@ -75,7 +75,7 @@ fn text(symbols: File, proc: &Path) -> Option<Code> {
         (None, length) => length.unwrap_or(0),
     };
     let name = if text.is_some() { "[kernel.kallsyms]_text" } else { "[kernel.kallsyms]_stext" };
-    Some(Code { name: name.into(), start, length, page_offset: start })
+    Some(KernelRange { name: name.into(), start, length, page_offset: start })
 }
 
 /// The bytes from `_text` to `_etext` by /proc/iomem, whose `Kernel code` is
@@ -93,20 +93,20 @@ fn code_length(iomem: &str) -> Option<u64> {
 }
 
 /// A line of /proc/modules: `name size uses users state address`.
-fn module(line: &str) -> Option<Code> {
+fn module(line: &str) -> Option<KernelRange> {
     let mut words = line.split_ascii_whitespace();
     let name = format!("[{}]", words.next()?);
     let length = words.next()?.parse().ok()?;
     let address = words.nth(3)?.strip_prefix("0x")?;
     let start = u64::from_str_radix(address, 16).ok().filter(|&start| start != 0)?;
-    Some(Code { name, start, length, page_offset: 0 })
+    Some(KernelRange { name, start, length, page_offset: 0 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(proc: &Path) -> Option<Code> {
+    fn text(proc: &Path) -> Option<KernelRange> {
         super::text(File::open(proc.join("kallsyms")).ok()?, proc)
     }
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_module_is_its_line() {
-        let wanted = Code {
+        let wanted = KernelRange {
             name: "[ext4]".into(),
             start: 0xffff_ffff_c010_0000,
             length: 4096,

@@ -11,24 +11,24 @@ use perfdata::{AttrFlags, KernelList, SampleType};
 use rustc_hash::FxHashMap;
 
 use super::KernelFile;
-use super::Sight;
+use super::ProcVisibility;
 use crate::sys::event::NATIVE_ORDER;
 use crate::{PlannedEvent, machine::build_id};
 
 /// What of the kernel's symbols a recording of these events can have a use
 /// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needed {
+pub enum NeededSymbols {
     Code,
     /// Its variables, too.
     Data,
 }
 
 /// What addresses of the kernel can be in samples; None: none can.
-pub fn needed<'e>(
+pub fn needed_symbols<'e>(
     mut events: impl Iterator<Item = &'e PlannedEvent>,
     data_mappings: bool,
-) -> Option<Needed> {
+) -> Option<NeededSymbols> {
     let sees_kernel = |event: &PlannedEvent| {
         let (flags, fields) = (event.attr.flags, event.attr.sample_type);
         let of_chains = !flags.contains(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL);
@@ -38,49 +38,49 @@ pub fn needed<'e>(
             && event.filter.may_keep(PrivilegeMode::Kernel);
         of_samples || fields.contains(SampleType::CALLCHAIN) && of_chains
     };
-    let needed = if data_mappings { Needed::Data } else { Needed::Code };
-    events.any(sees_kernel).then_some(needed)
+    let needed_symbols = if data_mappings { NeededSymbols::Data } else { NeededSymbols::Code };
+    events.any(sees_kernel).then_some(needed_symbols)
 }
 
-/// The symbols that the kernel shows to whom `sight` looks for, packed.
+/// The symbols that the kernel shows to whom `proc_visibility` looks for, packed.
 /// None: it hides its addresses, or has no list. Takes the kernel 50 ms.
 ///
 /// # Errors
 /// Why there is a list and it cannot be kept.
 pub fn kernel_list(
-    sight: &Sight,
+    proc_visibility: &ProcVisibility,
     root: &Path,
-    needed: Needed,
+    needed_symbols: NeededSymbols,
 ) -> Result<Option<PackedKernelList>, String> {
     let proc = root.join("proc");
-    let Ok(symbols) = sight.kernel(&proc, KernelFile::Symbols) else { return Ok(None) };
+    let Ok(symbols) = proc_visibility.kernel(&proc, KernelFile::Symbols) else { return Ok(None) };
     let failed = |error: io::Error| format!("/proc/kallsyms: {error}");
-    let mut reader = Reader::default();
+    let mut reader = KallsymsReader::default();
     read(symbols, &mut reader).map_err(failed)?;
     let mut list = reader.list;
     if list.symbols.iter().all(|symbol| symbol.address == 0) {
         return Ok(None);
     }
-    let modules = sight.kernel(&proc, KernelFile::Modules).and_then(io::read_to_string);
+    let modules = proc_visibility.kernel(&proc, KernelFile::Modules).and_then(io::read_to_string);
     let sys = root.join("sys");
     for line in modules.unwrap_or_default().lines() {
         place(line, &sys, &mut list.modules);
     }
     list.build_id = noted(&sys.join("kernel/notes"));
-    match needed {
-        Needed::Code => list.keep_code(),
-        Needed::Data => list.keep_all(),
+    match needed_symbols {
+        NeededSymbols::Code => list.keep_code(),
+        NeededSymbols::Data => list.keep_all(),
     }
     list.pack().map(Some).map_err(|error| error.to_string())
 }
 
 #[derive(Default)]
-struct Reader {
+struct KallsymsReader {
     list: KernelList,
     numbers: FxHashMap<Vec<u8>, u16>,
 }
 
-fn read(symbols: File, reader: &mut Reader) -> io::Result<()> {
+fn read(symbols: File, reader: &mut KallsymsReader) -> io::Result<()> {
     let mut lines = BufReader::with_capacity(1 << 16, symbols);
     let mut line = Vec::with_capacity(256);
     for number in 1.. {
@@ -97,7 +97,7 @@ fn read(symbols: File, reader: &mut Reader) -> io::Result<()> {
     Ok(())
 }
 
-impl Reader {
+impl KallsymsReader {
     /// A line: address, type, name, and after a tab the module in brackets.
     fn add(&mut self, line: &[u8]) -> Option<()> {
         let digits = line.iter().position(|&byte| byte == b' ')?;
@@ -173,7 +173,7 @@ mod tests {
             write("sys/kernel/notes", &note(&[7; 20]));
             write("sys/module/loop/notes/.note.gnu.build-id", &note(&[9; 20]));
         }
-        let packed = kernel_list(&Sight::default(), root.path(), Needed::Code)?;
+        let packed = kernel_list(&ProcVisibility::default(), root.path(), NeededSymbols::Code)?;
         Ok(packed.map(|packed| packed.unpack().unwrap()))
     }
 
@@ -181,17 +181,17 @@ mod tests {
     fn only_what_keeps_samples_or_chains_of_the_kernel_needs_its_list() {
         let (none, chain) = (AttrFlags::empty(), SampleType::IP | SampleType::CALLCHAIN);
         for (flags, fields, filter, expected) in [
-            (none, SampleType::IP, "all", Some(Needed::Code)),
-            (none, SampleType::IP, "ibs:ld_op+mode:kernel", Some(Needed::Code)),
+            (none, SampleType::IP, "all", Some(NeededSymbols::Code)),
+            (none, SampleType::IP, "ibs:ld_op+mode:kernel", Some(NeededSymbols::Code)),
             (none, SampleType::IP, "ibs:ld_op+mode:user", None),
             (AttrFlags::EXCLUDE_KERNEL, SampleType::IP, "all", None),
-            (none, chain, "mode:user", Some(Needed::Code)),
+            (none, chain, "mode:user", Some(NeededSymbols::Code)),
             (AttrFlags::EXCLUDE_CALLCHAIN_KERNEL, chain, "mode:user", None),
         ] {
             let mut event = hardware("cycles", 0);
             (event.attr.flags, event.attr.sample_type) = (flags, fields);
             event.filter = filter.parse().unwrap();
-            assert_eq!(needed([&event].into_iter(), false), expected, "{flags:?} {filter}");
+            assert_eq!(needed_symbols([&event].into_iter(), false), expected, "{flags:?} {filter}");
         }
     }
 
@@ -227,7 +227,8 @@ mod tests {
     fn hidden_addresses_are_not_kept() {
         assert_eq!(kept("0000000000000000 T _text\n0000000000000000 t one\n", ""), Ok(None));
         assert_eq!(kept("", ""), Ok(None));
-        let nowhere = kernel_list(&Sight::default(), Path::new("/nonexistent"), Needed::Code);
+        let nowhere =
+            kernel_list(&ProcVisibility::default(), Path::new("/nonexistent"), NeededSymbols::Code);
         assert_eq!(nowhere, Ok(None));
     }
 
@@ -240,7 +241,8 @@ mod tests {
     #[test]
     #[allow(clippy::print_stderr, reason = "a test that skips says so")]
     fn the_running_kernels_list_is_small() {
-        match kernel_list(&Sight::default(), Path::new("/"), Needed::Data).unwrap() {
+        match kernel_list(&ProcVisibility::default(), Path::new("/"), NeededSymbols::Data).unwrap()
+        {
             Some(packed) => {
                 let list = packed.unpack().unwrap();
                 assert!(packed.size() < 8 * list.symbols.len(), "{packed:?}");

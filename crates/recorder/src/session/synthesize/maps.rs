@@ -2,7 +2,7 @@
 
 /// A mapping as [proc_pid_maps(5)] shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct MapsLine<'a> {
     pub(super) start: u64,
     pub(super) end: u64,
     /// PROT_* bits.
@@ -19,14 +19,14 @@ pub(super) struct Line<'a> {
     pub(super) path: &'a [u8],
 }
 
-impl Line<'_> {
+impl MapsLine<'_> {
     pub(super) fn is_executable(&self) -> bool {
         self.protection & libc::PROT_EXEC.cast_unsigned() != 0
     }
 }
 
 /// None: no such line.
-pub(super) fn parse(line: &[u8]) -> Option<Line<'_>> {
+pub(super) fn parse(line: &[u8]) -> Option<MapsLine<'_>> {
     let mut fields = line.splitn(6, |&b| b == b' ');
     let mut field = || std::str::from_utf8(fields.next()?).ok();
     let (start, end) = field()?.split_once('-')?;
@@ -39,7 +39,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Line<'_>> {
         if rights.get(at) == Some(&letter) { bit.cast_unsigned() } else { 0 }
     };
     let shared = rights.get(3) == Some(&b's');
-    Some(Line {
+    Some(MapsLine {
         start: u64::from_str_radix(start, 16).ok()?,
         end: u64::from_str_radix(end, 16).ok()?,
         protection: right(0, b'r', libc::PROT_READ)

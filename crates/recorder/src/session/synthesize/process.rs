@@ -77,8 +77,8 @@ impl Processes {
         synthesizer: &mut Synthesizer<'_>,
         out: &mut Vec<u8>,
     ) {
-        let Ok(maps) = synthesizer.sight.maps(directory, pid) else { return };
-        if !synthesizer.sight.opens_files() {
+        let Ok(maps) = synthesizer.proc_visibility.maps(directory, pid) else { return };
+        if !synthesizer.proc_visibility.opens_files() {
             match asked(pid, &maps, synthesizer, out) {
                 Ok(()) => return,
                 // Before Linux 6.11 only the text tells, without build ids.
@@ -91,7 +91,7 @@ impl Processes {
             if !(line.is_executable() || synthesizer.data_mappings) {
                 continue;
             }
-            let opens = synthesizer.sight.opens_files();
+            let opens = synthesizer.proc_visibility.opens_files();
             let build_id = if opens { self.build_id(directory, &line) } else { None };
             let file = match &build_id {
                 Some(id) => FileIdentity::BuildId(id),
@@ -101,7 +101,7 @@ impl Processes {
         }
     }
 
-    fn build_id(&mut self, directory: &Path, line: &maps::Line<'_>) -> Option<Vec<u8>> {
+    fn build_id(&mut self, directory: &Path, line: &maps::MapsLine<'_>) -> Option<Vec<u8>> {
         if line.inode == 0 || !line.is_executable() || !line.path.starts_with(b"/") {
             return None;
         }
@@ -120,7 +120,7 @@ fn asked(
     let mut address = 0;
     while let Some(mapped) = procmap::next(maps, address, !synthesizer.data_mappings)? {
         address = mapped.end;
-        let line = maps::Line {
+        let line = maps::MapsLine {
             start: mapped.start,
             end: mapped.end,
             protection: mapped.protection,
@@ -140,13 +140,13 @@ fn asked(
     Ok(())
 }
 
-fn inode(line: &maps::Line<'_>) -> FileIdentity<'static> {
+fn inode(line: &maps::MapsLine<'_>) -> FileIdentity<'static> {
     FileIdentity::Inode { major: line.major, minor: line.minor, inode: line.inode, generation: 0 }
 }
 
 fn mapping(
     pid: i32,
-    line: &maps::Line<'_>,
+    line: &maps::MapsLine<'_>,
     file: FileIdentity<'_>,
     synthesizer: &mut Synthesizer<'_>,
     out: &mut Vec<u8>,
@@ -173,7 +173,7 @@ const USER: u16 = 2;
 
 /// The mapped file itself, deleted or not, where map_files may be read;
 /// else what has its path now in the process's root, if it is that file.
-fn open(directory: &Path, line: &maps::Line<'_>) -> Option<File> {
+fn open(directory: &Path, line: &maps::MapsLine<'_>) -> Option<File> {
     let range = format!("{:x}-{:x}", line.start, line.end);
     if let Some(file) = open_plain(&directory.join("map_files").join(range)) {
         return Some(file);

@@ -32,16 +32,16 @@ impl Births {
 fn patient() -> SessionSettings {
     let day = Duration::from_secs(86_400);
     SessionSettings {
-        effort: Effort { seize: day, open: day, ..Effort::default() },
+        attach_budget: AttachBudget { seize: day, open: day, ..AttachBudget::default() },
         ..SessionSettings::default()
     }
 }
 
-fn births(binary: &Path, mode: &str, delay: Duration) -> Births {
-    births_with(binary, mode, delay, |plan| plan)
+fn new_tasks(binary: &Path, mode: &str, delay: Duration) -> Births {
+    new_tasks_with(binary, mode, delay, |plan| plan)
 }
 
-pub(super) fn births_with(
+pub(super) fn new_tasks_with(
     binary: &Path,
     mode: &str,
     delay: Duration,
@@ -72,29 +72,29 @@ pub(super) fn births_with(
 }
 
 /// Whether the attach was certain; if so, all counts must be right.
-pub(super) fn check(births: &Births, delay: Duration) -> bool {
-    if !births.notes.is_empty() {
-        eprintln!("skipped one attach, this machine is too busy for it: {:?}", births.notes);
+pub(super) fn check(new_tasks: &Births, delay: Duration) -> bool {
+    if !new_tasks.notes.is_empty() {
+        eprintln!("skipped one attach, this machine is too busy for it: {:?}", new_tasks.notes);
         return false;
     }
     let once = vec![1; usize::try_from(PAGES).unwrap()];
     let never = vec![0; once.len()];
-    assert_eq!(births.ledger.unaccounted(), Some(0), "{:?}", births.ledger);
-    if births.ledger.lost.total() > 0 {
-        eprintln!("skipped one attach, the kernel lost records, and told: {:?}", births.ledger);
+    assert_eq!(new_tasks.ledger.unaccounted(), Some(0), "{:?}", new_tasks.ledger);
+    if new_tasks.ledger.lost.total() > 0 {
+        eprintln!("skipped one attach, the kernel lost records, and told: {:?}", new_tasks.ledger);
         return false;
     }
-    for task in (0..births.early_threads).chain(EARLY..EARLY + LATE) {
-        assert_eq!(births.of_task(task), once, "thread {task}, attached after {delay:?}");
+    for task in (0..new_tasks.early_threads).chain(EARLY..EARLY + LATE) {
+        assert_eq!(new_tasks.of_task(task), once, "thread {task}, attached after {delay:?}");
     }
     // Children made before the attach are not followed; made during it,
     // they are followed whole or not at all.
     for task in EARLY + LATE..EARLY + LATE + FORKS {
-        let hits = births.of_task(task);
+        let hits = new_tasks.of_task(task);
         assert!(hits == once || hits == never, "early child {task}: {hits:?}, {delay:?}");
     }
     for task in EARLY + LATE + FORKS..EARLY + LATE + 2 * FORKS {
-        assert_eq!(births.of_task(task), once, "late child {task}, {delay:?}");
+        assert_eq!(new_tasks.of_task(task), once, "late child {task}, {delay:?}");
     }
     true
 }
@@ -111,7 +111,7 @@ fn no_fault_is_counted_twice_and_none_missed_after_attach() {
     let Some(binary) = prepare(&directory) else { return };
     let certain = (0..16).filter(|&step| {
         let delay = Duration::from_micros(step * 700);
-        check(&births(&binary, "sleepy", delay), delay)
+        check(&new_tasks(&binary, "sleepy", delay), delay)
     });
     assert!(certain.count() > 0, "not one certain attach");
 }
@@ -122,7 +122,7 @@ fn threads_that_never_sleep_are_attached_to_as_surely() {
     let Some(binary) = prepare(&directory) else { return };
     let certain = (1..5).filter(|&step| {
         let delay = Duration::from_millis(step * 3);
-        check(&births(&binary, "busy", delay), delay)
+        check(&new_tasks(&binary, "busy", delay), delay)
     });
     assert!(certain.count() > 0, "not one certain attach");
 }
@@ -173,7 +173,7 @@ fn threads_that_end_during_the_attach_hold_no_descriptors() {
         assert_eq!(session.notes(), [""; 0]);
         // The main thread, the makers, and one brief thread of each.
         assert!(session.sets.len() <= 1 + 2 * MAKERS, "{} sets", session.sets.len());
-        most = most.max(session.retired.ids.side.len());
+        most = most.max(session.closed_totals.ids.side.len());
         child.go();
         run_to_end(&mut session, &mut Vec::new());
         let ledger = session.finish(&mut Vec::new()).unwrap();

@@ -89,12 +89,12 @@ fn a_group_is_sampled_with_those_below_and_nobody_else() {
     outside.wait().unwrap();
     assert!(tasks.len() <= 4, "those two and what they started: {tasks:?}");
     let sides = decode(&sink).sides;
-    let described = |pid: &i32| {
+    let synthesized = |pid: &i32| {
         let named = |s: &&String| s.starts_with("Comm") && s.contains(&format!("Pid({pid})"));
         let mapped = |s: &&String| s.starts_with("Mmap2") && s.contains(&format!("Pid({pid})"));
         sides.iter().any(|s| named(&s)) && sides.iter().any(|s| mapped(&s))
     };
-    assert!(pids.iter().all(described), "{sides:?}");
+    assert!(pids.iter().all(synthesized), "{sides:?}");
 }
 
 fn tasks(mut bytes: &[u8]) -> std::collections::BTreeSet<i32> {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::*;
 use crate::Fallback;
-use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, LoadError};
 use crate::session::kernel::{Kernel, Linux};
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
@@ -27,8 +27,8 @@ impl Kernel for Older {
     fn share(&self, event: &PerfEvent, owner: &PerfEvent) -> io::Result<()> {
         Linux.share(event, owner)
     }
-    fn load(&self, _: &InKernel, _: HitSource, _: &[Cpu]) -> Result<KernelProgram, Unloadable> {
-        Err(Unloadable::NoSystemCall)
+    fn load(&self, _: &InKernel, _: HitSource, _: &[Cpu]) -> Result<KernelProgram, LoadError> {
+        Err(LoadError::NoSystemCall)
     }
 }
 

@@ -22,7 +22,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn told_by(input: Box<dyn Write>, output: Box<dyn std::io::Read>) -> Steps {
+    fn side_time_of(input: Box<dyn Write>, output: Box<dyn std::io::Read>) -> Steps {
         let (output, page) = (BufReader::new(output), facts().page_bytes());
         let (child, input, counted) = (None, Some(input), Vec::new());
         Steps { child, input, output, base: 0, page, next: 0, counted }
@@ -32,7 +32,7 @@ impl Steps {
         let mut child =
             StdCommand::new(binary).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut steps = Steps::told_by(Box::new(input), Box::new(output));
+        let mut steps = Steps::side_time_of(Box::new(input), Box::new(output));
         steps.child = Some(child);
         steps.hear_base();
         steps
@@ -138,7 +138,7 @@ fn a_commands_exec_does_not_end_a_pause() {
     // Neither end waits for the other.
     let both_ways = |path| File::options().read(true).write(true).open(path).unwrap();
     let told = both_ways(&input);
-    let mut steps = Steps::told_by(
+    let mut steps = Steps::side_time_of(
         Box::new(File::options().write(true).open(&input).unwrap()),
         Box::new(both_ways(&output)),
     );

@@ -44,7 +44,7 @@ impl Bursts {
     }
 
     fn drain(&mut self) {
-        self.session.look_at_losses();
+        self.session.check_losses();
         self.session.drain(&mut self.sink).unwrap();
     }
 
@@ -71,7 +71,7 @@ impl Bursts {
     }
 }
 
-fn told_while_quiet(mut bursts: Bursts, looks: usize) {
+fn reported_while_quiet(mut bursts: Bursts, looks: usize) {
     let mut before = 0;
     for round in 0..3 {
         bursts.burst();
@@ -88,7 +88,7 @@ fn told_while_quiet(mut bursts: Bursts, looks: usize) {
 #[test]
 fn what_a_ring_lost_is_told_while_its_target_is_quiet() {
     if let Some(bursts) = Bursts::attached(&Linux, |_| {}) {
-        told_while_quiet(bursts, 1);
+        reported_while_quiet(bursts, 1);
     }
 }
 
@@ -101,7 +101,7 @@ fn several_events_of_one_ring_are_told_of_together() {
         plan.events.push(second);
     };
     if let Some(bursts) = Bursts::attached(&Linux, two) {
-        told_while_quiet(bursts, 1);
+        reported_while_quiet(bursts, 1);
     }
 }
 
@@ -109,7 +109,7 @@ fn several_events_of_one_ring_are_told_of_together() {
 fn without_a_count_of_losses_the_count_of_events_tells_them() {
     if let Some(bursts) = Bursts::attached(&Older, |_| {}) {
         // The first look sees what there is, the second that nothing moves.
-        told_while_quiet(bursts, 2);
+        reported_while_quiet(bursts, 2);
     }
 }
 

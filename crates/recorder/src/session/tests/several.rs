@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use perfdata::SampleFilter;
 
-use super::attached::{births_with, check};
+use super::attached::{check, new_tasks_with};
 use super::*;
 use crate::session::ledger::EventAccount;
 
@@ -53,11 +53,11 @@ fn by_event(mut bytes: &[u8]) -> BTreeMap<String, (u64, Vec<Cpu>, Vec<String>)> 
     }
     assert_eq!(decoder.tally().unknown_id + decoder.tally().unplaced, 0);
     let events = decoder.events().iter().enumerate();
-    let described = events.map(|(index, event)| {
+    let synthesized = events.map(|(index, event)| {
         let (count, cpus) = samples.remove(&index).unwrap_or_default();
         (event.name.clone().unwrap(), (count, cpus, event.notes.clone()))
     });
-    described.collect()
+    synthesized.collect()
 }
 
 /// What `perf script` finds: lines by event's name.
@@ -265,7 +265,7 @@ fn a_group_is_attached_to_each_thread_once() {
     let certain = (0..16).filter(|&step| {
         let delay = Duration::from_micros(step * 700);
         let mode = if step % 4 == 3 { "busy" } else { "sleepy" };
-        check(&births_with(&binary, mode, delay, group), delay)
+        check(&new_tasks_with(&binary, mode, delay, group), delay)
     });
     assert!(certain.count() > 0, "not one certain attach");
 }

@@ -214,8 +214,8 @@ fn refusals_of_what_is_not_the_hardwares() {
 /// The text of the error that opening the whole system's events ends with.
 fn refused_of_all(plan: &Plan, kernel: &Scripted) -> String {
     let (samples, side) = (nothing(), nothing());
-    let outlets = vec![RingOutlet { cpu: Cpu(0), samples: &samples, side: &side }];
-    let mut opener = Opener::new(plan, kernel, outlets, None).unwrap();
+    let rings = vec![OutputRings { cpu: Cpu(0), samples: &samples, side: &side }];
+    let mut opener = Opener::new(plan, kernel, rings, None).unwrap();
     opener.open(None).unwrap_err().to_string()
 }
 

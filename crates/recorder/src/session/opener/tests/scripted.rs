@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use perfdata::{Attr, Cpu, EventType};
 
-use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, LoadError};
 use crate::session::kernel::Kernel;
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
@@ -95,8 +95,8 @@ impl Kernel for Scripted {
             Answer::Yes | Answer::Knows(_) => Ok(()),
         }
     }
-    fn load(&self, _: &InKernel, _: HitSource, _: &[Cpu]) -> Result<KernelProgram, Unloadable> {
-        Err(Unloadable::NoSystemCall)
+    fn load(&self, _: &InKernel, _: HitSource, _: &[Cpu]) -> Result<KernelProgram, LoadError> {
+        Err(LoadError::NoSystemCall)
     }
 }
 

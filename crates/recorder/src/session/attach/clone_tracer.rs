@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use perfdata::Tid;
 
-use super::{AttachError, Attached, Certainty, Process};
+use super::{AttachError, AttachGaps, Attached, TargetProcess};
 use crate::session::attach::task::{self, TaskState};
+use crate::session::closed_event_totals::ClosedEventTotals;
 use crate::session::event_set::EventSet;
 use crate::session::opener::Opener;
-use crate::session::retired::Retired;
 use crate::sys::ptrace::{self, TraceeReport};
 
 /// A task that has run so long since is taken to be out of any clone that it
@@ -24,18 +24,18 @@ const LONG_ENOUGH: u64 = 3_000_000;
 const PAUSE: Duration = Duration::from_micros(100);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Halt {
+enum StopState {
     #[default]
     Runs,
     /// At the end of the clone that made `child`.
-    Made { child: i32 },
+    Cloned { child: i32 },
     /// Before its first instruction.
-    Born,
+    NewTask,
 }
 
 #[derive(Debug, Default)]
 struct Tracee {
-    halt: Halt,
+    stop_state: StopState,
     events: Option<EventSet>,
     /// Time on CPU when it was seized, or when its events were complete.
     since: Option<u64>,
@@ -48,14 +48,14 @@ struct Tracee {
     settled: bool,
 }
 
-pub(super) struct Watch<'t> {
-    target: &'t Process,
+pub(super) struct CloneTracer<'t> {
+    target: &'t TargetProcess,
     /// Of the present phase.
     deadline: Instant,
     tracees: BTreeMap<i32, Tracee>,
     /// Events of tasks that ended, on which events of children hang.
     ended: Vec<EventSet>,
-    retired: Retired,
+    closed_totals: ClosedEventTotals,
     /// Threads that were listed and not seized when time was up.
     unseized: usize,
     /// Events are being opened: a clone must be put in order.
@@ -64,14 +64,14 @@ pub(super) struct Watch<'t> {
     enabled: bool,
 }
 
-impl<'t> Watch<'t> {
-    pub(super) fn new(target: &'t Process) -> Watch<'t> {
-        Watch {
+impl<'t> CloneTracer<'t> {
+    pub(super) fn new(target: &'t TargetProcess) -> CloneTracer<'t> {
+        CloneTracer {
             target,
-            deadline: Instant::now() + target.effort.seize,
+            deadline: Instant::now() + target.attach_budget.seize,
             tracees: BTreeMap::new(),
             ended: Vec::new(),
-            retired: Retired::default(),
+            closed_totals: ClosedEventTotals::default(),
             unseized: 0,
             opening: false,
             enabled: false,
@@ -84,19 +84,23 @@ impl<'t> Watch<'t> {
             return Ok(None);
         }
         self.opening = true;
-        self.deadline = Instant::now() + self.target.effort.open;
+        self.deadline = Instant::now() + self.target.attach_budget.open;
         self.open_all(opener)?;
         self.enable_all(opener)?;
-        self.deadline = Instant::now() + self.target.effort.seize;
+        self.deadline = Instant::now() + self.target.attach_budget.seize;
         self.wait_until_proven(opener)?;
         let settled = || self.tracees.values().filter(|t| t.settled);
         let unopened = self.unseized + settled().filter(|t| t.events.is_none()).count();
         let unproven = settled().filter(|t| t.events.is_some() && !t.proven && !t.stopped).count();
         let open = self.tracees.into_values().filter_map(|tracee| tracee.events);
         let sets = open.chain(self.ended).collect();
-        let certainty =
-            Certainty { untraced: false, unproven, unopened, effort: self.target.effort };
-        Ok(Some(Attached { sets, retired: self.retired, certainty }))
+        let gaps = AttachGaps {
+            untraced: false,
+            unproven,
+            unopened,
+            attach_budget: self.target.attach_budget,
+        };
+        Ok(Some(Attached { sets, closed_totals: self.closed_totals, gaps }))
     }
 
     /// Seizes until a whole scan finds nothing that was not seized before
@@ -111,7 +115,7 @@ impl<'t> Watch<'t> {
                 }
                 match self.seize(tid)? {
                     Seized::Yes => fresh = true,
-                    Seized::Born | Seized::Gone => {}
+                    Seized::NewTask | Seized::Gone => {}
                     Seized::Refused => return Ok(false),
                 }
             }
@@ -119,19 +123,19 @@ impl<'t> Watch<'t> {
             if !fresh {
                 return Ok(true);
             }
-            if self.late() {
-                self.unseized = self.strangers()?;
+            if self.is_past_deadline() {
+                self.unseized = self.unseized_threads()?;
                 return Ok(true);
             }
         }
     }
 
-    fn strangers(&self) -> Result<usize, AttachError> {
+    fn unseized_threads(&self) -> Result<usize, AttachError> {
         let mut count = 0;
         for tid in self.target.threads()? {
             let known = self.tracees.contains_key(&tid);
-            let is_stranger = |state: TaskState| !state.dead && state.tracer != tracer();
-            count += usize::from(!known && self.look(tid)?.is_some_and(is_stranger));
+            let is_unseized = |state: TaskState| !state.dead && state.tracer != tracer();
+            count += usize::from(!known && self.look(tid)?.is_some_and(is_unseized));
         }
         Ok(count)
     }
@@ -153,7 +157,7 @@ impl<'t> Watch<'t> {
                 // Made by a tracee of ours; its report is still to come.
                 Some(state) if state.tracer == tracer() => {
                     self.tracees.entry(tid).or_default();
-                    Ok(Seized::Born)
+                    Ok(Seized::NewTask)
                 }
                 Some(_) => Ok(Seized::Refused),
             },
@@ -168,7 +172,7 @@ impl<'t> Watch<'t> {
             let Some((&tid, _)) = next else { return Ok(()) };
             self.open(tid, opener)?;
             self.pump(opener)?;
-            if self.late() || opener.opened() >= self.target.effort.events {
+            if self.is_past_deadline() || opener.opened() >= self.target.attach_budget.events {
                 return Ok(());
             }
         }
@@ -217,7 +221,7 @@ impl<'t> Watch<'t> {
                         .map_err(|error| AttachError::Look { pid: self.target.pid, error })?;
                 waiting |= !tracee.proven;
             }
-            if !waiting || self.late() {
+            if !waiting || self.is_past_deadline() {
                 return Ok(());
             }
             thread::sleep(PAUSE);
@@ -251,19 +255,19 @@ impl<'t> Watch<'t> {
         match report {
             TraceeReport::Ended => {
                 let gone = self.tracees.remove(&tid);
-                self.part_with(gone, opener)?;
+                self.close_events_of(gone, opener)?;
                 self.settle_parent_of(tid, opener)
             }
-            TraceeReport::Made { child } => {
-                self.tracees.entry(tid).or_default().halt = Halt::Made { child };
+            TraceeReport::Cloned { child } => {
+                self.tracees.entry(tid).or_default().stop_state = StopState::Cloned { child };
                 if child != 0 && !self.tracees.contains_key(&child) && self.is_mine(child)? {
                     self.tracees.insert(child, Tracee::default());
                 }
                 self.settle(tid, opener)
             }
-            TraceeReport::Born => self.born(tid, opener),
+            TraceeReport::NewTask => self.on_new_task(tid, opener),
             TraceeReport::Exec { former } => {
-                self.rename(former, tid, opener)?;
+                self.on_exec(former, tid, opener)?;
                 self.resume(tid, 0)
             }
             TraceeReport::GroupStop => {
@@ -272,13 +276,13 @@ impl<'t> Watch<'t> {
                 // A thread that is born while its group stops reports this
                 // instead (do_jobctl_trap(), kernel/signal.c).
                 if !tracee.settled {
-                    return self.born(tid, opener);
+                    return self.on_new_task(tid, opener);
                 }
                 tracee.proven = true;
-                self.let_go(tid)
+                self.release(tid)
             }
             TraceeReport::Signal(signal) => {
-                self.prove(tid);
+                self.mark_proven(tid);
                 self.resume(tid, signal)
             }
         }
@@ -295,14 +299,14 @@ impl<'t> Watch<'t> {
     /// they will: its children have events of their own, as each clone was
     /// put in order. But where the task was killed before it could report a
     /// clone, the child's events hang on its own, and end when they do.
-    fn part_with(
+    fn close_events_of(
         &mut self,
         gone: Option<Tracee>,
         opener: &mut Opener<'_>,
     ) -> Result<(), AttachError> {
         let Some(events) = gone.and_then(|tracee| tracee.events) else { return Ok(()) };
         if events.hung_up().map_err(|e| self.error(e))? {
-            opener.retire(events, &mut self.retired);
+            opener.close_set(events, &mut self.closed_totals);
         } else {
             self.ended.push(events);
         }
@@ -310,24 +314,24 @@ impl<'t> Watch<'t> {
     }
 
     /// It stands where no clone is: at the delivery of a signal.
-    fn prove(&mut self, tid: i32) {
+    fn mark_proven(&mut self, tid: i32) {
         if let Some(tracee) = self.tracees.get_mut(&tid) {
             tracee.proven = true;
         }
     }
 
-    fn born(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+    fn on_new_task(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         let tracee = self.tracees.entry(tid).or_default();
         if tracee.settled {
-            return self.let_go(tid);
+            return self.release(tid);
         }
-        tracee.halt = Halt::Born;
+        tracee.stop_state = StopState::NewTask;
         self.settle_parent_of(tid, opener)
     }
 
     fn settle_parent_of(&mut self, child: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
-        let made = Halt::Made { child };
-        match self.tracees.iter().find(|(_, t)| t.halt == made).map(|(&parent, _)| parent) {
+        let made = StopState::Cloned { child };
+        match self.tracees.iter().find(|(_, t)| t.stop_state == made).map(|(&parent, _)| parent) {
             Some(parent) => self.settle(parent, opener),
             None => Ok(()),
         }
@@ -336,17 +340,19 @@ impl<'t> Watch<'t> {
     /// Once parent and child both stand still, puts their events in order
     /// and lets them go.
     fn settle(&mut self, parent: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
-        let Some(Halt::Made { child }) = self.tracees.get(&parent).map(|t| t.halt) else {
+        let Some(StopState::Cloned { child }) = self.tracees.get(&parent).map(|t| t.stop_state)
+        else {
             return Ok(());
         };
-        let child_is_here = self.tracees.get(&child).is_none_or(|c| c.halt == Halt::Born);
+        let child_is_here =
+            self.tracees.get(&child).is_none_or(|c| c.stop_state == StopState::NewTask);
         if !child_is_here {
             return Ok(());
         }
         if self.opening {
             // Closing takes away what the child inherited.
             if let Some(events) = self.tracees.get_mut(&parent).and_then(|t| t.events.take()) {
-                opener.retire(events, &mut self.retired);
+                opener.close_set(events, &mut self.closed_totals);
             }
         }
         for tid in [parent, child] {
@@ -354,9 +360,9 @@ impl<'t> Watch<'t> {
                 self.open(tid, opener)?;
             }
             if let Some(tracee) = self.tracees.get_mut(&tid) {
-                (tracee.halt, tracee.settled, tracee.proven) = (Halt::Runs, true, true);
+                (tracee.stop_state, tracee.settled, tracee.proven) = (StopState::Runs, true, true);
             }
-            self.let_go(tid)?;
+            self.release(tid)?;
         }
         Ok(())
     }
@@ -364,7 +370,7 @@ impl<'t> Watch<'t> {
     /// exec gave the caller its leader's id and ended all other threads. It
     /// stands still, and gets new events: those under the leader's id may be
     /// the caller's too, if the id had passed over when they were opened.
-    fn rename(
+    fn on_exec(
         &mut self,
         former: i32,
         tid: i32,
@@ -375,31 +381,31 @@ impl<'t> Watch<'t> {
         }
         let old = [self.tracees.remove(&former), self.tracees.remove(&tid)];
         for events in old.into_iter().flatten().filter_map(|tracee| tracee.events) {
-            opener.retire(events, &mut self.retired);
+            opener.close_set(events, &mut self.closed_totals);
         }
         let caller = Tracee { settled: true, proven: true, ..Tracee::default() };
         self.tracees.insert(tid, caller);
         if self.opening {
             self.open(tid, opener)?;
-            self.prove(tid);
+            self.mark_proven(tid);
         }
         Ok(())
     }
 
     /// Lets a task run on, or stay in its group's stop.
-    fn let_go(&self, tid: i32) -> Result<(), AttachError> {
+    fn release(&self, tid: i32) -> Result<(), AttachError> {
         match self.tracees.get(&tid) {
-            Some(tracee) if tracee.stopped => self.tolerate(ptrace::listen(tid)),
+            Some(tracee) if tracee.stopped => self.unless_killed(ptrace::listen(tid)),
             _ => self.resume(tid, 0),
         }
     }
 
     fn resume(&self, tid: i32, signal: i32) -> Result<(), AttachError> {
-        self.tolerate(ptrace::resume(tid, signal))
+        self.unless_killed(ptrace::resume(tid, signal))
     }
 
     /// A tracee can be killed at any moment; its end is reported later.
-    fn tolerate(&self, result: io::Result<()>) -> Result<(), AttachError> {
+    fn unless_killed(&self, result: io::Result<()>) -> Result<(), AttachError> {
         match result {
             Err(e) if e.raw_os_error() != Some(libc::ESRCH) => Err(self.error(e)),
             _ => Ok(()),
@@ -410,7 +416,7 @@ impl<'t> Watch<'t> {
         TaskState::read(&self.target.proc, tid).map_err(|e| self.error(e))
     }
 
-    fn late(&self) -> bool {
+    fn is_past_deadline(&self) -> bool {
         Instant::now() > self.deadline
     }
 
@@ -427,7 +433,7 @@ fn tracer() -> i32 {
 enum Seized {
     Yes,
     /// Not needed: a tracee has made it since.
-    Born,
+    NewTask,
     Gone,
     Refused,
 }

@@ -44,12 +44,12 @@ pub trait GrantedView: Debug + Send + Sync {
 /// With whose rights, and whether mapped files are opened for their build
 /// ids.
 #[derive(Clone, Debug, Default)]
-pub struct Sight {
-    how: How,
+pub struct ProcVisibility {
+    method: AccessMethod,
 }
 
 #[derive(Clone, Debug, Default)]
-enum How {
+enum AccessMethod {
     /// As this process may; build ids from the files.
     #[default]
     Files,
@@ -58,21 +58,21 @@ enum How {
     Kernel(Option<Arc<dyn GrantedView>>),
 }
 
-impl Sight {
+impl ProcVisibility {
     /// The daemon's, with the grant that the session has.
-    pub fn of_daemon(granted: Option<Arc<dyn GrantedView>>) -> Sight {
-        Sight { how: How::Kernel(granted) }
+    pub fn of_daemon(granted: Option<Arc<dyn GrantedView>>) -> ProcVisibility {
+        ProcVisibility { method: AccessMethod::Kernel(granted) }
     }
 
     pub(super) fn opens_files(&self) -> bool {
-        matches!(self.how, How::Files)
+        matches!(self.method, AccessMethod::Files)
     }
 
     /// The mappings of a process whose directory in /proc is `directory`.
     pub(super) fn maps(&self, directory: &Path, pid: i32) -> io::Result<File> {
         let own = File::open(directory.join("maps"));
-        match (&self.how, own) {
-            (How::Kernel(Some(view)), Err(error)) if is_refused(&error) => {
+        match (&self.method, own) {
+            (AccessMethod::Kernel(Some(view)), Err(error)) if is_refused(&error) => {
                 view.maps(pid).map(File::from)
             }
             (_, own) => own,
@@ -82,7 +82,7 @@ impl Sight {
     /// A list of the kernel's own, in `proc`. It hides addresses from whom
     /// they are not for, so who has a grant asks first.
     pub(super) fn kernel(&self, proc: &Path, file: KernelFile) -> io::Result<File> {
-        if let How::Kernel(Some(view)) = &self.how
+        if let AccessMethod::Kernel(Some(view)) = &self.method
             && let Ok(granted) = view.kernel(file)
         {
             return Ok(granted.into());

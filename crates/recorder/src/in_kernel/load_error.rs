@@ -3,7 +3,7 @@
 use std::io;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unloadable {
+pub enum LoadError {
     #[error("{0}")]
     Keep(#[from] super::KeepError),
     #[error(
@@ -102,7 +102,7 @@ pub enum Unloadable {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum LoadStep {
     Map { bytes: u64 },
     Program { log: String },
 }
@@ -112,47 +112,49 @@ const SYS_ADMIN: u64 = 1 << 21;
 const PERFMON: u64 = 1 << 38;
 const BPF: u64 = 1 << 39;
 
-impl Unloadable {
-    pub(super) fn of(step: Step, error: &io::Error) -> Unloadable {
-        Unloadable::with_rights(step, error, effective())
+impl LoadError {
+    pub(super) fn of(step: LoadStep, error: &io::Error) -> LoadError {
+        LoadError::with_rights(step, error, effective())
     }
 
     /// `rights`: effective capabilities, where they are known.
-    fn with_rights(step: Step, error: &io::Error, rights: Option<u64>) -> Unloadable {
-        if let Step::Program { log } = &step
+    fn with_rights(step: LoadStep, error: &io::Error, rights: Option<u64>) -> LoadError {
+        if let LoadStep::Program { log } = &step
             && let Some(helper) = unknown_helper(log)
         {
             return match helper {
-                "bpf_probe_read_kernel" => Unloadable::Lockdown,
-                "bpf_get_current_ancestor_cgroup_id" => Unloadable::Helper {
+                "bpf_probe_read_kernel" => LoadError::Lockdown,
+                "bpf_get_current_ancestor_cgroup_id" => LoadError::Helper {
                     helper: helper.to_owned(),
                     since: "keep no control group, or use Linux 5.15 or later",
                 },
-                _ => Unloadable::Helper {
+                _ => LoadError::Helper {
                     helper: helper.to_owned(),
                     since: "it is too old to count in the kernel",
                 },
             };
         }
         match (error.raw_os_error(), step) {
-            (Some(libc::EPERM), Step::Program { log }) if !log.is_empty() => {
-                Unloadable::Refused { errno: error.to_string(), log }
+            (Some(libc::EPERM), LoadStep::Program { log }) if !log.is_empty() => {
+                LoadError::Refused { errno: error.to_string(), log }
             }
-            (Some(libc::EPERM | libc::EACCES), Step::Map { .. })
-            | (Some(libc::EPERM), Step::Program { .. }) => match missing(rights) {
-                Some(missing) => Unloadable::Rights { missing },
-                None => Unloadable::Forbidden,
+            (Some(libc::EPERM | libc::EACCES), LoadStep::Map { .. })
+            | (Some(libc::EPERM), LoadStep::Program { .. }) => match missing(rights) {
+                Some(missing) => LoadError::Rights { missing },
+                None => LoadError::Forbidden,
             },
-            (Some(libc::ENOSYS), _) => Unloadable::NoSystemCall,
-            (Some(libc::ENOMEM | libc::E2BIG), Step::Map { bytes }) => Unloadable::Memory { bytes },
-            (Some(libc::EINVAL | libc::EACCES | libc::E2BIG), Step::Program { log }) => {
-                Unloadable::Refused { errno: error.to_string(), log }
+            (Some(libc::ENOSYS), _) => LoadError::NoSystemCall,
+            (Some(libc::ENOMEM | libc::E2BIG), LoadStep::Map { bytes }) => {
+                LoadError::Memory { bytes }
             }
-            (_, Step::Map { .. }) => {
-                Unloadable::Failed { call: "BPF_MAP_CREATE", error: error.to_string() }
+            (Some(libc::EINVAL | libc::EACCES | libc::E2BIG), LoadStep::Program { log }) => {
+                LoadError::Refused { errno: error.to_string(), log }
             }
-            (_, Step::Program { .. }) => {
-                Unloadable::Failed { call: "BPF_PROG_LOAD", error: error.to_string() }
+            (_, LoadStep::Map { .. }) => {
+                LoadError::Failed { call: "BPF_MAP_CREATE", error: error.to_string() }
+            }
+            (_, LoadStep::Program { .. }) => {
+                LoadError::Failed { call: "BPF_PROG_LOAD", error: error.to_string() }
             }
         }
     }

@@ -10,34 +10,34 @@ use perfdata::sample_filter::{FieldAnswers, Verdict};
 use perfdata::{RecordHeader, SampleFilter, SampleLayout};
 
 use crate::PlannedEvent;
-use crate::ring::Lent;
+use crate::ring::RingRecord;
 use crate::sys::event::NATIVE_ORDER;
 
 /// One event's filter, and how its samples are laid out.
 #[derive(Debug)]
-pub(super) struct Meant {
+pub(super) struct CountFilter {
     fields: SampleFilter,
     layout: SampleLayout,
     payload: Vec<u8>,
 }
 
-impl Meant {
+impl CountFilter {
     /// None: each of the event's samples counts.
-    pub(super) fn of(event: &PlannedEvent) -> Option<Meant> {
+    pub(super) fn of(event: &PlannedEvent) -> Option<CountFilter> {
         let (fields, _) = event.filter.split();
         // What cannot be read here the stream's readers will complain of.
         let layout = SampleLayout::new(&event.attr, NATIVE_ORDER).ok();
         let layout = layout.filter(|_| !fields.is_all())?;
-        Some(Meant { fields, layout, payload: Vec::new() })
+        Some(CountFilter { fields, layout, payload: Vec::new() })
     }
 
-    pub(super) fn counts(&mut self, lent: Lent<'_>) -> bool {
+    pub(super) fn counts(&mut self, record: RingRecord<'_>) -> bool {
         self.payload.clear();
-        self.payload.extend_from_slice(lent.first);
-        self.payload.extend_from_slice(lent.second);
+        self.payload.extend_from_slice(record.first);
+        self.payload.extend_from_slice(record.second);
         let payload = self.payload.get(RecordHeader::SIZE..).unwrap_or_default();
-        let Ok(sample) = self.layout.decode(lent.header.misc, payload) else { return true };
-        let answers = FieldAnswers::new(lent.header.misc, Some(&sample), Some(NATIVE_ORDER));
+        let Ok(sample) = self.layout.decode(record.header.misc, payload) else { return true };
+        let answers = FieldAnswers::new(record.header.misc, Some(&sample), Some(NATIVE_ORDER));
         // Which CPU it is only readers need to know: what its quirks hide
         // counts.
         let quirks = |caps| Quirks::of(None, caps);
@@ -94,12 +94,12 @@ mod tests {
     }
 
     /// Lends it as a ring does whose end cuts it after so many bytes.
-    fn lend<T>(payload: &[u8], cut: usize, look: impl FnOnce(Lent<'_>) -> T) -> T {
+    fn lend<T>(payload: &[u8], cut: usize, look: impl FnOnce(RingRecord<'_>) -> T) -> T {
         let size = u16::try_from(RecordHeader::SIZE + payload.len()).unwrap();
         let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(2), size };
         let record = [&[0; RecordHeader::SIZE][..], payload].concat();
         let (first, second) = record.split_at(cut);
-        look(Lent { header, first, second })
+        look(RingRecord { header, first, second })
     }
 
     const LOAD: u64 = 1;
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn a_sample_counts_if_its_fields_say_what_is_meant() {
-        let mut meant = Meant::of(&event("ibs:ld_op+ibs:dc_miss")).unwrap();
+        let mut count_filter = CountFilter::of(&event("ibs:ld_op+ibs:dc_miss")).unwrap();
         for (data3, counts) in [(LOAD | DC_MISS, true), (LOAD, false), (DC_MISS, false), (0, false)]
         {
             for cut in [0, 8, 17, 40] {
-                let found = lend(&sample(data3), cut, |lent| meant.counts(lent));
+                let found = lend(&sample(data3), cut, |record| count_filter.counts(record));
                 assert_eq!(found, counts, "{data3:#x}, cut at {cut}");
             }
         }
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_at_once_counts() {
-        assert!(Meant::of(&event("class:x87")).is_none(), "the instruction says it");
-        assert!(Meant::of(&event("")).is_none(), "all are meant");
-        let mut both = Meant::of(&event("ibs:ld_op+class:x87")).unwrap();
-        assert!(lend(&sample(LOAD), 8, |lent| both.counts(lent)));
-        assert!(!lend(&sample(0), 8, |lent| both.counts(lent)));
+        assert!(CountFilter::of(&event("class:x87")).is_none(), "the instruction says it");
+        assert!(CountFilter::of(&event("")).is_none(), "all are meant");
+        let mut both = CountFilter::of(&event("ibs:ld_op+class:x87")).unwrap();
+        assert!(lend(&sample(LOAD), 8, |record| both.counts(record)));
+        assert!(!lend(&sample(0), 8, |record| both.counts(record)));
         // Raw data that are no registers of IBS; a sample that is none.
         let no_caps = [&[0; 8][..], &4_u32.to_ne_bytes(), &[0; 4]].concat();
-        assert!(lend(&no_caps, 8, |lent| both.counts(lent)));
-        assert!(lend(&[0; 4], 8, |lent| both.counts(lent)));
+        assert!(lend(&no_caps, 8, |record| both.counts(record)));
+        assert!(lend(&[0; 4], 8, |record| both.counts(record)));
     }
 }

@@ -17,13 +17,13 @@ use perfdata::attr::SamplingRate;
 use perfdata::{Attr, AttrFlags, EventType, SampleType};
 
 use super::attrs::Attrs;
-use super::retired::EventTotal;
+use super::closed_event_totals::EventTotal;
 use crate::PlannedEvent;
 use crate::catalogue::promises::SampleSource;
 
 /// So many events have one each: of the four counters that a core may have,
 /// they must not take any from what samples.
-const MOST: usize = 2;
+const MAX_SHADOW_COUNTERS: usize = 2;
 
 /// Shorter intervals are dense: arming and shadows take some instructions of
 /// each, the buffer holds some hundred records.
@@ -38,12 +38,12 @@ const INSTRUCTIONS: u64 = 0xc0;
 /// fixed counters alone.
 const SELECTOR: u64 = 0xff;
 
-/// The attr of an event's witness; None: it has none.
+/// The attr of an event's shadow counter; None: it has none.
 pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
     let is_dense = event.promises.source == SampleSource::Pebs
         && matches!(event.attr.sampling(), SamplingRate::Period(1..DENSE));
     let is_wanted = attrs.seen_first || is_dense;
-    let is_served = is_wanted && !event.carrier && attrs.sampled().count() <= MOST;
+    let is_served = is_wanted && !event.carrier && attrs.sampled().count() <= MAX_SHADOW_COUNTERS;
     let is_core = matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter)
         && event.attr.kind != EventType::HARDWARE
         && event.attr.kind != EventType::HW_CACHE;
@@ -79,12 +79,12 @@ pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
 }
 
 /// What an event would have counted without being stopped; None: it has no
-/// witness everywhere, or one of them had no counter for a while.
+/// shadow counter everywhere, or one of them had no counter for a while.
 pub(super) fn whole(total: &EventTotal) -> Option<u64> {
-    let witness = total.witness;
+    let shadow_counter = total.shadow_counter;
     let always = |counts| total.on_counter(counts).is_some_and(EventTotal::is_whole);
-    let sound = total.witnesses == total.opened && total.opened > 0;
-    (sound && always(witness) && always(total.counts)).then_some(witness.count)
+    let sound = total.shadow_counters == total.opened && total.opened > 0;
+    (sound && always(shadow_counter) && always(total.counts)).then_some(shadow_counter.count)
 }
 
 pub(super) fn missed(whole: u64, own: u64, period: u64) -> u64 {
@@ -98,15 +98,15 @@ mod tests {
     use super::*;
     use crate::sys::event::Counts;
 
-    fn total(own: u64, witness: u64) -> EventTotal {
+    fn total(own: u64, shadow_counter: u64) -> EventTotal {
         let counts = |count| Counts { count, enabled: 1000, running: 1000, lost: 0 };
         EventTotal {
             counts: counts(own),
-            witness: counts(witness),
+            shadow_counter: counts(shadow_counter),
             side_enabled: 1000,
             side_running: 1000,
             opened: 2,
-            witnesses: 2,
+            shadow_counters: 2,
             periods: 0,
         }
     }
@@ -123,10 +123,14 @@ mod tests {
     #[test]
     fn a_witness_that_missed_something_is_not_heard() {
         let sound = total(6_400, 40_000);
-        assert_eq!(whole(&EventTotal { witnesses: 1, ..sound }), None, "not everywhere");
-        assert_eq!(whole(&EventTotal { witnesses: 0, opened: 0, ..sound }), None, "nowhere");
-        let half = Counts { running: 500, ..sound.witness };
-        assert_eq!(whole(&EventTotal { witness: half, ..sound }), None, "it shared its counter");
+        assert_eq!(whole(&EventTotal { shadow_counters: 1, ..sound }), None, "not everywhere");
+        assert_eq!(whole(&EventTotal { shadow_counters: 0, opened: 0, ..sound }), None, "nowhere");
+        let half = Counts { running: 500, ..sound.shadow_counter };
+        assert_eq!(
+            whole(&EventTotal { shadow_counter: half, ..sound }),
+            None,
+            "it shared its counter"
+        );
         let half = Counts { running: 500, ..sound.counts };
         assert_eq!(whole(&EventTotal { counts: half, ..sound }), None, "the other did");
     }
@@ -156,44 +160,55 @@ mod tests {
         Attrs { events: vec![event; events], side: attr, counted: true, seen_first: true }
     }
 
-    fn witness_of(attrs: &Attrs) -> Option<Attr> {
+    fn shadow_counter_of(attrs: &Attrs) -> Option<Attr> {
         attr(attrs, &attrs.events[0])
     }
 
     #[test]
     fn a_witness_counts_the_same_and_samples_nothing() {
         let attrs = attrs(0x81d0, 1);
-        let witness = witness_of(&attrs).unwrap();
-        assert_eq!((witness.config, witness.kind), (0x81d0, EventType::RAW));
+        let shadow_counter = shadow_counter_of(&attrs).unwrap();
+        assert_eq!((shadow_counter.config, shadow_counter.kind), (0x81d0, EventType::RAW));
         assert_eq!(
-            (witness.sample_period, witness.precise_ip(), witness.sample_regs_intr),
+            (
+                shadow_counter.sample_period,
+                shadow_counter.precise_ip(),
+                shadow_counter.sample_regs_intr
+            ),
             (0, 0, 0)
         );
-        assert!(witness.sample_type.is_empty());
+        assert!(shadow_counter.sample_type.is_empty());
         let same_modes = AttrFlags::DISABLED | AttrFlags::INHERIT | AttrFlags::EXCLUDE_KERNEL;
-        assert_eq!(witness.flags, same_modes, "no precision, no records, the same tasks and modes");
-        assert_eq!(witness.read_format, attrs.events[0].attr.read_format);
+        assert_eq!(
+            shadow_counter.flags, same_modes,
+            "no precision, no records, the same tasks and modes"
+        );
+        assert_eq!(shadow_counter.read_format, attrs.events[0].attr.read_format);
     }
 
     #[test]
     fn what_has_a_counter_of_its_own_is_counted_elsewhere_or_not_at_all() {
-        assert_eq!(witness_of(&attrs(0x100, 1)).unwrap().config, 0xc0, "INST_RETIRED.PREC_DIST");
-        assert_eq!(witness_of(&attrs(0x300, 1)), None, "a fixed counter's");
+        assert_eq!(
+            shadow_counter_of(&attrs(0x100, 1)).unwrap().config,
+            0xc0,
+            "INST_RETIRED.PREC_DIST"
+        );
+        assert_eq!(shadow_counter_of(&attrs(0x300, 1)), None, "a fixed counter's");
         let mut threshold = attrs(0x1cd, 1);
         threshold.events[0].attr.config1 = 30;
-        assert_eq!(witness_of(&threshold), None, "load latency");
-        assert!(witness_of(&attrs(0x81d0, 2)).is_some());
-        assert_eq!(witness_of(&attrs(0x81d0, 3)), None, "counters are few");
+        assert_eq!(shadow_counter_of(&threshold), None, "load latency");
+        assert!(shadow_counter_of(&attrs(0x81d0, 2)).is_some());
+        assert_eq!(shadow_counter_of(&attrs(0x81d0, 3)), None, "counters are few");
         let mut sampled = attrs(0x81d0, 1);
         sampled.seen_first = false;
-        assert!(witness_of(&sampled).is_some(), "dense records through rings");
+        assert!(shadow_counter_of(&sampled).is_some(), "dense records through rings");
         sampled.events[0].attr.sample_period = 1000;
-        assert_eq!(witness_of(&sampled), None, "records through rings, far from each other");
+        assert_eq!(shadow_counter_of(&sampled), None, "records through rings, far from each other");
         sampled.events[0].attr.sample_period = 16;
         sampled.events[0].promises.source = SampleSource::Counter;
-        assert_eq!(witness_of(&sampled), None, "a counter's own count is whole");
+        assert_eq!(shadow_counter_of(&sampled), None, "a counter's own count is whole");
         let mut ibs = attrs(0x81d0, 1);
         ibs.events[0].promises.source = SampleSource::Ibs;
-        assert_eq!(witness_of(&ibs), None, "IBS");
+        assert_eq!(shadow_counter_of(&ibs), None, "IBS");
     }
 }

@@ -13,7 +13,7 @@ use perfdata::{Attr, EventType, SampleType, SoftwareEvent};
 use super::scrub::behind_fixed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Thin {
+pub(super) struct Decimator {
     pub(super) counted: bool,
     /// Happenings for each sample of the kernel's.
     base: u64,
@@ -24,15 +24,15 @@ pub(super) struct Thin {
     period_at: Option<usize>,
 }
 
-impl Thin {
+impl Decimator {
     /// For samples of this attr: all are kept.
-    pub(super) fn new(attr: &Attr) -> Thin {
+    pub(super) fn new(attr: &Attr) -> Decimator {
         let counted = match attr.kind {
             EventType::SOFTWARE => !SoftwareEvent(attr.config).is_clock(),
             kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
         };
         let carries = attr.sample_type.contains(SampleType::PERIOD);
-        Thin {
+        Decimator {
             counted,
             base: attr.sample_period.max(1),
             keep: 1,
@@ -63,7 +63,7 @@ impl Thin {
 
     /// Whether the next sample is left out.
     #[inline]
-    pub(super) fn leaves_out(&mut self) -> bool {
+    pub(super) fn drops_next(&mut self) -> bool {
         if self.keep == 1 {
             return false;
         }
@@ -77,7 +77,7 @@ impl Thin {
 
     /// Lets a record that is kept stand for those that are not.
     #[inline]
-    pub(super) fn stretch(&self, record: &mut [u8]) {
+    pub(super) fn set_period(&self, record: &mut [u8]) {
         let Some(at) = self.period_at.filter(|_| self.keep > 1) else { return };
         if let Some(word) = record.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
             *word = u64::from_ne_bytes(*word).saturating_mul(self.keep).to_ne_bytes();
@@ -89,8 +89,8 @@ impl Thin {
 mod tests {
     use super::*;
 
-    fn faults(fields: SampleType, sample_period: u64) -> Thin {
-        Thin::new(&Attr {
+    fn faults(fields: SampleType, sample_period: u64) -> Decimator {
+        Decimator::new(&Attr {
             kind: EventType::SOFTWARE,
             config: 2,
             sample_type: fields,
@@ -101,27 +101,27 @@ mod tests {
 
     #[test]
     fn one_in_so_many_is_kept_and_stands_for_all() {
-        let mut thin = faults(SampleType::IP | SampleType::TID | SampleType::PERIOD, 1);
-        assert!(thin.counted && !thin.leaves_out());
-        assert!(thin.set(3));
-        let kept: Vec<bool> = (0..7).map(|_| !thin.leaves_out()).collect();
+        let mut decimator = faults(SampleType::IP | SampleType::TID | SampleType::PERIOD, 1);
+        assert!(decimator.counted && !decimator.drops_next());
+        assert!(decimator.set(3));
+        let kept: Vec<bool> = (0..7).map(|_| !decimator.drops_next()).collect();
         assert_eq!(kept, [false, false, true, false, false, true, false]);
         let words: [u64; 4] = [0, 11, 12, 1];
         let mut record: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        thin.stretch(&mut record);
+        decimator.set_period(&mut record);
         assert_eq!(record[24..], 3u64.to_ne_bytes());
-        thin.stretch(&mut record[..20]);
+        decimator.set_period(&mut record[..20]);
     }
 
     #[test]
     fn only_multiples_of_what_the_kernel_samples_can_be_had() {
-        let mut thin = faults(SampleType::IP, 100);
+        let mut decimator = faults(SampleType::IP, 100);
         for (interval, fits) in [(100, true), (50, false), (150, false), (300, true)] {
-            assert_eq!(thin.set(interval), fits, "{interval}");
+            assert_eq!(decimator.set(interval), fits, "{interval}");
         }
-        assert_eq!((thin.interval(), thin.base()), (300, 100));
+        assert_eq!((decimator.interval(), decimator.base()), (300, 100));
         let mut record = [7; 32];
-        thin.stretch(&mut record);
+        decimator.set_period(&mut record);
         assert_eq!(record, [7; 32], "it says nothing of its period");
     }
 
@@ -129,6 +129,6 @@ mod tests {
     fn timers_and_the_hardware_are_the_kernels_to_slow() {
         let clock = Attr { kind: EventType::SOFTWARE, config: 1, ..Attr::default() };
         let cycles = Attr { kind: EventType::HARDWARE, ..Attr::default() };
-        assert!(!Thin::new(&clock).counted && !Thin::new(&cycles).counted);
+        assert!(!Decimator::new(&clock).counted && !Decimator::new(&cycles).counted);
     }
 }

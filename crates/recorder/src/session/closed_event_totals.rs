@@ -10,7 +10,7 @@ use crate::sys::event::{Counts, PerfEvent};
 
 /// Sums over events: those that are closed, then all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Retired {
+pub(crate) struct ClosedEventTotals {
     /// For each event of the plan.
     pub(crate) events: Vec<EventTotal>,
     /// For each CPU, by its number.
@@ -31,10 +31,10 @@ pub(crate) struct EventTotal {
     /// counter for.
     pub(crate) side_enabled: u64,
     pub(crate) side_running: u64,
-    pub(crate) witness: Counts,
-    /// Events that were read, and witnesses.
+    pub(crate) shadow_counter: Counts,
+    /// Events that were read, and shadow counters.
     pub(crate) opened: u64,
-    pub(crate) witnesses: u64,
+    pub(crate) shadow_counters: u64,
 }
 
 /// From this share of the time on a counter on, multiplexing is none: what
@@ -72,7 +72,7 @@ pub(crate) struct CpuTotal {
     pub(crate) periods: u64,
 }
 
-impl Retired {
+impl ClosedEventTotals {
     /// Side records that found no room, where the kernel counts them.
     pub(crate) fn side_lost(&self) -> u64 {
         self.cpus.values().map(|total| total.side_lost).sum()
@@ -130,9 +130,9 @@ impl Retired {
                     }
                     Err(error) => result = Err(error),
                 }
-                if let Some(Ok(counts)) = sampled.witness.as_ref().map(PerfEvent::counts) {
-                    add(&mut total.witness, counts);
-                    total.witnesses += 1;
+                if let Some(Ok(counts)) = sampled.shadow_counter.as_ref().map(PerfEvent::counts) {
+                    add(&mut total.shadow_counter, counts);
+                    total.shadow_counters += 1;
                 }
             }
         }

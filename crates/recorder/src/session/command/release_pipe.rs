@@ -7,23 +7,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Our ends of the leave pipes of all commands that wait. A child that is
 /// forked meanwhile must not keep any: its sibling would never see the end
 /// of file.
-static LEAVES: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
+static RELEASE_PIPES: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
-pub(super) fn leaves() -> MutexGuard<'static, Vec<RawFd>> {
-    LEAVES.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn release_pipes() -> MutexGuard<'static, Vec<RawFd>> {
+    RELEASE_PIPES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Our end of one leave pipe, listed in [`LEAVES`] while it is open.
+/// Our end of one leave pipe, listed in [`RELEASE_PIPES`] while it is open.
 #[derive(Debug)]
-pub(super) struct Leave(Option<PipeWriter>);
+pub(super) struct ReleasePipe(Option<PipeWriter>);
 
-impl Leave {
+impl ReleasePipe {
     /// `pipe` is in the list already.
-    pub(super) fn listed(pipe: PipeWriter) -> Leave {
-        Leave(Some(pipe))
+    pub(super) fn listed(pipe: PipeWriter) -> ReleasePipe {
+        ReleasePipe(Some(pipe))
     }
 
-    pub(super) fn give(mut self) {
+    pub(super) fn release(mut self) {
         if let Some(pipe) = &mut self.0 {
             // A child that is gone closed its end; its failure pipe tells.
             let _gone = pipe.write_all(&[1]);
@@ -31,11 +31,11 @@ impl Leave {
     }
 }
 
-impl Drop for Leave {
+impl Drop for ReleasePipe {
     fn drop(&mut self) {
-        let mut leaves = leaves();
+        let mut release_pipes = release_pipes();
         if let Some(pipe) = self.0.take() {
-            leaves.retain(|&fd| fd != pipe.as_raw_fd());
+            release_pipes.retain(|&fd| fd != pipe.as_raw_fd());
             drop(pipe);
         }
     }

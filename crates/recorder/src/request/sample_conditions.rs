@@ -7,11 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Keep {
-    /// Of one of these processes, at most [`Keep::MOST_IDS`]; empty: any.
-    #[serde(serialize_with = "said_pids", deserialize_with = "read_pids")]
+    /// Of one of these processes, at most [`Keep::MAX_IDS`]; empty: any.
+    #[serde(serialize_with = "serialize_pids", deserialize_with = "deserialize_pids")]
     pub pids: Vec<Pid>,
-    /// Of one of these threads, at most [`Keep::MOST_IDS`]; empty: any.
-    #[serde(serialize_with = "said_tids", deserialize_with = "read_tids")]
+    /// Of one of these threads, at most [`Keep::MAX_IDS`]; empty: any.
+    #[serde(serialize_with = "serialize_tids", deserialize_with = "deserialize_tids")]
     pub tids: Vec<Tid>,
     /// In this control group of version 2 or below it: its id, the inode
     /// number of its directory. On Linux 5.15 and later.
@@ -54,7 +54,7 @@ impl Default for Keep {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeepError {
-    #[error("{count} {what} to keep; at most {} are possible", Keep::MOST_IDS)]
+    #[error("{count} {what} to keep; at most {} are possible", Keep::MAX_IDS)]
     TooMany { what: &'static str, count: usize },
     #[error("{number} is no {what}: they are 1 and above")]
     NoTask { what: &'static str, number: i32 },
@@ -74,9 +74,9 @@ pub enum KeepError {
 }
 
 impl Keep {
-    pub const MOST_IDS: usize = 8;
+    pub const MAX_IDS: usize = 8;
     /// Bytes of a thread's name, at most.
-    pub const MOST_COMM: usize = 15;
+    pub const MAX_COMM: usize = 15;
 
     /// Whether it can be.
     ///
@@ -89,7 +89,7 @@ impl Keep {
             return Err(KeepError::CgroupZero);
         }
         if let Some(comm) = &self.comm {
-            let fits = (1..=Keep::MOST_COMM).contains(&comm.len()) && !comm.contains('\0');
+            let fits = (1..=Keep::MAX_COMM).contains(&comm.len()) && !comm.contains('\0');
             if !fits {
                 return Err(KeepError::Comm(comm.clone()));
             }
@@ -111,19 +111,19 @@ impl Keep {
     }
 }
 
-fn said_pids<S: Serializer>(pids: &[Pid], to: S) -> Result<S::Ok, S::Error> {
+fn serialize_pids<S: Serializer>(pids: &[Pid], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(pids.iter().map(|pid| pid.0))
 }
 
-fn read_pids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Pid>, D::Error> {
+fn deserialize_pids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Pid>, D::Error> {
     Vec::deserialize(from).map(|ids| ids.into_iter().map(Pid).collect())
 }
 
-fn said_tids<S: Serializer>(tids: &[Tid], to: S) -> Result<S::Ok, S::Error> {
+fn serialize_tids<S: Serializer>(tids: &[Tid], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(tids.iter().map(|tid| tid.0))
 }
 
-fn read_tids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Tid>, D::Error> {
+fn deserialize_tids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Tid>, D::Error> {
     Vec::deserialize(from).map(|ids| ids.into_iter().map(Tid).collect())
 }
 
@@ -133,7 +133,7 @@ fn check_ids(
     ids: impl ExactSizeIterator<Item = i32>,
 ) -> Result<(), KeepError> {
     let count = ids.len();
-    if count > Keep::MOST_IDS {
+    if count > Keep::MAX_IDS {
         return Err(KeepError::TooMany { what: many, count });
     }
     match ids.into_iter().find(|&id| id < 1) {

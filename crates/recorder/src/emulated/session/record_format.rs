@@ -18,18 +18,18 @@ pub(super) enum WrittenRecord {
 }
 
 #[derive(Debug)]
-pub(super) struct Form {
+pub(super) struct RecordFormat {
     /// Of each event.
     samples: Vec<Option<SampleLayout>>,
     /// Bytes of the trailer of other records.
     trailer: usize,
 }
 
-impl Form {
-    pub(super) fn new<'a>(samples: impl Iterator<Item = &'a Attr>, side: &Attr) -> Form {
+impl RecordFormat {
+    pub(super) fn new<'a>(samples: impl Iterator<Item = &'a Attr>, side: &Attr) -> RecordFormat {
         let layout = |attr: &Attr| SampleLayout::new(attr, NATIVE_ORDER).ok();
         let trailer = layout(side).map_or(0, |side| side.trailer_size());
-        Form { samples: samples.map(layout).collect(), trailer }
+        RecordFormat { samples: samples.map(layout).collect(), trailer }
     }
 
     /// What a record is, if its bytes are what its header was when it was looked

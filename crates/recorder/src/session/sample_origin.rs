@@ -5,25 +5,25 @@ use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::event_set::Ids;
-use crate::ring::Lent;
+use crate::ring::RingRecord;
 
 /// Places of the session's events in the ledger, by the ids of their samples.
 #[derive(Debug, Default)]
-pub(super) struct Owners {
+pub(super) struct EventIds {
     by_id: FxHashMap<u64, usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    One(Claim),
+pub(super) enum RingEvents {
+    One(EventClaim),
     /// Those of several: the id says. With the one, if there is just one,
     /// that samples under a foreign id may be of.
-    Several(Option<Claim>),
+    Several(Option<EventClaim>),
 }
 
 /// An event that takes samples whatever their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct EventClaim {
     /// Its place in the ledger.
     pub(super) event: usize,
     /// An id of its own to give them; None: samples have no room for it.
@@ -31,18 +31,18 @@ pub(super) struct Claim {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owned {
+pub(super) enum SampleOrigin {
     /// This event's; it must be given the id.
-    By(Claim),
+    By(EventClaim),
     Foreign,
 }
 
-impl Owners {
-    pub(super) fn new(attrs: &Attrs, ids: &Ids) -> Owners {
+impl EventIds {
+    pub(super) fn new(attrs: &Attrs, ids: &Ids) -> EventIds {
         let sampled = attrs.sampled().enumerate();
         let pairs = sampled
             .flat_map(|(event, (index, _))| ids.of(index).iter().map(move |&id| (id, event)));
-        Owners { by_id: pairs.collect() }
+        EventIds { by_id: pairs.collect() }
     }
 
     pub(super) fn places(&self) -> &FxHashMap<u64, usize> {
@@ -50,50 +50,50 @@ impl Owners {
     }
 
     #[inline]
-    pub(super) fn of(&self, owner: Owner, lent: Lent<'_>) -> Owned {
+    pub(super) fn of(&self, owner: RingEvents, record: RingRecord<'_>) -> SampleOrigin {
         match owner {
-            Owner::One(claim) => Owned::By(claim),
-            Owner::Several(stranger) => {
-                let id = lent.word(RecordHeader::SIZE);
+            RingEvents::One(claim) => SampleOrigin::By(claim),
+            RingEvents::Several(foreign) => {
+                let id = record.word(RecordHeader::SIZE);
                 match id.and_then(|id| self.by_id.get(&id)) {
-                    Some(&event) => Owned::By(Claim { event, id: None }),
-                    None => stranger.map_or(Owned::Foreign, Owned::By),
+                    Some(&event) => SampleOrigin::By(EventClaim { event, id: None }),
+                    None => foreign.map_or(SampleOrigin::Foreign, SampleOrigin::By),
                 }
             }
         }
     }
 }
 
-impl Owners {
+impl EventIds {
     /// Which event a record other than a sample is about: its trailer's last
     /// word is the id. None: nobody can tell.
-    pub(super) fn of_other(&self, owner: Owner, lent: Lent<'_>) -> Option<usize> {
+    pub(super) fn of_other(&self, owner: RingEvents, record: RingRecord<'_>) -> Option<usize> {
         match owner {
-            Owner::One(claim) => Some(claim.event),
-            Owner::Several(_) => {
-                let last = usize::from(lent.header.size).checked_sub(size_of::<u64>())?;
-                self.by_id.get(&lent.word(last)?).copied()
+            RingEvents::One(claim) => Some(claim.event),
+            RingEvents::Several(_) => {
+                let last = usize::from(record.header.size).checked_sub(size_of::<u64>())?;
+                self.by_id.get(&record.word(last)?).copied()
             }
         }
     }
 }
 
-impl Owner {
-    pub(super) fn of(cpu: Cpu, attrs: &Attrs, ids: &Ids) -> Owner {
+impl RingEvents {
+    pub(super) fn of(cpu: Cpu, attrs: &Attrs, ids: &Ids) -> RingEvents {
         let here = attrs.sampled().enumerate().filter(|(_, (_, event))| event.is_on(cpu));
-        let claims: Vec<(Claim, bool)> = here
+        let claims: Vec<(EventClaim, bool)> = here
             .map(|(event, (index, planned))| {
                 let attr = &planned.attr;
                 let identified = attr.sample_type.contains(SampleType::IDENTIFIER);
                 let id = ids.of(index).first().copied().filter(|_| identified);
-                (Claim { event, id }, may_be_foreign(attr.kind, attr.config))
+                (EventClaim { event, id }, may_be_foreign(attr.kind, attr.config))
             })
             .collect();
         match claims[..] {
-            [(claim, _)] => Owner::One(claim),
+            [(claim, _)] => RingEvents::One(claim),
             _ => {
                 let mut likely = claims.iter().filter(|(_, foreign)| *foreign);
-                Owner::Several(likely.next().xor(likely.next()).map(|(claim, _)| *claim))
+                RingEvents::Several(likely.next().xor(likely.next()).map(|(claim, _)| *claim))
             }
         }
     }
@@ -159,11 +159,11 @@ mod tests {
         let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(0), size: 16 };
         let mut bytes = vec![9, 0, 0, 0, 0, 0, 16, 0];
         bytes.extend(id.to_ne_bytes());
-        let owner = Owner::of(Cpu(0), attrs, ids);
-        let lent = Lent { header, first: &bytes, second: &[] };
-        match Owners::new(attrs, ids).of(owner, lent) {
-            Owned::By(claim) => Some((claim.event, claim.id)),
-            Owned::Foreign => None,
+        let owner = RingEvents::of(Cpu(0), attrs, ids);
+        let record = RingRecord { header, first: &bytes, second: &[] };
+        match EventIds::new(attrs, ids).of(owner, record) {
+            SampleOrigin::By(claim) => Some((claim.event, claim.id)),
+            SampleOrigin::Foreign => None,
         }
     }
 
@@ -207,8 +207,8 @@ mod tests {
             let header = RecordHeader { kind: RecordType::LOST_SAMPLES, misc: Misc(0), size: 32 };
             let mut bytes = vec![13, 0, 0, 0, 0, 0, 32, 0];
             bytes.extend([4, 7, id].iter().flat_map(|word: &u64| word.to_ne_bytes()));
-            let lent = Lent { header, first: &bytes[..20], second: &bytes[20..] };
-            Owners::new(&attrs, &ids).of_other(Owner::of(Cpu(0), &attrs, &ids), lent)
+            let record = RingRecord { header, first: &bytes[..20], second: &bytes[20..] };
+            EventIds::new(&attrs, &ids).of_other(RingEvents::of(Cpu(0), &attrs, &ids), record)
         };
         let several = [LOADS, CLOCK];
         assert_eq!([10, 21, 99].map(|id| whose(&several, id)), [Some(0), Some(1), None]);

@@ -7,7 +7,7 @@ use crate::request::CallGraph;
 use crate::{Modes, Promises, Request};
 
 #[derive(Clone, Debug)]
-pub(super) struct Opening {
+pub(super) struct EventDraft {
     pub(super) name: String,
     /// The PMU's directory under /sys/bus/event_source/devices.
     pub(super) pmu: String,
@@ -38,15 +38,15 @@ pub(super) struct Opening {
     pub(super) equivalence: Equivalence,
 }
 
-impl Opening {
+impl EventDraft {
     /// An event that samples what all events of a request do, on every CPU.
     pub(super) fn new(
         pmu: &str,
         kind: EventType,
         request: &Request,
         promises: Promises,
-    ) -> Opening {
-        Opening {
+    ) -> EventDraft {
+        EventDraft {
             name: String::new(),
             pmu: pmu.to_owned(),
             event: String::new(),

@@ -10,18 +10,18 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Incarnation {
+pub struct ProcessIdentity {
     pub pid: i32,
     /// Field 22 of /proc/PID/stat (proc_pid_stat(5)), clock ticks since boot.
     pub start_time: u64,
 }
 
-impl Incarnation {
+impl ProcessIdentity {
     /// The process that has this number now; None: there is none, or /proc
     /// hides it.
-    pub fn of(pid: i32) -> Option<Incarnation> {
+    pub fn of(pid: i32) -> Option<ProcessIdentity> {
         let start_time = start_time(Path::new("/proc"), pid)?;
-        Some(Incarnation { pid, start_time })
+        Some(ProcessIdentity { pid, start_time })
     }
 
     /// A pidfd of it. The start time is compared once that is open: from then
@@ -33,7 +33,7 @@ impl Incarnation {
         let gone = rustix::io::Errno::SRCH;
         let raw = (self.pid > 0).then(|| Pid::from_raw(self.pid)).flatten().ok_or(gone)?;
         let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
-        match Incarnation::of(self.pid) {
+        match ProcessIdentity::of(self.pid) {
             Some(now) if now == self => Ok(pidfd),
             _ => Err(gone.into()),
         }
@@ -71,15 +71,16 @@ mod tests {
 
     #[test]
     fn a_process_is_its_number_and_its_time() {
-        let own = Incarnation::of(std::process::id().cast_signed()).unwrap();
+        let own = ProcessIdentity::of(std::process::id().cast_signed()).unwrap();
         assert!(own.open().is_ok());
-        let absent = |other: Incarnation| other.open().unwrap_err().raw_os_error();
-        let later = Incarnation { start_time: own.start_time + 1, ..own };
-        for other in [later, Incarnation { pid: 0, ..own }, Incarnation { pid: -1, ..own }] {
+        let absent = |other: ProcessIdentity| other.open().unwrap_err().raw_os_error();
+        let later = ProcessIdentity { start_time: own.start_time + 1, ..own };
+        for other in [later, ProcessIdentity { pid: 0, ..own }, ProcessIdentity { pid: -1, ..own }]
+        {
             assert_eq!(absent(other), Some(libc::ESRCH), "{other:?}");
         }
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        let theirs = Incarnation::of(child.id().cast_signed()).unwrap();
+        let theirs = ProcessIdentity::of(child.id().cast_signed()).unwrap();
         child.wait().unwrap();
         assert_eq!(absent(theirs), Some(libc::ESRCH));
     }
