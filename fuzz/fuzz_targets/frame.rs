@@ -12,7 +12,7 @@ use daemon::policy::{FORBIDDEN, Permissions, restrict, weaker};
 use libfuzzer_sys::fuzz_target;
 use perfdata::{Attr, AttrFlags, ByteOrder};
 use recorder::remote::protocol::{
-    FRAME_HEADER, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, Reply, Verb, frame, parse,
+    FRAME_HEADER, FrameKind, MAX_CLIENT_PAYLOAD, MAX_DAEMON_PAYLOAD, Parsed, Reply, Verb, frame, parse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -56,8 +56,8 @@ fn understood<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
 }
 
 fn of_client(bytes: &[u8], piece: usize) {
-    let (found, bad) = frames(bytes, MOST_FROM_CLIENT, bytes.len().max(1));
-    assert_eq!((&found, bad), (&frames(bytes, MOST_FROM_CLIENT, piece).0, bad));
+    let (found, bad) = frames(bytes, MAX_CLIENT_PAYLOAD, bytes.len().max(1));
+    assert_eq!((&found, bad), (&frames(bytes, MAX_CLIENT_PAYLOAD, piece).0, bad));
     for (kind, body, taken) in found {
         let header = frame(kind, body.len()).expect("it was one");
         assert_eq!(header.len() + body.len(), taken);
@@ -69,8 +69,8 @@ fn of_client(bytes: &[u8], piece: usize) {
 }
 
 fn of_daemon(bytes: &[u8], piece: usize) {
-    let (found, bad) = frames(bytes, MOST_FROM_DAEMON, piece);
-    assert_eq!((&found, bad), (&frames(bytes, MOST_FROM_DAEMON, 1 << 20).0, bad));
+    let (found, bad) = frames(bytes, MAX_DAEMON_PAYLOAD, piece);
+    assert_eq!((&found, bad), (&frames(bytes, MAX_DAEMON_PAYLOAD, 1 << 20).0, bad));
     for (kind, body, _) in found {
         if kind == FrameKind::Control {
             understood::<Reply>(&body);

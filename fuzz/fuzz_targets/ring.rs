@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 use perfdata::{
     Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SideRecord,
 };
-use recorder::fuzzing::{EmptiedRing, empty_ring};
+use recorder::fuzzing::{DrainedRing, drain_ring};
 use recorder::session::Scrub;
 
 const PAGE: usize = 4096;
@@ -38,7 +38,7 @@ fn memory() -> File {
 
 /// The ring with these words of its control page and these data from `tail`
 /// on.
-fn read(words: [u64; 4], data: &[u8], scrub: Scrub) -> Option<EmptiedRing> {
+fn read(words: [u64; 4], data: &[u8], scrub: Scrub) -> Option<DrainedRing> {
     let [_, tail, offset, size] = words;
     MEMORY.with_borrow(|file| {
         let page: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -47,7 +47,7 @@ fn read(words: [u64; 4], data: &[u8], scrub: Scrub) -> Option<EmptiedRing> {
         let straight = data.len().min((size as usize).saturating_sub(from));
         file.write_all_at(&data[..straight], offset + from as u64).ok()?;
         file.write_all_at(&data[straight..], offset).ok()?;
-        empty_ring(file, 2, scrub).ok()
+        drain_ring(file, 2, scrub).ok()
     })
 }
 

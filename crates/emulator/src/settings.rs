@@ -30,7 +30,7 @@ pub struct EmulationSettings {
     /// Data pages of the ring: a power of two.
     pub ring_pages: u32,
     /// Objects that the model sees in another layout than the program has them:
-    /// up to [`ObjectLayout::MOST`]; of those that overlap the first one counts.
+    /// up to [`ObjectLayout::MAX_OBJECTS`]; of those that overlap the first one counts.
     pub layouts: Vec<ObjectLayout>,
     /// Records of mappings that hold no code, too.
     pub data_mappings: bool,

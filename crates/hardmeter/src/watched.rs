@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use perfdata::Pid;
 use recorder::did_you_mean;
-use recorder::request::event_spec::{Breakpoint, NamedBreakpoint, WatchedAccess, WatchedSpot};
+use recorder::request::event_spec::{
+    Breakpoint, BreakpointLocation, NamedBreakpoint, WatchedAccess,
+};
 use symbolizer::{CalledSymbol, SymbolKind, SymbolList};
 
 pub use error::{KernelListError, WatchError};
@@ -116,8 +118,8 @@ impl WatchedObjects {
         }
         let meant = self.meant(point)?;
         let (name, offset) = match &point.spot {
-            WatchedSpot::FileAddress(address) => return at_address(point, &meant, *address),
-            WatchedSpot::Symbol { name, offset } => (name, *offset),
+            BreakpointLocation::FileAddress(address) => return at_address(point, &meant, *address),
+            BreakpointLocation::Symbol { name, offset } => (name, *offset),
         };
         let named = |of_program: bool| -> Vec<Candidate<'_>> {
             let objects = meant.iter().filter(|object| object.is_program == of_program);
@@ -183,9 +185,9 @@ impl WatchedObjects {
             path: path.display().to_string(),
             why,
         };
-        let WatchedSpot::Symbol { name, offset } = &point.spot else {
+        let BreakpointLocation::Symbol { name, offset } = &point.spot else {
             let (event, object) = (point.to_string(), KERNEL.to_owned());
-            let WatchedSpot::FileAddress(address) = point.spot else {
+            let BreakpointLocation::FileAddress(address) = point.spot else {
                 return Err(WatchError::Outside { event, object, address: 0 });
             };
             return Err(WatchError::Outside { event, object, address });
@@ -308,7 +310,7 @@ impl Candidate<'_> {
         let here = all.iter().filter(|one| one.object_name() == self.object_name()).count();
         let spot = match here {
             1 => point.spot.clone(),
-            _ => WatchedSpot::FileAddress(self.symbol.start.wrapping_add(offset_of(point))),
+            _ => BreakpointLocation::FileAddress(self.symbol.start.wrapping_add(offset_of(point))),
         };
         let len = match point.access {
             WatchedAccess::Execute => None,
@@ -366,8 +368,8 @@ impl Candidate<'_> {
 
 fn offset_of(point: &NamedBreakpoint) -> u64 {
     match &point.spot {
-        WatchedSpot::Symbol { offset, .. } => *offset,
-        WatchedSpot::FileAddress(_) => 0,
+        BreakpointLocation::Symbol { offset, .. } => *offset,
+        BreakpointLocation::FileAddress(_) => 0,
     }
 }
 

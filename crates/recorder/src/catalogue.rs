@@ -70,7 +70,7 @@ pub struct Software {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
     /// Types of the same kind, best first: not every CPU has each.
-    pub kin: &'static [&'static str],
+    pub related: &'static [&'static str],
     /// Types that every kernel has, best first.
     pub nearest: &'static [&'static str],
     /// How far off they are, in one phrase.

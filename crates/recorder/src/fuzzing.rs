@@ -9,7 +9,7 @@ use crate::session::Scrub;
 use crate::sys::mapping::RingMapping;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct EmptiedRing {
+pub struct DrainedRing {
     /// Its records, headers included.
     pub records: Vec<Vec<u8>>,
     /// Whether bytes that are no records were dropped.
@@ -22,12 +22,12 @@ pub struct EmptiedRing {
 ///
 /// # Errors
 /// The control page does not fit what was mapped.
-pub fn empty_ring(memory: &impl AsFd, pages: u32, scrub: Scrub) -> io::Result<EmptiedRing> {
+pub fn drain_ring(memory: &impl AsFd, pages: u32, scrub: Scrub) -> io::Result<DrainedRing> {
     let mut mapping = RingMapping::new(memory, pages)?;
     let copy = |record: RingRecord<'_>| [record.first, record.second].concat();
     let mut looked = Vec::new();
     look(&mapping, |record| looked.push(copy(record)));
-    let mut ring = EmptiedRing { records: Vec::new(), damaged: false, shown: 0 };
+    let mut ring = DrainedRing { records: Vec::new(), damaged: false, shown: 0 };
     let drained = drain(&mut mapping, |record| {
         let bytes = copy(record);
         assert_eq!(usize::from(record.header.size), bytes.len());

@@ -36,7 +36,7 @@ pub struct HeapSettings {
 
 impl HeapSettings {
     /// Bytes for each sample unless told otherwise.
-    pub const USUAL_RATE: u64 = 512 << 10;
+    pub const DEFAULT_RATE: u64 = 512 << 10;
     pub const LIBRARY: &str = "libhardmeter_heap.so";
 
     pub(crate) fn library(&self) -> Option<PathBuf> {

@@ -25,7 +25,9 @@ mod tracepoint;
 #[cfg(test)]
 mod tests;
 
-pub use crate::request::{Duty, InKernel, Keep, KeepError, SiteTables};
+pub use crate::request::{
+    InKernel, ProgramTask, SampleConditions, SampleConditionsError, SiteTables,
+};
 pub use load_error::LoadError;
 pub use program::KernelProgram;
 pub(crate) use reader::{AggregateReader, HitCounts};
@@ -36,7 +38,7 @@ impl InKernel {
     /// Counts callers with their sites, if they are asked for. Their addresses
     /// mean something in one process alone, so processes are told apart.
     pub(crate) fn with_callers(mut self, callers: bool) -> InKernel {
-        if let Duty::Aggregate(tables) = &mut self.duty {
+        if let ProgramTask::Aggregate(tables) = &mut self.duty {
             tables.callers = callers;
             tables.by_process |= callers;
         }
@@ -45,8 +47,8 @@ impl InKernel {
 
     /// With tables of a size: what was asked for, or what fits so many CPUs.
     pub(crate) fn on(mut self, cpus: usize) -> InKernel {
-        if let Duty::Aggregate(tables) = &mut self.duty
-            && tables.sites == SiteTables::AS_FITS
+        if let ProgramTask::Aggregate(tables) = &mut self.duty
+            && tables.sites == SiteTables::AUTO_SITES
         {
             tables.sites = layout::fitting_sites(cpus, tables.callers);
         }

@@ -88,8 +88,10 @@ pub use machine::{cgroup::Cgroup, facts::Facts};
 pub use plan::refusal::Refusal;
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use request::event_spec::EventSpec;
-pub use request::human_duration::{Span, SpanError};
-pub use request::{Duty, InKernel, Job, Keep, Modes, Request, SiteTables, Target};
+pub use request::human_duration::{HumanDuration, HumanDurationError};
+pub use request::{
+    InKernel, Job, Modes, ProgramTask, Request, SampleConditions, SiteTables, Target,
+};
 pub use sampling::Sampling;
 pub use session::attach::AttachError;
 pub use session::command::{Command, CommandError, CommandStatus};

@@ -5,4 +5,4 @@ pub mod client;
 pub mod protocol;
 mod session;
 
-pub use session::Remote;
+pub use session::RemoteSession;

@@ -13,9 +13,9 @@ use perfdata::Pid;
 use serde::{Deserialize, Serialize};
 
 pub use call_graph::{CallGraph, CallGraphError, StackBytes};
-pub use in_kernel::{Duty, InKernel, SiteTables};
+pub use in_kernel::{InKernel, ProgramTask, SiteTables};
 pub use job::Job;
-pub use sample_conditions::{Keep, KeepError};
+pub use sample_conditions::{SampleConditions, SampleConditionsError};
 
 use crate::EventSpec;
 use crate::machine::facts::{Facts, FactsError};

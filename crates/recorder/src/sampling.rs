@@ -88,7 +88,7 @@ pub trait Sampling: fmt::Debug {
     ///
     /// # Errors
     /// A call that should not fail.
-    fn wait_beside(
+    fn wait_with_extra(
         &mut self,
         timeout: Duration,
         extra: &[BorrowedFd<'_>],
@@ -188,7 +188,7 @@ impl Sampling for Session {
         Session::wait(self, timeout, &[]).map(|woken| woken.target)
     }
 
-    fn wait_beside(
+    fn wait_with_extra(
         &mut self,
         timeout: Duration,
         extra: &[BorrowedFd<'_>],

@@ -3,7 +3,6 @@
 //! Everything runs on the caller's thread: [`Session::wait`] until a ring
 //! has filled up somewhat, [`Session::drain`] what there is into the sink.
 
-pub mod apart;
 pub mod attach;
 pub mod attrs;
 pub(crate) mod closed_event_totals;
@@ -11,6 +10,7 @@ pub mod command;
 mod count_filter;
 mod cutoff;
 mod decimator;
+pub mod detached_tracer;
 pub(crate) mod error;
 pub(crate) mod event_set;
 mod finish;

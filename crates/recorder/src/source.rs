@@ -209,9 +209,10 @@ fn emulation_fallback(
 /// For a type that nobody has here, a refusal that names what is emulated.
 fn related_instead(entry: &CatalogueType, request: &Request, facts: &Facts) -> Option<Refusal> {
     let EventKind::Hardware(hardware) = entry.kind else { return None };
-    let is_emulated = |name: &&&str| find(name).is_some_and(|kin| emulable(kin, facts).is_some());
-    let kin: Vec<&str> = hardware.kin.iter().filter(is_emulated).take(2).copied().collect();
-    if kin.is_empty() || request.modes != Modes::USER || request.target.is_of_cpus() {
+    let is_emulated =
+        |name: &&&str| find(name).is_some_and(|related| emulable(related, facts).is_some());
+    let related: Vec<&str> = hardware.related.iter().filter(is_emulated).take(2).copied().collect();
+    if related.is_empty() || request.modes != Modes::USER || request.target.is_of_cpus() {
         return None;
     }
     let Availability::Unavailable { why, .. } = availability(entry, facts) else { return None };
@@ -222,8 +223,8 @@ fn related_instead(entry: &CatalogueType, request: &Request, facts: &Facts) -> O
     Some(Refusal::Unavailable {
         event: request.event.0.clone(),
         why: why + &reason,
-        advice: format!("{} can be emulated here; ebs -h TYPE says what it is", kin.join(", ")),
-        nearest: kin.into_iter().map(str::to_owned).collect(),
+        advice: format!("{} can be emulated here; ebs -h TYPE says what it is", related.join(", ")),
+        nearest: related.into_iter().map(str::to_owned).collect(),
     })
 }
 

@@ -198,7 +198,7 @@ mod tests {
             events: ArrayVec::from_iter([event]),
             modes: Modes::KERNEL,
             allow_skid: false,
-            call_graph: Some(CallGraph::Stack(StackBytes::USUAL)),
+            call_graph: Some(CallGraph::Stack(StackBytes::DEFAULT)),
             data_mappings: true,
             target: NamedTarget::Process(ProcessIdentity { pid: 7, start_time: 1 << 40 }),
         };

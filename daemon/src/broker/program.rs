@@ -2,7 +2,7 @@
 
 use arrayvec::{ArrayString, ArrayVec};
 use perfdata::{Pid, Tid};
-use recorder::in_kernel::{Duty, InKernel, Keep, KernelProgram, SampleContents};
+use recorder::in_kernel::{InKernel, KernelProgram, ProgramTask, SampleConditions, SampleContents};
 use serde::{Deserialize, Serialize};
 
 // What the supervisor hands back goes in one message.
@@ -11,13 +11,13 @@ const _: () = assert!(KernelProgram::MAX_DESCRIPTORS <= crate::passing::MOST_HAN
 /// A program for the kernel, of a size that is known: numbers and short texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProgramNumbers {
-    duty: Duty,
+    duty: ProgramTask,
     contents: SampleContents,
-    // As `Keep` has them.
-    pids: ArrayVec<i32, { Keep::MAX_IDS }>,
-    tids: ArrayVec<i32, { Keep::MAX_IDS }>,
+    // As `SampleConditions` has them.
+    pids: ArrayVec<i32, { SampleConditions::MAX_IDS }>,
+    tids: ArrayVec<i32, { SampleConditions::MAX_IDS }>,
     cgroup: Option<u64>,
-    comm: Option<ArrayString<{ Keep::MAX_COMM }>>,
+    comm: Option<ArrayString<{ SampleConditions::MAX_COMM }>>,
     ip: Option<(u64, u64)>,
     address: Option<(u64, u64)>,
     one_in: u64,
@@ -28,7 +28,7 @@ pub(crate) struct ProgramNumbers {
 
 impl ProgramNumbers {
     /// A program for events that show this; None: no program is like that
-    /// ([`Keep::check`]).
+    /// ([`SampleConditions::check`]).
     pub(crate) fn of(in_kernel: &InKernel, contents: SampleContents) -> Option<ProgramNumbers> {
         let InKernel { duty, keep } = in_kernel;
         can_be(in_kernel).then_some(())?;
@@ -51,7 +51,7 @@ impl ProgramNumbers {
 
     /// What is asked for; None: no program is like that.
     pub(crate) fn program(&self) -> Option<(InKernel, SampleContents)> {
-        let keep = Keep {
+        let keep = SampleConditions {
             pids: self.pids.iter().copied().map(Pid).collect(),
             tids: self.tids.iter().copied().map(Tid).collect(),
             cgroup: self.cgroup,
@@ -69,7 +69,7 @@ impl ProgramNumbers {
 }
 
 fn can_be(in_kernel: &InKernel) -> bool {
-    let has_room = !matches!(in_kernel.duty, Duty::Aggregate(tables) if tables.sites == 0);
+    let has_room = !matches!(in_kernel.duty, ProgramTask::Aggregate(tables) if tables.sites == 0);
     has_room && in_kernel.keep.check().is_ok()
 }
 
@@ -81,9 +81,9 @@ mod tests {
     use super::*;
     use crate::broker::{ASK_BYTES, Ask};
 
-    fn keeps() -> impl Strategy<Value = Keep> {
+    fn keeps() -> impl Strategy<Value = SampleConditions> {
         let range = (any::<u64>(), any::<u64>()).prop_map(|(a, b)| (a.min(b), a.max(b)));
-        let ids = prop::collection::vec(1..=i32::MAX, 0..=Keep::MAX_IDS);
+        let ids = prop::collection::vec(1..=i32::MAX, 0..=SampleConditions::MAX_IDS);
         let data_src = (1..=u64::MAX, any::<u64>()).prop_map(|(mask, value)| (mask, value & mask));
         (
             (ids.clone(), ids, prop::option::of(1..=u64::MAX)),
@@ -96,7 +96,7 @@ mod tests {
                     let (data_src, user_only) = rest;
                     let pids = pids.into_iter().map(Pid).collect();
                     let tids = tids.into_iter().map(Tid).collect();
-                    Keep {
+                    SampleConditions {
                         pids,
                         tids,
                         cgroup,
@@ -119,8 +119,8 @@ mod tests {
             counts in prop::option::of((1..=u32::MAX, any::<[bool; 3]>())),
             (address, weight, data_src) in any::<(bool, bool, bool)>(),
         ) {
-            let duty = counts.map_or(Duty::Filter, |(sites, [by_process, strides, callers])| {
-                Duty::Aggregate(SiteTables { sites, by_process, strides, callers })
+            let duty = counts.map_or(ProgramTask::Filter, |(sites, [by_process, strides, callers])| {
+                ProgramTask::Aggregate(SiteTables { sites, by_process, strides, callers })
             });
             let (in_kernel, contents) = (InKernel { duty, keep }, SampleContents { address, weight, data_src });
             let program = ProgramNumbers::of(&in_kernel, contents).unwrap();
@@ -151,11 +151,11 @@ mod tests {
     #[test]
     fn the_largest_program_has_room() {
         let all = u64::MAX;
-        let keep = Keep {
-            pids: vec![Pid(i32::MAX); Keep::MAX_IDS],
-            tids: vec![Tid(i32::MAX); Keep::MAX_IDS],
+        let keep = SampleConditions {
+            pids: vec![Pid(i32::MAX); SampleConditions::MAX_IDS],
+            tids: vec![Tid(i32::MAX); SampleConditions::MAX_IDS],
             cgroup: Some(all),
-            comm: Some("x".repeat(Keep::MAX_COMM)),
+            comm: Some("x".repeat(SampleConditions::MAX_COMM)),
             ip: Some((all, all)),
             address: Some((all, all)),
             one_in: all,
@@ -164,7 +164,7 @@ mod tests {
             user_only: true,
         };
         let tables = SiteTables { sites: u32::MAX, by_process: true, strides: true, callers: true };
-        let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep };
+        let in_kernel = InKernel { duty: ProgramTask::Aggregate(tables), keep };
         let contents = SampleContents { address: true, weight: true, data_src: true };
         let program = Box::new(ProgramNumbers::of(&in_kernel, contents).unwrap());
         let ask = Ask::Program { reservation: all, program };
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_neither_asked_for_nor_taken() {
-        let keep = Keep { one_in: 0, ..Keep::default() };
-        let wrong = InKernel { duty: Duty::Filter, keep };
+        let keep = SampleConditions { one_in: 0, ..SampleConditions::default() };
+        let wrong = InKernel { duty: ProgramTask::Filter, keep };
         assert_eq!(ProgramNumbers::of(&wrong, SampleContents::default()), None);
         let mut program =
             ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap();

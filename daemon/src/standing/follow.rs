@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perfdata::stream::write;
 use recorder::remote::protocol::{
-    Account, ErrorCode, ErrorReply, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
+    Account, ErrorCode, ErrorReply, FrameKind, Joined, MAX_DAEMON_PAYLOAD, Reply, WHOLE, frame,
 };
 use recorder::sys::event::NATIVE_ORDER;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -172,7 +172,7 @@ fn has_gone(pipe: &pipe::Sender) -> bool {
 }
 
 async fn data(stream: &pipe::Sender, bytes: &[u8]) -> io::Result<()> {
-    let most = usize::try_from(MOST_FROM_DAEMON).unwrap_or(usize::MAX);
+    let most = usize::try_from(MAX_DAEMON_PAYLOAD).unwrap_or(usize::MAX);
     for part in bytes.chunks(most) {
         send(stream, FrameKind::Data, part).await?;
     }

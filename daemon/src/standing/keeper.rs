@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use recorder::remote::protocol::{ErrorReply, WhenSlow};
-use recorder::{Duty, InKernel, Job, Request};
+use recorder::{InKernel, Job, ProgramTask, Request};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -114,7 +114,7 @@ async fn begin(
         call_graph: role.call_graph,
         ..Request::new(role.event.as_str(), role.modes, found.target())
     };
-    let counted = role.counted.map(|counted| Duty::Aggregate(counted.tables));
+    let counted = role.counted.map(|counted| ProgramTask::Aggregate(counted.tables));
     request.in_kernel = counted.map(|duty| InKernel { duty, ..InKernel::aggregate() });
     let mut job = Job::new(request);
     job.command_line = vec!["ebsd".into(), role.name.clone()];

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use recorder::remote::protocol::{
-    ClientRequest, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
+    ClientRequest, FRAME_HEADER, FrameError, FrameKind, MAX_CLIENT_PAYLOAD, Parsed, parse, request,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -46,7 +46,7 @@ pub(crate) struct Intake {
 
 impl Intake {
     pub(crate) fn new() -> Intake {
-        let size = FRAME_HEADER + usize::try_from(MOST_FROM_CLIENT).unwrap_or(0);
+        let size = FRAME_HEADER + usize::try_from(MAX_CLIENT_PAYLOAD).unwrap_or(0);
         Intake { buffer: vec![0; size].into(), filled: 0, begun: None }
     }
 
@@ -79,7 +79,7 @@ impl Intake {
     }
 
     fn parsed(&mut self) -> Result<Option<ClientRequest>, IntakeError> {
-        match parse(&self.buffer[..self.filled], MOST_FROM_CLIENT)? {
+        match parse(&self.buffer[..self.filled], MAX_CLIENT_PAYLOAD)? {
             Parsed::NeedMore(_) => Ok(None),
             Parsed::Frame(frame, taken) => {
                 if frame.kind != FrameKind::Control {

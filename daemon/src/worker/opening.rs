@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use recorder::in_kernel::{Duty, InKernel, SiteTables, bytes};
+use recorder::in_kernel::{InKernel, ProgramTask, SiteTables, bytes};
 use recorder::machine::facts::Capabilities;
 use recorder::plan::{draft, rights};
 use recorder::remote::protocol::{ErrorCode, ErrorReply, NamedTarget, Reply, Started, WhenSlow};
@@ -265,7 +265,7 @@ impl Hub {
         let complaint = unreserved("the session's rings and tables", &error);
         let Some(free) = free else { return Err(complaint) };
         let tables = checked.job().request.in_kernel.as_ref().and_then(InKernel::tables);
-        if tables.is_none_or(|tables| tables.sites == SiteTables::AS_FITS) {
+        if tables.is_none_or(|tables| tables.sites == SiteTables::AUTO_SITES) {
             fit_tables(plan, free);
         }
         let left = free.saturating_sub(table_bytes(plan));
@@ -321,7 +321,9 @@ fn taken(plan: &Plan) -> u64 {
 fn fit_tables(plan: &mut Plan, free: u64) {
     while taken(plan) > free {
         match &mut plan.in_kernel {
-            Some(InKernel { duty: Duty::Aggregate(tables), .. }) if tables.sites > MIN_SITES => {
+            Some(InKernel { duty: ProgramTask::Aggregate(tables), .. })
+                if tables.sites > MIN_SITES =>
+            {
                 tables.sites /= 2;
             }
             _ => return,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use recorder::remote::protocol::{FRAME_HEADER, FrameKind, MOST_FROM_DAEMON, Reply, frame};
+use recorder::remote::protocol::{FRAME_HEADER, FrameKind, MAX_DAEMON_PAYLOAD, Reply, frame};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
@@ -39,7 +39,7 @@ impl Parcel {
     }
 
     fn data_from(bytes: Arc<[u8]>, from: usize) -> io::Result<Option<Parcel>> {
-        let most = usize::try_from(MOST_FROM_DAEMON).unwrap_or(usize::MAX);
+        let most = usize::try_from(MAX_DAEMON_PAYLOAD).unwrap_or(usize::MAX);
         let payload = from..bytes.len().min(from.saturating_add(most));
         match payload.is_empty() {
             true => Ok(None),
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn chunks_become_frames_however_few_bytes_find_room() {
-        let most = usize::try_from(MOST_FROM_DAEMON).unwrap();
+        let most = usize::try_from(MAX_DAEMON_PAYLOAD).unwrap();
         for (chunk, frames) in [(0, 0), (1, 1), (most, 1), (most + 1, 2), (3 * most, 3)] {
             let all = sent(chunk, usize::MAX);
             assert_eq!(all.len(), chunk + frames * FRAME_HEADER, "{chunk}");

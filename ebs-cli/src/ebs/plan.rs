@@ -65,7 +65,7 @@ fn nearest(refusal: &Refusal, request: &Request, facts: &Facts) -> Vec<String> {
         outline(&request, facts).is_ok()
     };
     hardware
-        .kin
+        .related
         .iter()
         .chain(hardware.nearest)
         .filter(can)

@@ -17,7 +17,7 @@ use clap::Args;
 use perfdata::InstructionClass;
 use perfdata::recording::RecordingDecoder;
 use perfdata::stream::{StreamDecoder, StreamRecord};
-use recorder::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
+use recorder::remote::client::{Client, RecordedStream, RecordedStreamEnd, SOCKET};
 use recorder::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -397,7 +397,7 @@ impl CountedRecording {
 pub fn open(
     file: Option<&Path>,
     standing: &StandingArguments,
-) -> Result<(Input, Option<RecordedEnding>)> {
+) -> Result<(Input, Option<RecordedStreamEnd>)> {
     match (&standing.standing, file) {
         (Some(name), _) => recorded(name, standing),
         (None, Some(file)) => Ok((Input::open(file)?, None)),
@@ -407,7 +407,7 @@ pub fn open(
 
 /// Prints what the daemon says of a recording: gaps that are in no record. What it could not read
 /// of a segment is damage, as of a file.
-pub fn with_ending(end: End, ended: Option<RecordedEnding>) -> End {
+pub fn with_ending(end: End, ended: Option<RecordedStreamEnd>) -> End {
     let Some(ended) = ended else { return end };
     if let Some(said) = ended.take().filter(|said| said != WHOLE) {
         say("ebs", &said);
@@ -420,10 +420,13 @@ pub fn with_ending(end: End, ended: Option<RecordedEnding>) -> End {
     }
 }
 
-fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<RecordedEnding>)> {
+fn recorded(
+    name: &str,
+    arguments: &StandingArguments,
+) -> Result<(Input, Option<RecordedStreamEnd>)> {
     let socket = arguments.socket.as_deref().unwrap_or(Path::new(SOCKET));
     let since = arguments.since.map(|span| span.0);
-    let recorded = Recorded::open(Client::connect(socket)?, name, since, false)?;
+    let recorded = RecordedStream::open(Client::connect(socket)?, name, since, false)?;
     let ended = recorded.ending();
     Ok((Input::new(Box::new(recorded), name), Some(ended)))
 }

@@ -41,8 +41,8 @@ use output::{RecordedExtras, SampleOutput};
 use perfdata::Pid;
 use recorder::emulated::NO_PAUSE;
 use recorder::request::CallGraph;
-use recorder::session::apart::{FrontProcess, Spared};
 use recorder::session::command::Command;
+use recorder::session::detached_tracer::{FrontProcess, OomScoreGuard};
 use recorder::session::{SessionError, SessionSettings, Sink, TargetState};
 use recorder::{Cgroup, Chosen, Facts, Modes, Sampling, Session, Target, source};
 use std::io::ErrorKind;
@@ -163,7 +163,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         }
     }
     // Who emulates a process takes it along.
-    let spared = stopper.map(|_| Spared::begin());
+    let oom_score_guard = stopper.map(|_| OomScoreGuard::begin());
     // What cannot be sampled costs no earlier recording of that name.
     let mut asked = AskedEnd::default();
     let mut ended = || {
@@ -190,7 +190,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     };
     let ended_at = Instant::now();
     let mut ledger = session.finish(&mut output)?;
-    drop(spared);
+    drop(oom_score_guard);
     let reached = job.asked.count.filter(|count| {
         matches!(ending, SampleEnding::Session(_)) && ledger.delivered + ledger.lost.sink >= *count
     });

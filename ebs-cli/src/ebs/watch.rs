@@ -7,8 +7,8 @@ use analysis::{Pipeline, json, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use perfdata::stream::{StreamDecoder, StreamStep};
-use recorder::Span;
-use recorder::remote::client::{Client, Recorded, SOCKET};
+use recorder::HumanDuration;
+use recorder::remote::client::{Client, RecordedStream, SOCKET};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub struct WatchArguments {
     pub name: String,
     /// A table of each so long span.
     #[arg(long, value_name = "SPAN", default_value = "2s")]
-    pub every: Span,
+    pub every: HumanDuration,
     /// Ends after so many tables.
     #[arg(long, value_name = "N", value_parser = number::<u64>)]
     pub times: Option<u64>,
@@ -73,7 +73,7 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
         left: Vec::new(),
     };
     let client = Client::connect(arguments.socket.as_deref().unwrap_or(Path::new(SOCKET)))?;
-    let mut live = Recorded::open(client, &arguments.name, None, true)?;
+    let mut live = RecordedStream::open(client, &arguments.name, None, true)?;
     for _ in 0..arguments.times.unwrap_or(u64::MAX) {
         let until = Instant::now() + arguments.every.0;
         let goes_on = viewer.take(&mut live, until)?;
@@ -94,7 +94,7 @@ struct Viewer {
 
 impl Viewer {
     /// Counts what comes until then; false: nothing more will.
-    fn take(&mut self, live: &mut Recorded, until: Instant) -> Result<bool> {
+    fn take(&mut self, live: &mut RecordedStream, until: Instant) -> Result<bool> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let goes_on = live.wait(left, &mut |bytes| self.left.extend_from_slice(bytes))?;

@@ -59,7 +59,7 @@ pub enum LayoutChange {
 
 impl ObjectLayout {
     /// Objects that one run can have so.
-    pub const MOST: usize = 8;
+    pub const MAX_OBJECTS: usize = 8;
 
     /// Of layouts of one run the first two that are about the same bytes, which have
     /// one place alone.

@@ -68,12 +68,12 @@ fn of_hardware(entry: &CatalogueType, hardware: Hardware, facts: &Facts) -> Avai
         Err(why) => why,
     };
     let here = |name: &&&str| {
-        let kin = find(name).filter(|kin| kin.name != entry.name);
-        let found = kin.and_then(|kin| on_machine(kin, facts).ok());
+        let related = find(name).filter(|related| related.name != entry.name);
+        let found = related.and_then(|related| on_machine(related, facts).ok());
         found.is_some_and(|found| !is_imprecise(&found, facts))
     };
-    let kin: Vec<_> = hardware.kin.iter().filter(here).take(2).copied().collect();
-    let (nearest, advice) = if kin.is_empty() {
+    let related: Vec<_> = hardware.related.iter().filter(here).take(2).copied().collect();
+    let (nearest, advice) = if related.is_empty() {
         let has = |name: &&&str| {
             find(name).is_some_and(|entry| {
                 matches!(availability(entry, facts), Availability::Available { .. })
@@ -83,8 +83,8 @@ fn of_hardware(entry: &CatalogueType, hardware: Hardware, facts: &Facts) -> Avai
         (software, with_skid(entry, &why) + hardware.difference)
     } else {
         let skid = with_skid(entry, &why);
-        let kin_here = kin.join(", ");
-        (kin, format!("{skid}{kin_here} can be sampled here; ebs -h TYPE says what it is"))
+        let kin_here = related.join(", ");
+        (related, format!("{skid}{kin_here} can be sampled here; ebs -h TYPE says what it is"))
     };
     Availability::Unavailable { why: why.to_string(), nearest, advice }
 }

@@ -10,35 +10,35 @@ const FAULTS: &[&str] = &["page_fault", "minor_fault"];
 const CLOCKS: &[&str] = &["task_clock", "cpu_clock"];
 
 const CACHE: EventKind = EventKind::Hardware(Hardware {
-    kin: &["l1_cache_miss", "l2_cache_miss", "l3_cache_miss", "load_latency", "memory_loads"],
+    related: &["l1_cache_miss", "l2_cache_miss", "l3_cache_miss", "load_latency", "memory_loads"],
     nearest: FAULTS,
     difference: "page_fault shows the first touch of each page, with exact address: memory \
                  pressure, not cache misses",
 });
 const TLB: EventKind = EventKind::Hardware(Hardware {
-    kin: &["dtlb_load_miss", "dtlb_store_miss", "dtlb_all_miss", "page_walk"],
+    related: &["dtlb_load_miss", "dtlb_store_miss", "dtlb_all_miss", "page_walk"],
     nearest: FAULTS,
     difference: "page_fault shows page walks that found no page, a small part of TLB misses",
 });
 const ACCESS: EventKind = EventKind::Hardware(Hardware {
-    kin: &["memory_loads", "memory_stores", "memory_moves", "load_latency", "store_latency"],
+    related: &["memory_loads", "memory_stores", "memory_moves", "load_latency", "store_latency"],
     nearest: &["page_fault", "mem:ADDR[/LEN]:[r][w][x]"],
     difference: "page_fault shows first touches of pages; mem:ADDR:rw shows every access to one \
                  address",
 });
 const SPLIT: EventKind = EventKind::Hardware(Hardware {
-    kin: &["memory_loads", "load_latency"],
+    related: &["memory_loads", "load_latency"],
     nearest: FAULTS,
     difference: "page_fault shows first touches of pages; no event of the kernel shows accesses \
                  across cache lines",
 });
 const EXECUTION: EventKind = EventKind::Hardware(Hardware {
-    kin: &["instr_retired", "uop_retired"],
+    related: &["instr_retired", "uop_retired"],
     nearest: CLOCKS,
     difference: "task_clock shows where time is spent, not what is executed, and with skid",
 });
 const SHARING: EventKind = EventKind::Hardware(Hardware {
-    kin: &["l3_cache_miss", "l2_cache_miss", "load_latency"],
+    related: &["l3_cache_miss", "l2_cache_miss", "load_latency"],
     nearest: FAULTS,
     difference: "page_fault shows first touches of pages; no event of the kernel shows what other \
                  CPUs do to a line",

@@ -193,7 +193,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
 }
 
 fn check_layouts(layouts: &[ObjectLayout]) -> Result<(), Refusal> {
-    let most = ObjectLayout::MOST;
+    let most = ObjectLayout::MAX_OBJECTS;
     let why = match (layouts.len(), ObjectLayout::overlapping(layouts)) {
         (given, _) if given > most => format!("{given} objects are given; use up to {most}"),
         (_, Some([first, second])) => {

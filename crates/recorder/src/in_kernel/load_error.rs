@@ -5,11 +5,11 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     #[error("{0}")]
-    Keep(#[from] super::KeepError),
+    SampleConditions(#[from] super::SampleConditionsError),
     #[error(
         "tables of {sites} sites: a power of two from {} to {} is possible",
-        super::SiteTables::FEWEST,
-        super::SiteTables::MOST
+        super::SiteTables::MIN_SITES,
+        super::SiteTables::MAX_SITES
     )]
     Sites { sites: u32 },
     #[error("the programs that count in the kernel are for x86-64")]

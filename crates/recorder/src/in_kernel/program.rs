@@ -12,7 +12,8 @@ use super::loader::{self, BpfObject, LoadRequest, LoadedProgram, ProgramType, Ve
 use super::settings::{self, PidNamespace};
 use super::tracepoint::Hooks;
 use super::{
-    AggregateReader, CountedTracepoint, Duty, HitScope, HitSource, InKernel, LoadError, SiteTables,
+    AggregateReader, CountedTracepoint, HitScope, HitSource, InKernel, LoadError, ProgramTask,
+    SiteTables,
 };
 use crate::sys::bpf;
 use crate::sys::event::PerfEvent;
@@ -56,8 +57,8 @@ impl KernelProgram {
             return Err(LoadError::OldKernel { release });
         }
         in_kernel.keep.check()?;
-        if let Duty::Aggregate(SiteTables { sites, .. }) = in_kernel.duty {
-            let possible = SiteTables::FEWEST..=SiteTables::MOST;
+        if let ProgramTask::Aggregate(SiteTables { sites, .. }) = in_kernel.duty {
+            let possible = SiteTables::MIN_SITES..=SiteTables::MAX_SITES;
             if !sites.is_power_of_two() || !possible.contains(&sites) {
                 return Err(LoadError::Sites { sites });
             }
@@ -198,15 +199,15 @@ fn make(
         HitSource::Overflow(contents) => loader::load(LoadRequest {
             object: BpfObject::Overflow,
             programs: match in_kernel.duty {
-                Duty::Filter => &[("filter", ProgramType::PerfEvent)],
-                Duty::Aggregate(_) => &[("aggregate", ProgramType::PerfEvent)],
+                ProgramTask::Filter => &[("filter", ProgramType::PerfEvent)],
+                ProgramTask::Aggregate(_) => &[("aggregate", ProgramType::PerfEvent)],
             },
             sizes,
             constants: &[settings],
             needs_btf: contents.needs_btf(),
             root,
         }),
-        HitSource::Tracepoint(_) if in_kernel.duty == Duty::Filter => {
+        HitSource::Tracepoint(_) if in_kernel.duty == ProgramTask::Filter => {
             Err(LoadError::FilteredTracepoint)
         }
         HitSource::Tracepoint(CountedTracepoint {

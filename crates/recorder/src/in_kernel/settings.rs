@@ -1,6 +1,6 @@
 //! What a program is made for: `struct settings` of crates/recorder/kernel/layout.h.
 
-use super::{InKernel, Keep, SampleContents};
+use super::{InKernel, SampleConditions, SampleContents};
 
 /// Words of `struct settings`.
 const WORDS: usize = 43;
@@ -57,13 +57,15 @@ pub(super) fn bytes(
 fn list(words: &mut Vec<u64>, ids: impl ExactSizeIterator<Item = i32>) {
     words.push(ids.len() as u64);
     let padding = std::iter::repeat(0);
-    words.extend(ids.map(|id| u64::from(id.cast_unsigned())).chain(padding).take(Keep::MAX_IDS));
+    words.extend(
+        ids.map(|id| u64::from(id.cast_unsigned())).chain(padding).take(SampleConditions::MAX_IDS),
+    );
 }
 
 /// A thread's name as the kernel keeps it: 16 bytes, NULs behind.
 fn comm(name: &str) -> [u64; 2] {
     let mut bytes = [0u8; 16];
-    for (to, from) in bytes[..Keep::MAX_COMM].iter_mut().zip(name.bytes()) {
+    for (to, from) in bytes[..SampleConditions::MAX_COMM].iter_mut().zip(name.bytes()) {
         *to = from;
     }
     let [a, b] = bytes.as_chunks::<8>().0 else { return [0; 2] };

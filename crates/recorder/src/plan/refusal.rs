@@ -7,7 +7,7 @@ use perfdata::Pid;
 use crate::catalogue::{MOUNT_TRACEFS, MaskError};
 use crate::machine::facts::Version;
 use crate::request::event_spec::EventSpecError;
-use crate::request::{CallGraph, KeepError};
+use crate::request::{CallGraph, SampleConditionsError};
 
 /// A request that cannot be served here. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum Refusal {
     #[error("--layout: {why}")]
     EmulatedLayouts { why: String },
     #[error("--keep: {0}")]
-    Keep(#[from] KeepError),
+    SampleConditions(#[from] SampleConditionsError),
     #[error(
         "--keep {key}: samples of {event} have none; ebs -h lists the types, and those of a PMU's \
          loads and stores may have it"
@@ -281,7 +281,7 @@ impl Refusal {
             | Refusal::TooManyEvents { .. }
             | Refusal::MixedSources { .. }
             | Refusal::FilteredTracepoint { .. }
-            | Refusal::Keep(_)
+            | Refusal::SampleConditions(_)
             | Refusal::KeepLacks { .. }
             | Refusal::NoAddress { .. }
             | Refusal::Mask(_)

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use crate::remote::protocol::{
-    ErrorReply, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
+    ErrorReply, FRAME_HEADER, FrameError, FrameKind, MAX_DAEMON_PAYLOAD, OLDEST, Parsed, Reply,
     VERSION, Verb, frame, parse,
 };
 use crate::session::SessionError;
@@ -188,7 +188,7 @@ impl Client {
         data: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<DaemonMessage, ClientError> {
         loop {
-            match parse(&self.buffer[self.taken..], MOST_FROM_DAEMON)? {
+            match parse(&self.buffer[self.taken..], MAX_DAEMON_PAYLOAD)? {
                 Parsed::Frame(frame, length) => {
                     let heard = match frame.kind {
                         FrameKind::Control => {
@@ -208,7 +208,7 @@ impl Client {
     }
 
     pub(crate) fn has_frame(&self) -> bool {
-        matches!(parse(&self.buffer[self.taken..], MOST_FROM_DAEMON), Ok(Parsed::Frame(..)))
+        matches!(parse(&self.buffer[self.taken..], MAX_DAEMON_PAYLOAD), Ok(Parsed::Frame(..)))
     }
 
     fn fill(&mut self, needed: usize) -> Result<(), ClientError> {
@@ -253,12 +253,12 @@ pub(crate) fn unexpected(reply: &Reply) -> ClientError {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct RecordedEnding {
+pub struct RecordedStreamEnd {
     reason: Rc<RefCell<Option<String>>>,
     damage: Rc<RefCell<Vec<String>>>,
 }
 
-impl RecordedEnding {
+impl RecordedStreamEnd {
     /// Why it ended, and what is missing of it; None: it has not ended, or
     /// this was taken before.
     pub fn take(&self) -> Option<String> {
@@ -271,16 +271,16 @@ impl RecordedEnding {
 }
 
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedStream {
     client: Client,
     /// Of the last frame, what was not read yet.
     left: Vec<u8>,
     at: usize,
     has_ended: bool,
-    ending: RecordedEnding,
+    ending: RecordedStreamEnd,
 }
 
-impl Recorded {
+impl RecordedStream {
     /// Asks for what a session recorded since so long ago (None: all that is
     /// kept), or, `live`, for what it samples from now on.
     ///
@@ -292,22 +292,22 @@ impl Recorded {
         name: &str,
         since: Option<Duration>,
         live: bool,
-    ) -> Result<Recorded, ClientError> {
+    ) -> Result<RecordedStream, ClientError> {
         let since_seconds = since.map(|since| since.as_secs());
         let verb = Verb::Follow { name: name.to_owned(), since_seconds, live };
         match client.ask(&verb)? {
-            Reply::Joined(_) => Ok(Recorded {
+            Reply::Joined(_) => Ok(RecordedStream {
                 client,
                 left: Vec::new(),
                 at: 0,
                 has_ended: false,
-                ending: RecordedEnding::default(),
+                ending: RecordedStreamEnd::default(),
             }),
             other => Err(unexpected(&other)),
         }
     }
 
-    pub fn ending(&self) -> RecordedEnding {
+    pub fn ending(&self) -> RecordedStreamEnd {
         self.ending.clone()
     }
 
@@ -365,7 +365,7 @@ impl Recorded {
     }
 }
 
-impl Read for Recorded {
+impl Read for RecordedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.at == self.left.len() && !self.has_ended {
             let mut left = std::mem::take(&mut self.left);

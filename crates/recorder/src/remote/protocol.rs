@@ -9,7 +9,7 @@ mod message;
 mod request;
 
 pub use frame::{
-    FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, OLDEST, Parsed,
+    FRAME_HEADER, FrameError, FrameKind, MAX_CLIENT_PAYLOAD, MAX_DAEMON_PAYLOAD, OLDEST, Parsed,
     ProtocolFrame, VERSION, common, frame, parse,
 };
 pub use message::{

@@ -17,7 +17,7 @@ use crate::session::{Pass, SessionError, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Job, PlannedEvent, Sampling, Target};
 
 #[derive(Debug)]
-pub struct Remote {
+pub struct RemoteSession {
     client: Client,
     started: Started,
     target: Target,
@@ -41,7 +41,7 @@ const ORDINARY: [&str; 4] = [
 /// How long the last records may take to come.
 const LAST_RECORDS_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Remote {
+impl RemoteSession {
     /// Opens a session there. A command, of these words, is forked here and
     /// waits.
     ///
@@ -51,7 +51,7 @@ impl Remote {
         mut client: Client,
         job: &Job,
         command: &[OsString],
-    ) -> Result<Remote, SessionError> {
+    ) -> Result<RemoteSession, SessionError> {
         let asked = job.request.target;
         let command = match asked {
             Target::Command => Some(Command::hold(command)?),
@@ -68,7 +68,7 @@ impl Remote {
                 Reply::Started(started) => started,
                 other => return Err(unexpected(&other).into()),
             };
-        Ok(Remote {
+        Ok(RemoteSession {
             client,
             given_up: started.given_up.iter().filter_map(|key| Fallback::of_key(key)).collect(),
             started,
@@ -153,7 +153,7 @@ fn named(pid: Pid) -> Result<ProcessIdentity, AttachError> {
     ProcessIdentity::of(pid.0).ok_or(AttachError::Absent { pid })
 }
 
-impl Sampling for Remote {
+impl Sampling for RemoteSession {
     fn name(&self) -> &str {
         &self.started.name
     }

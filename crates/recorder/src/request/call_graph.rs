@@ -21,7 +21,7 @@ pub enum CallGraph {
 }
 
 /// Bytes of the stack that are copied with each sample: a multiple of 8, from
-/// 8 to [`StackBytes::MOST`].
+/// 8 to [`StackBytes::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct StackBytes(u32);
@@ -32,25 +32,25 @@ pub enum CallGraphError {
     Word(String),
     #[error(
         "a copy of {0:?} bytes of the stack is not possible: say dwarf,BYTES with 8 to {most}",
-        most = StackBytes::MOST
+        most = StackBytes::MAX
     )]
     Bytes(String),
 }
 
 impl StackBytes {
     /// As perf copies unless told otherwise.
-    pub const USUAL: StackBytes = StackBytes(8192);
+    pub const DEFAULT: StackBytes = StackBytes(8192);
     /// A record has 16 bits for its size. The kernel cuts the copy down to what is left of
     /// them, but does not think of the fields behind it (perf_prepare_sample(),
     /// kernel/events/core.c): this leaves 8 KiB for those, and for a chain of a thousand frames.
-    pub const MOST: u32 = 56 << 10;
+    pub const MAX: u32 = 56 << 10;
 
     /// So many bytes, rounded up to a multiple of 8.
     ///
     /// # Errors
     /// 0, and more than a record has room for.
     pub fn new(bytes: u32) -> Result<StackBytes, CallGraphError> {
-        let rounded = bytes.checked_next_multiple_of(8).filter(|bytes| *bytes <= StackBytes::MOST);
+        let rounded = bytes.checked_next_multiple_of(8).filter(|bytes| *bytes <= StackBytes::MAX);
         match rounded {
             Some(rounded @ 1..) => Ok(StackBytes(rounded)),
             _ => Err(CallGraphError::Bytes(bytes.to_string())),
@@ -82,7 +82,7 @@ impl FromStr for CallGraph {
     fn from_str(text: &str) -> Result<CallGraph, CallGraphError> {
         match text.split_once(',') {
             None if text == "fp" => Ok(CallGraph::FramePointers),
-            None if text == "dwarf" => Ok(CallGraph::Stack(StackBytes::USUAL)),
+            None if text == "dwarf" => Ok(CallGraph::Stack(StackBytes::DEFAULT)),
             None if text == "lbr" => Ok(CallGraph::BranchStack),
             Some(("dwarf", bytes)) => {
                 let parsed = bytes.parse().map_err(|_| CallGraphError::Bytes(bytes.to_owned()))?;

@@ -15,7 +15,7 @@ pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
 pub use error::EventSpecError;
 pub use generic::{Generic, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
-pub use named_breakpoint::{NamedBreakpoint, WatchedSpot};
+pub use named_breakpoint::{BreakpointLocation, NamedBreakpoint};
 
 use crate::catalogue::{self, CatalogueType, EventKind};
 pub use crate::machine::Tracepoint;

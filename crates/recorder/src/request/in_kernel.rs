@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Keep;
+use super::SampleConditions;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InKernel {
-    pub duty: Duty,
+    pub duty: ProgramTask,
     #[serde(default)]
-    pub keep: Keep,
+    pub keep: SampleConditions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Duty {
+pub enum ProgramTask {
     /// They reach the ring, the others do not.
     Filter,
     /// They are counted by site; none reaches a ring.
@@ -23,7 +23,7 @@ pub enum Duty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteTables {
     /// Sites that one CPU has room for in an interval, a power of two from
-    /// [`SiteTables::FEWEST`] to [`SiteTables::MOST`]. About three quarters can be
+    /// [`SiteTables::MIN_SITES`] to [`SiteTables::MAX_SITES`]. About three quarters can be
     /// used before a hit finds none of its 16 places free.
     #[serde(default = "auto_sites")]
     pub sites: u32,
@@ -44,14 +44,14 @@ impl SiteTables {
     /// What [`SiteTables::sites`] is where nobody says: 9 MiB a CPU, 17 with callers.
     pub const DEFAULT_SITES: u32 = 4096;
     /// As many as [`SiteTables::DEFAULT_SITES`], or fewer where there are many CPUs.
-    pub const AS_FITS: u32 = 0;
-    pub const FEWEST: u32 = 16;
+    pub const AUTO_SITES: u32 = 0;
+    pub const MIN_SITES: u32 = 16;
     /// The largest: 2.3 GiB a CPU, 4.3 with callers.
-    pub const MOST: u32 = 1 << 20;
+    pub const MAX_SITES: u32 = 1 << 20;
 }
 
 fn auto_sites() -> u32 {
-    SiteTables::AS_FITS
+    SiteTables::AUTO_SITES
 }
 
 impl Default for SiteTables {
@@ -68,7 +68,10 @@ impl Default for SiteTables {
 impl InKernel {
     /// Aggregates of everything, in tables of the usual size.
     pub fn aggregate() -> InKernel {
-        InKernel { duty: Duty::Aggregate(SiteTables::default()), keep: Keep::default() }
+        InKernel {
+            duty: ProgramTask::Aggregate(SiteTables::default()),
+            keep: SampleConditions::default(),
+        }
     }
 
     pub fn counts(&self) -> bool {
@@ -79,13 +82,13 @@ impl InKernel {
     /// the kernel.
     pub(crate) fn may_be_rings(&self) -> bool {
         let user_only = self.keep.user_only;
-        self.counts() && self.keep == Keep { user_only, ..Keep::default() }
+        self.counts() && self.keep == SampleConditions { user_only, ..SampleConditions::default() }
     }
 
     pub fn tables(&self) -> Option<SiteTables> {
         match self.duty {
-            Duty::Aggregate(tables) => Some(tables),
-            Duty::Filter => None,
+            ProgramTask::Aggregate(tables) => Some(tables),
+            ProgramTask::Filter => None,
         }
     }
 }

@@ -73,12 +73,12 @@ mod tests {
     use perfdata::{Pid, Tid};
 
     use super::*;
-    use crate::request::{Duty, InKernel, Keep, SiteTables};
+    use crate::request::{InKernel, ProgramTask, SampleConditions, SiteTables};
     use crate::{Modes, Target};
 
     #[test]
     fn jobs_come_out_as_they_went_in_but_for_their_target() {
-        let keep = Keep {
+        let keep = SampleConditions {
             pids: vec![Pid(3)],
             tids: vec![Tid(4), Tid(5)],
             cgroup: Some(6),
@@ -94,8 +94,8 @@ mod tests {
         for in_kernel in [
             None,
             Some(InKernel::aggregate()),
-            Some(InKernel { duty: Duty::Filter, keep: keep.clone() }),
-            Some(InKernel { duty: Duty::Aggregate(tables), keep: keep.clone() }),
+            Some(InKernel { duty: ProgramTask::Filter, keep: keep.clone() }),
+            Some(InKernel { duty: ProgramTask::Aggregate(tables), keep: keep.clone() }),
         ] {
             let request = Request {
                 masks: vec!["l3".into()],
@@ -124,8 +124,9 @@ mod tests {
         assert_eq!(read(r#"{"event":"page_fault","user":true}"#).unwrap(), plain);
         let counted = r#"{"event":"x","in_kernel":{"duty":{"aggregate":{}}},"every_seconds":0}"#;
         let counted = read(counted).unwrap();
-        let tables = SiteTables { sites: SiteTables::AS_FITS, ..SiteTables::default() };
-        let asked = InKernel { duty: Duty::Aggregate(tables), keep: Keep::default() };
+        let tables = SiteTables { sites: SiteTables::AUTO_SITES, ..SiteTables::default() };
+        let asked =
+            InKernel { duty: ProgramTask::Aggregate(tables), keep: SampleConditions::default() };
         assert_eq!(counted.request.in_kernel, Some(asked));
         assert_eq!(counted.every, Duration::from_secs(1));
         assert!(read("{}").unwrap_err().to_string().contains("missing field `event`"));

@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Conditions that all must hold; by default everything is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Keep {
-    /// Of one of these processes, at most [`Keep::MAX_IDS`]; empty: any.
+pub struct SampleConditions {
+    /// Of one of these processes, at most [`SampleConditions::MAX_IDS`]; empty: any.
     #[serde(serialize_with = "serialize_pids", deserialize_with = "deserialize_pids")]
     pub pids: Vec<Pid>,
-    /// Of one of these threads, at most [`Keep::MAX_IDS`]; empty: any.
+    /// Of one of these threads, at most [`SampleConditions::MAX_IDS`]; empty: any.
     #[serde(serialize_with = "serialize_tids", deserialize_with = "deserialize_tids")]
     pub tids: Vec<Tid>,
     /// In this control group of version 2 or below it: its id, the inode
@@ -35,9 +35,9 @@ pub struct Keep {
     pub user_only: bool,
 }
 
-impl Default for Keep {
-    fn default() -> Keep {
-        Keep {
+impl Default for SampleConditions {
+    fn default() -> SampleConditions {
+        SampleConditions {
             pids: Vec::new(),
             tids: Vec::new(),
             cgroup: None,
@@ -53,8 +53,8 @@ impl Default for Keep {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeepError {
-    #[error("{count} {what} to keep; at most {} are possible", Keep::MAX_IDS)]
+pub enum SampleConditionsError {
+    #[error("{count} {what} to keep; at most {} are possible", SampleConditions::MAX_IDS)]
     TooMany { what: &'static str, count: usize },
     #[error("{number} is no {what}: they are 1 and above")]
     NoTask { what: &'static str, number: i32 },
@@ -73,7 +73,7 @@ pub enum KeepError {
     DataSrc { mask: u64, value: u64 },
 }
 
-impl Keep {
+impl SampleConditions {
     pub const MAX_IDS: usize = 8;
     /// Bytes of a thread's name, at most.
     pub const MAX_COMM: usize = 15;
@@ -82,29 +82,30 @@ impl Keep {
     ///
     /// # Errors
     /// The first condition that cannot.
-    pub fn check(&self) -> Result<(), KeepError> {
+    pub fn check(&self) -> Result<(), SampleConditionsError> {
         check_ids("process id", "process ids", self.pids.iter().map(|pid| pid.0))?;
         check_ids("thread id", "thread ids", self.tids.iter().map(|tid| tid.0))?;
         if self.cgroup == Some(0) {
-            return Err(KeepError::CgroupZero);
+            return Err(SampleConditionsError::CgroupZero);
         }
         if let Some(comm) = &self.comm {
-            let fits = (1..=Keep::MAX_COMM).contains(&comm.len()) && !comm.contains('\0');
+            let fits =
+                (1..=SampleConditions::MAX_COMM).contains(&comm.len()) && !comm.contains('\0');
             if !fits {
-                return Err(KeepError::Comm(comm.clone()));
+                return Err(SampleConditionsError::Comm(comm.clone()));
             }
         }
         for (what, range) in [("instruction pointers", self.ip), ("addresses", self.address)] {
             if let Some((first, last)) = range.filter(|(first, last)| first > last) {
-                return Err(KeepError::Backwards { what, first, last });
+                return Err(SampleConditionsError::Backwards { what, first, last });
             }
         }
         if self.one_in == 0 {
-            return Err(KeepError::OneInZero);
+            return Err(SampleConditionsError::OneInZero);
         }
         match self.data_src {
             Some((mask, value)) if mask == 0 || value & !mask != 0 => {
-                Err(KeepError::DataSrc { mask, value })
+                Err(SampleConditionsError::DataSrc { mask, value })
             }
             _ => Ok(()),
         }
@@ -131,13 +132,13 @@ fn check_ids(
     one: &'static str,
     many: &'static str,
     ids: impl ExactSizeIterator<Item = i32>,
-) -> Result<(), KeepError> {
+) -> Result<(), SampleConditionsError> {
     let count = ids.len();
-    if count > Keep::MAX_IDS {
-        return Err(KeepError::TooMany { what: many, count });
+    if count > SampleConditions::MAX_IDS {
+        return Err(SampleConditionsError::TooMany { what: many, count });
     }
     match ids.into_iter().find(|&id| id < 1) {
-        Some(number) => Err(KeepError::NoTask { what: one, number }),
+        Some(number) => Err(SampleConditionsError::NoTask { what: one, number }),
         None => Ok(()),
     }
 }

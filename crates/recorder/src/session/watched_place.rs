@@ -8,7 +8,7 @@ use perfdata::Pid;
 
 use crate::machine::program_headers::{HEADERS, INTERPRETER, LOAD, ProgramHeaders, word};
 use crate::request::event_spec::{
-    Breakpoint, NamedBreakpoint, RequestedEvent, WatchedAccess, WatchedSpot,
+    Breakpoint, BreakpointLocation, NamedBreakpoint, RequestedEvent, WatchedAccess,
 };
 use crate::{Request, Target};
 
@@ -50,7 +50,7 @@ fn of_command(point: &Breakpoint, file: &Path, root: &Path) -> Option<String> {
 
 fn in_file(point: &Breakpoint, file: &Path) -> NamedBreakpoint {
     NamedBreakpoint {
-        spot: WatchedSpot::FileAddress(point.address),
+        spot: BreakpointLocation::FileAddress(point.address),
         object: file.file_name().map(|name| name.to_string_lossy().into_owned()),
         len: (point.access != WatchedAccess::Execute).then_some(point.len),
         access: point.access,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use recorder::Span;
+use recorder::HumanDuration;
 
 use super::Config;
 
@@ -29,7 +29,7 @@ impl fmt::Display for Config {
                 write!(f, ", callers by {how}")?;
             }
             if let Some(counted) = &role.counted {
-                let (every, sites) = (Span(counted.every), counted.tables.sites);
+                let (every, sites) = (HumanDuration(counted.every), counted.tables.sites);
                 write!(
                     f,
                     ", counted in the kernel where that is to be had: an aggregate every {every}, \

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use recorder::request::event_spec::RequestedEvent;
 use recorder::request::{CallGraph, CallGraphError};
-use recorder::{EventSpec, SiteTables, Span};
+use recorder::{EventSpec, HumanDuration, SiteTables};
 use serde::Deserialize;
 
 use super::mode::ModeText;
@@ -64,7 +64,7 @@ pub(super) struct StandingText {
     #[serde(default)]
     allow_skid: bool,
     call_graph: Option<String>,
-    aggregate_every: Option<Span>,
+    aggregate_every: Option<HumanDuration>,
     sites: Option<u32>,
     by_process: Option<bool>,
     strides: Option<bool>,
@@ -78,13 +78,13 @@ pub(super) struct StandingText {
 #[serde(default, deny_unknown_fields)]
 struct RetentionText {
     bytes: Size,
-    age: Span,
+    age: HumanDuration,
 }
 
 impl Default for RetentionText {
     fn default() -> RetentionText {
         let week = Duration::from_secs(7 * 86_400);
-        RetentionText { bytes: Size(1024 * MIB), age: Span(week) }
+        RetentionText { bytes: Size(1024 * MIB), age: HumanDuration(week) }
     }
 }
 
@@ -159,7 +159,7 @@ fn counted(text: &StandingText) -> Result<Option<KernelCounting>, String> {
     }
     let every = aggregate_every.map_or(EVERY, |every| every.0);
     if !(EVERY_LEAST..=EVERY_MOST).contains(&every) {
-        return Err(format!("aggregate_every is {}: give 1s to 1d", Span(every)));
+        return Err(format!("aggregate_every is {}: give 1s to 1d", HumanDuration(every)));
     }
     let sites = sites.unwrap_or(SITES);
     if !sites.is_power_of_two() || !SITES_RANGE.contains(&sites) {

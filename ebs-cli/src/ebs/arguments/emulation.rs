@@ -134,7 +134,7 @@ fn heap_bytes(text: &str) -> Result<u64, UsageError> {
     // Beyond it there is no sample in the life of a machine.
     const MOST: u64 = 1 << 50;
     match text {
-        "" => Ok(HeapSettings::USUAL_RATE),
+        "" => Ok(HeapSettings::DEFAULT_RATE),
         _ => bytes(text).filter(|bytes| (1..=MOST).contains(bytes)).ok_or_else(|| {
             UsageError::Source(format!(
                 "--heap={text} is no number of bytes: say 1 for every block, or how many are \

@@ -178,7 +178,7 @@ pub(crate) fn request(
 fn call_graph(arguments: &EventArguments) -> Result<Option<CallGraph>, CallGraphError> {
     match &arguments.call_graph {
         Some(how) => how.parse().map(Some),
-        None => Ok(arguments.callers.then_some(CallGraph::Stack(StackBytes::USUAL))),
+        None => Ok(arguments.callers.then_some(CallGraph::Stack(StackBytes::DEFAULT))),
     }
 }
 

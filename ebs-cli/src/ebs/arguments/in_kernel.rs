@@ -2,8 +2,8 @@
 
 use clap::Args;
 use perfdata::{Pid, Tid};
-use recorder::Span;
-use recorder::in_kernel::{Duty, InKernel, Keep, SiteTables};
+use recorder::HumanDuration;
+use recorder::in_kernel::{InKernel, ProgramTask, SampleConditions, SiteTables};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct InKernelArguments {
     pub strides: bool,
     /// Takes what was counted out of the kernel so often, such as 10s [default: 60s].
     #[arg(long, value_name = "SPAN", help_heading = IN_KERNEL, requires = "in_kernel")]
-    pub every: Option<Span>,
+    pub every: Option<HumanDuration>,
     /// Fails where the kernel takes no program, instead of sampling through rings.
     #[arg(long, help_heading = IN_KERNEL, requires = "in_kernel")]
     pub no_rings: bool,
@@ -80,8 +80,8 @@ pub enum InKernelUsageError {
     Again(String, &'static str),
     #[error(
         "--sites {text}: say a power of two from {} to {}",
-        SiteTables::FEWEST,
-        SiteTables::MOST
+        SiteTables::MIN_SITES,
+        SiteTables::MAX_SITES
     )]
     Sites {
         /// As given.
@@ -107,7 +107,7 @@ pub(crate) fn in_kernel(
     let Some(mode) = arguments.in_kernel else { return Ok(None) };
     let Kept { keep, cgroup, .. } = Kept::parse(&arguments.keep)?;
     let duty = match mode {
-        InKernelMode::Aggregate => Duty::Aggregate(tables(arguments)?),
+        InKernelMode::Aggregate => ProgramTask::Aggregate(tables(arguments)?),
         InKernelMode::Filter => {
             let counting = [
                 ("--sites", arguments.sites.is_some()),
@@ -121,7 +121,7 @@ pub(crate) fn in_kernel(
             if arguments.keep.is_empty() {
                 return Err(InKernelUsageError::NothingToFilter);
             }
-            Duty::Filter
+            ProgramTask::Filter
         }
     };
     let every = arguments.every.map(|span| span.0);
@@ -134,14 +134,15 @@ pub(crate) fn in_kernel(
 
 fn tables(arguments: &InKernelArguments) -> Result<SiteTables, InKernelUsageError> {
     let mut tables = SiteTables {
-        sites: SiteTables::AS_FITS,
+        sites: SiteTables::AUTO_SITES,
         by_process: arguments.by_process,
         strides: arguments.strides,
         callers: false,
     };
     if let Some(text) = &arguments.sites {
         let size = |sites: &u32| {
-            sites.is_power_of_two() && (SiteTables::FEWEST..=SiteTables::MOST).contains(sites)
+            sites.is_power_of_two()
+                && (SiteTables::MIN_SITES..=SiteTables::MAX_SITES).contains(sites)
         };
         let sites = text.parse().ok().filter(size);
         tables.sites = sites.ok_or_else(|| InKernelUsageError::Sites { text: text.clone() })?;
@@ -170,7 +171,7 @@ const DATA_SRC: &str = "say MASK/VALUE, hexadecimal, VALUE with no bit that MASK
 /// What is kept. A control group is known by its path until it is looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Kept {
-    keep: Keep,
+    keep: SampleConditions,
     cgroup: Option<PathBuf>,
     one_in: Option<u64>,
     weight: Option<u64>,
@@ -180,7 +181,7 @@ impl Kept {
     fn parse(words: &[String]) -> Result<Kept, InKernelUsageError> {
         let mut kept = Kept::default();
         words.iter().try_for_each(|word| kept.take(word))?;
-        let Keep { one_in, least_weight, .. } = kept.keep;
+        let SampleConditions { one_in, least_weight, .. } = kept.keep;
         kept.keep.one_in = kept.one_in.unwrap_or(one_in);
         kept.keep.least_weight = kept.weight.unwrap_or(least_weight);
         Ok(kept)

@@ -7,7 +7,7 @@ use analysis::diff::{DiffLimit, DiffPer, SameObject};
 use analysis::table::Style;
 use clap::Args;
 use perfdata::InstructionClass;
-use recorder::Span;
+use recorder::HumanDuration;
 use std::path::PathBuf;
 
 /// Where names of kernel routines and files come from.
@@ -59,7 +59,7 @@ pub struct StandingArguments {
     pub standing: Option<String>,
     /// From so long ago on, such as 90s, 10m, 12h, 7d [default: all that is kept].
     #[arg(long, value_name = "SPAN", help_heading = DAEMON, requires = "standing")]
-    pub since: Option<Span>,
+    pub since: Option<HumanDuration>,
     /// Where the daemon listens [default: /run/ebsd.sock].
     #[arg(long, value_name = "PATH", help_heading = DAEMON, requires = "standing")]
     pub socket: Option<PathBuf>,

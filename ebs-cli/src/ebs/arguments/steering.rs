@@ -1,7 +1,7 @@
 //! When sampling is on.
 
 use clap::Args;
-use recorder::Span;
+use recorder::HumanDuration;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -133,7 +133,7 @@ fn beginning(text: &str) -> Result<Beginning, SteeringUsageError> {
 fn until(text: &str) -> Result<Duration, SteeringUsageError> {
     let span = match text.strip_suffix("ms") {
         Some(number) => number.parse().ok().map(Duration::from_millis),
-        None => text.parse::<Span>().ok().map(|span| span.0),
+        None => text.parse::<HumanDuration>().ok().map(|span| span.0),
     };
     span.filter(|span| !span.is_zero()).ok_or_else(|| SteeringUsageError::Until(text.to_owned()))
 }

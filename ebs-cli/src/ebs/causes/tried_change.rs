@@ -164,8 +164,8 @@ impl TriedChanges {
             let why = format!("{first} and {second} are about the same bytes: try them one by one");
             return Err(TryError::Layout { typed: typed(), why });
         }
-        if layouts.len() > ObjectLayout::MOST {
-            let why = format!("up to {} objects can be changed at once", ObjectLayout::MOST);
+        if layouts.len() > ObjectLayout::MAX_OBJECTS {
+            let why = format!("up to {} objects can be changed at once", ObjectLayout::MAX_OBJECTS);
             return Err(TryError::Layout { typed: typed(), why });
         }
         Ok(layouts)

@@ -7,7 +7,7 @@ use crate::terminal::{say, signals};
 use anyhow::{Context, Result, bail};
 use perfdata::Pid;
 use recorder::CommandStatus;
-use recorder::session::apart::{Apart, FrontProcess};
+use recorder::session::detached_tracer::{DetachedTracer, FrontProcess};
 use rustix::fs::makedev;
 use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::Signals;
@@ -25,16 +25,17 @@ const IMPATIENT: u32 = 3;
 ///
 /// No process can be made.
 pub(crate) fn stay(target: Pid, job: impl FnOnce(FrontProcess) -> Result<u8>) -> Result<u8> {
-    let apart = Apart::start(|front| status_of(job(front)));
-    let mut apart = apart.context("no process can be started for the emulation")?;
+    let detached_tracer = DetachedTracer::start(|front| status_of(job(front)));
+    let mut detached_tracer =
+        detached_tracer.context("no process can be started for the emulation")?;
     let mut heard = signals::ending();
     heard.push(SIGCHLD);
     let mut signals = Signals::new(&heard).context("signals cannot be caught")?;
     // Until now a signal would end this process, and the other one with it.
-    apart.begin().context("the process for the emulation")?;
+    detached_tracer.begin().context("the process for the emulation")?;
     let (mut asked, mut passed) = (0, Vec::new());
     loop {
-        if let Some(status) = apart.ended().context("waiting for the emulation")? {
+        if let Some(status) = detached_tracer.ended().context("waiting for the emulation")? {
             match status {
                 // Until it catches it, what is passed on ends it, and no more.
                 CommandStatus::Killed(signal) if !passed.contains(&signal) => {
@@ -45,7 +46,7 @@ pub(crate) fn stay(target: Pid, job: impl FnOnce(FrontProcess) -> Result<u8>) ->
             return Ok(u8::try_from(status.code()).unwrap_or(FAILURE));
         }
         for signal in signals.wait().filter(|signal| *signal != SIGCHLD) {
-            apart.pass(signal);
+            detached_tracer.pass(signal);
             passed.push(signal);
             asked += u32::from(signals::BY_HAND.contains(&signal));
             if asked == IMPATIENT {

@@ -16,7 +16,7 @@ pub(super) const ENTERED: &str = "--heap: an address is looked up in the program
 pub(super) fn settings(job: &SampleJob, request: &Request) -> Option<HeapSettings> {
     let stack = match request.call_graph {
         Some(CallGraph::Stack(bytes)) => bytes,
-        _ => StackBytes::USUAL,
+        _ => StackBytes::DEFAULT,
     };
     job.emulation.heap.map(|rate| HeapSettings { rate, stack, libraries: libraries() })
 }

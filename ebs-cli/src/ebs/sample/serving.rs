@@ -2,7 +2,7 @@
 
 use crate::ebs::arguments::Serving;
 use anyhow::{Context, Error, Result};
-use recorder::remote::Remote;
+use recorder::remote::RemoteSession;
 use recorder::remote::client::Client;
 use recorder::session::SessionError;
 use recorder::{AttachError, Job, OpenError, Refusal, Sampling};
@@ -39,7 +39,7 @@ pub(crate) fn open(
 
 fn by_daemon(path: &Path, job: &Job, command: &[OsString]) -> Result<Box<dyn Sampling>> {
     let client = Client::connect(path)?;
-    Ok(Box::new(Remote::open(client, job, command)?))
+    Ok(Box::new(RemoteSession::open(client, job, command)?))
 }
 
 fn is_denied(error: &Error) -> bool {

@@ -60,7 +60,7 @@ impl Steerer {
         let due = self.begin.iter().chain(&self.end).map(left).min();
         let timeout = due.map_or(most, |due| due.min(most));
         let target = match self.channel.as_ref().and_then(ControlChannel::descriptor) {
-            Some(descriptor) => session.wait_beside(timeout, &[descriptor])?.target,
+            Some(descriptor) => session.wait_with_extra(timeout, &[descriptor])?.target,
             None => session.wait(timeout)?,
         };
         Ok(SteeredWait { target, steered: self.act(session)? })

@@ -4,7 +4,7 @@ use crate::ebs::arguments::{
     EmulationArguments, EventArguments, ServingArguments, SymbolArguments,
 };
 use clap::Args;
-use recorder::Span;
+use recorder::HumanDuration;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ pub struct TopArguments {
     pub session: Option<String>,
     /// Counts anew after each such span.
     #[arg(long, value_name = "SPAN", default_value = "1s")]
-    pub every: Span,
+    pub every: HumanDuration,
     /// Ends when the program does, or the recording; else what was counted stays to be looked at.
     #[arg(long)]
     pub exit: bool,

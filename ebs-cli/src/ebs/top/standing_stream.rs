@@ -1,7 +1,7 @@
 //! What a standing session of the daemon samples from now on.
 
 use super::live_view::StreamPart;
-use recorder::remote::client::{Client, ClientError, Recorded};
+use recorder::remote::client::{Client, ClientError, RecordedStream};
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn follow(
     name: &str,
     parts: &SyncSender<StreamPart>,
 ) -> Result<Option<String>, ClientError> {
-    let mut live = Recorded::open(Client::connect(socket)?, name, None, true)?;
+    let mut live = RecordedStream::open(Client::connect(socket)?, name, None, true)?;
     let mut is_heard = parts.send(StreamPart::Bytes(Vec::new())).is_ok();
     while is_heard {
         let mut bytes = Vec::new();

@@ -17,7 +17,7 @@ const HUGE_PAGE_SHIFT: u64 = HUGE_PAGE.trailing_zeros() as u64;
 const ROOM: u64 = 1 << 43;
 /// Bits of an address that every level's sets, and large pages, go by.
 const KEPT: u64 = (1 << 30) - 1;
-const _: () = assert!(ObjectLayout::MOST == moved_object::MAX_OBJECTS);
+const _: () = assert!(ObjectLayout::MAX_OBJECTS == moved_object::MAX_OBJECTS);
 const _: () = assert!(RowOrder::MAX_PIECES == moved_object::PIECES);
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl MovedLayout {
 impl Setup {
     #[must_use]
     pub fn with_layouts(mut self, layouts: &[ObjectLayout], geometry: &Geometry) -> Setup {
-        let numbered = (0..).zip(layouts.iter().take(ObjectLayout::MOST));
+        let numbered = (0..).zip(layouts.iter().take(ObjectLayout::MAX_OBJECTS));
         let moved = numbered.map(|(number, layout)| MovedLayout {
             object: moved(layout, number, geometry),
             is_large: layout.has_large_pages(),

@@ -36,7 +36,7 @@ pub(super) fn add(
         let mut attr = event_attr(request, counts, 1);
         attr.sample_type |= SampleType::RAW;
         if counts != EmulatedEvent::Release {
-            let how = request.call_graph.unwrap_or(CallGraph::Stack(StackBytes::USUAL));
+            let how = request.call_graph.unwrap_or(CallGraph::Stack(StackBytes::DEFAULT));
             let registers = attr.sample_regs_intr;
             callers::ask(&mut attr, how, registers);
         }

@@ -5,7 +5,7 @@ use perfdata::{Pid, Tid};
 
 use super::hits::cpus;
 use crate::in_kernel::{
-    Duty, HitSource, InKernel, Keep, KernelProgram, SampleContents, SiteTables,
+    HitSource, InKernel, KernelProgram, ProgramTask, SampleConditions, SampleContents, SiteTables,
 };
 
 type Ask = fn(&mut InKernel, &mut SampleContents);
@@ -34,14 +34,14 @@ const ASKS: [Ask; 16] = [
 ];
 
 fn tables(of: &mut InKernel, change: impl FnOnce(&mut SiteTables)) {
-    if let Duty::Aggregate(tables) = &mut of.duty {
+    if let ProgramTask::Aggregate(tables) = &mut of.duty {
         change(tables);
     }
 }
 
-fn accepted(duty: Duty, asked: impl Fn(usize) -> bool) {
+fn accepted(duty: ProgramTask, asked: impl Fn(usize) -> bool) {
     let (mut in_kernel, mut contents) =
-        (InKernel { duty, keep: Keep::default() }, SampleContents::default());
+        (InKernel { duty, keep: SampleConditions::default() }, SampleContents::default());
     let has_types = std::path::Path::new("/sys/kernel/btf/vmlinux").exists();
     for (_, ask) in ASKS.iter().enumerate().filter(|(index, _)| asked(*index)) {
         ask(&mut in_kernel, &mut contents);
@@ -59,7 +59,7 @@ fn each_alone_all_but_each_and_all() {
         return;
     }
     let few = SiteTables { sites: 16, ..SiteTables::default() };
-    for duty in [Duty::Filter, Duty::Aggregate(few)] {
+    for duty in [ProgramTask::Filter, ProgramTask::Aggregate(few)] {
         accepted(duty, |_| false);
         accepted(duty, |_| true);
         for one in 0..ASKS.len() {
@@ -75,8 +75,8 @@ fn tables_of_any_size() {
     if super::hits::refused() {
         return;
     }
-    for sites in [SiteTables::FEWEST, 1024, SiteTables::DEFAULT_SITES, 1 << 14] {
+    for sites in [SiteTables::MIN_SITES, 1024, SiteTables::DEFAULT_SITES, 1 << 14] {
         let tables = SiteTables { sites, by_process: true, strides: true, callers: true };
-        accepted(Duty::Aggregate(tables), |index| index == 10);
+        accepted(ProgramTask::Aggregate(tables), |index| index == 10);
     }
 }

@@ -10,14 +10,16 @@ use perfdata::{Attr, EventType, Pid};
 use super::hits::{
     Counted, PAGE, by_ip, in_none, in_sites, inherited, load, page_faults, touch, untouched,
 };
-use crate::in_kernel::{Duty, HitSource, InKernel, KernelProgram, SampleContents, SiteTables};
+use crate::in_kernel::{
+    HitSource, InKernel, KernelProgram, ProgramTask, SampleContents, SiteTables,
+};
 
 fn tables(sites: u32) -> SiteTables {
     SiteTables { sites, ..SiteTables::default() }
 }
 
 fn aggregate(tables: SiteTables) -> InKernel {
-    InKernel { duty: Duty::Aggregate(tables), ..InKernel::aggregate() }
+    InKernel { duty: ProgramTask::Aggregate(tables), ..InKernel::aggregate() }
 }
 
 /// The site with so many hits, of which there must be one.

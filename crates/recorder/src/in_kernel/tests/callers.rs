@@ -8,11 +8,11 @@ use perfdata::attr::AttrFlags;
 use perfdata::{Attr, ChainContext, SampleType};
 
 use super::hits::{Counted, PAGE, by_ip, in_none, in_sites, load, page_faults, touch, untouched};
-use crate::in_kernel::{Duty, InKernel, Keep, SiteTables};
+use crate::in_kernel::{InKernel, ProgramTask, SampleConditions, SiteTables};
 
 fn with_callers(sites: u32) -> InKernel {
     let tables = SiteTables { sites, by_process: true, callers: true, strides: false };
-    InKernel { duty: Duty::Aggregate(tables), keep: Keep::default() }
+    InKernel { duty: ProgramTask::Aggregate(tables), keep: SampleConditions::default() }
 }
 
 fn faults(kernel: bool) -> Attr {
@@ -110,7 +110,7 @@ fn chains_without_room_are_counted_exactly() {
         return;
     }
     let attr = faults(false);
-    let program = load(&with_callers(SiteTables::FEWEST), &attr);
+    let program = load(&with_callers(SiteTables::MIN_SITES), &attr);
     let mut counted = Counted::with(program, &attr);
     let both = counted.during(|| (1..60).for_each(|depth| deeper(depth, &mut untouched(64))));
     assert!(both.aggregate.sites.len() <= 16 * super::hits::cpus().len());

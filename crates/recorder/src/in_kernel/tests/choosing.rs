@@ -6,17 +6,17 @@ use proptest::prelude::*;
 use super::hits::{
     Counted, PAGE, cpus, in_none, in_sites, load, open, page_faults, samples, touch, untouched,
 };
-use crate::in_kernel::{Duty, InKernel, Keep, KeepError};
+use crate::in_kernel::{InKernel, ProgramTask, SampleConditions, SampleConditionsError};
 use crate::sys::mapping::RingMapping;
 
 const PAGES: usize = 60;
 
-fn keeping(keep: Keep) -> InKernel {
+fn keeping(keep: SampleConditions) -> InKernel {
     InKernel { keep, ..InKernel::aggregate() }
 }
 
 /// How many of a number of faults are kept, and the reasons of the others.
-fn kept(keep: Keep) -> (u64, u64, Vec<(&'static str, u64)>) {
+fn kept(keep: SampleConditions) -> (u64, u64, Vec<(&'static str, u64)>) {
     let mut counted = Counted::new(&keeping(keep), &page_faults());
     let both = counted.during(|| touch::<0>(&mut untouched(PAGES), PAGE));
     let seen = counted.reader.seen();
@@ -26,13 +26,13 @@ fn kept(keep: Keep) -> (u64, u64, Vec<(&'static str, u64)>) {
     (kept, both.kernel, seen.dropped)
 }
 
-fn all_kept(keep: Keep) {
+fn all_kept(keep: SampleConditions) {
     let (kept, kernel, dropped) = kept(keep.clone());
     assert_eq!((kept, &dropped[..]), (kernel, &[][..]), "{keep:?}");
     assert!(kernel >= PAGES as u64);
 }
 
-fn none_kept(keep: Keep, reason: &'static str) {
+fn none_kept(keep: SampleConditions, reason: &'static str) {
     let (kept, kernel, dropped) = kept(keep.clone());
     assert_eq!((kept, &dropped[..]), (0, &[(reason, kernel)][..]), "{keep:?}");
     assert!(kernel >= PAGES as u64);
@@ -45,14 +45,17 @@ fn processes_and_threads() {
     }
     let own = Pid(i32::try_from(std::process::id()).unwrap());
     let thread = Tid(rustix::thread::gettid().as_raw_nonzero().get());
-    all_kept(Keep { pids: vec![own], ..Keep::default() });
+    all_kept(SampleConditions { pids: vec![own], ..SampleConditions::default() });
     // Numbers go up to 4,194,303.
     let (nobody, no_thread) = (Pid(4_194_303), Tid(4_194_303));
-    all_kept(Keep { pids: vec![nobody, Pid(4_194_302), own], ..Keep::default() });
-    none_kept(Keep { pids: vec![nobody], ..Keep::default() }, "pid");
-    all_kept(Keep { tids: vec![no_thread, thread], ..Keep::default() });
+    all_kept(SampleConditions {
+        pids: vec![nobody, Pid(4_194_302), own],
+        ..SampleConditions::default()
+    });
+    none_kept(SampleConditions { pids: vec![nobody], ..SampleConditions::default() }, "pid");
+    all_kept(SampleConditions { tids: vec![no_thread, thread], ..SampleConditions::default() });
     let others = (4_194_296..=4_194_303).map(Tid).collect();
-    none_kept(Keep { tids: others, ..Keep::default() }, "tid");
+    none_kept(SampleConditions { tids: others, ..SampleConditions::default() }, "tid");
 }
 
 /// Numbers of processes are those of the namespace of who asks.
@@ -83,8 +86,8 @@ fn names() {
     if super::hits::refused() {
         return;
     }
-    let named = |name: &str, check: fn(Keep)| {
-        let keep = Keep { comm: Some(name.to_owned()), ..Keep::default() };
+    let named = |name: &str, check: fn(SampleConditions)| {
+        let keep = SampleConditions { comm: Some(name.to_owned()), ..SampleConditions::default() };
         let thread = std::thread::Builder::new().name("fifteen_letters".to_owned());
         thread.spawn(move || check(keep)).unwrap().join().unwrap();
     };
@@ -108,10 +111,13 @@ fn control_groups() {
         return;
     };
     let id = rustix::fs::fstat(&group).unwrap().st_ino;
-    all_kept(Keep { cgroup: Some(id), ..Keep::default() });
-    none_kept(Keep { cgroup: Some(u64::MAX - 1), ..Keep::default() }, "cgroup");
+    all_kept(SampleConditions { cgroup: Some(id), ..SampleConditions::default() });
+    none_kept(
+        SampleConditions { cgroup: Some(u64::MAX - 1), ..SampleConditions::default() },
+        "cgroup",
+    );
     // Each is below the root, whose id is 1.
-    all_kept(Keep { cgroup: Some(1), ..Keep::default() });
+    all_kept(SampleConditions { cgroup: Some(1), ..SampleConditions::default() });
 }
 
 #[test]
@@ -119,9 +125,12 @@ fn instructions_and_modes() {
     if super::hits::refused() {
         return;
     }
-    all_kept(Keep { ip: Some((0, u64::MAX)), ..Keep::default() });
-    none_kept(Keep { ip: Some((u64::MAX - 1, u64::MAX)), ..Keep::default() }, "ip");
-    all_kept(Keep { user_only: true, ..Keep::default() });
+    all_kept(SampleConditions { ip: Some((0, u64::MAX)), ..SampleConditions::default() });
+    none_kept(
+        SampleConditions { ip: Some((u64::MAX - 1, u64::MAX)), ..SampleConditions::default() },
+        "ip",
+    );
+    all_kept(SampleConditions { user_only: true, ..SampleConditions::default() });
 }
 
 #[test]
@@ -131,7 +140,7 @@ fn what_shows_the_kernel_is_lost_where_it_must_not_be_seen() {
     }
     let everything = perfdata::AttrFlags::DISABLED;
     let attr = Attr { flags: everything, ..page_faults() };
-    let keep = Keep { user_only: true, ..Keep::default() };
+    let keep = SampleConditions { user_only: true, ..SampleConditions::default() };
     let mut counted = Counted::new(&keeping(keep), &attr);
     // The kernel faults in the pages that it reads into.
     let both = counted.during(|| {
@@ -174,13 +183,19 @@ fn weights_and_data_sources_are_those_of_the_ring() {
     seen.dedup();
     assert_eq!(seen, [(0, sampled[0])]);
     assert_eq!(sampled.len(), 1);
-    let drops = |keep: Keep, reason: &str| {
+    let drops = |keep: SampleConditions, reason: &str| {
         let mut counted = Counted::new(&keeping(keep), &attr);
         let both = counted.during(|| touch::<0>(&mut untouched(20), PAGE));
         assert_eq!(both.aggregate.lost, [(format!("filtered_{reason}"), both.kernel)]);
     };
-    drops(Keep { least_weight: 1, ..Keep::default() }, "weight");
-    drops(Keep { data_src: Some((0xf, !sampled[0] & 0xf)), ..Keep::default() }, "data_src");
+    drops(SampleConditions { least_weight: 1, ..SampleConditions::default() }, "weight");
+    drops(
+        SampleConditions {
+            data_src: Some((0xf, !sampled[0] & 0xf)),
+            ..SampleConditions::default()
+        },
+        "data_src",
+    );
 }
 
 #[test]
@@ -191,8 +206,8 @@ fn a_filter_lets_into_the_ring_what_is_kept() {
     let mut memory = untouched(400);
     let start = memory.as_ptr().addr() as u64;
     let kept = (start + 100 * 4096, start + 200 * 4096 - 1);
-    let keep = Keep { address: Some(kept), ..Keep::default() };
-    let in_kernel = InKernel { duty: Duty::Filter, keep };
+    let keep = SampleConditions { address: Some(kept), ..SampleConditions::default() };
+    let in_kernel = InKernel { duty: ProgramTask::Filter, keep };
     let attr = page_faults();
     let program = load(&in_kernel, &attr);
     let event = open(&attr, None).unwrap();
@@ -230,7 +245,7 @@ proptest! {
         let start = memory.as_ptr().addr() as u64;
         let (first, last) = (ends.0.min(ends.1), ends.0.max(ends.1));
         let range = (start + first * 4096, start + last * 4096);
-        let keep = Keep { address: Some(range), one_in, ..Keep::default() };
+        let keep = SampleConditions { address: Some(range), one_in, ..SampleConditions::default() };
         let mut counted = Counted::new(&keeping(keep), &page_faults());
         let both = counted.during(|| touch::<0>(&mut memory, PAGE));
         let inside = (last.min(pages as u64 - 1) + 1).saturating_sub(first);
@@ -254,13 +269,13 @@ proptest! {
         one_in in 0..3u64,
         data_src in prop::option::of((0..4u64, 0..4u64)),
     ) {
-        let keep = Keep {
+        let keep = SampleConditions {
             pids: pids.iter().copied().map(Pid).collect(),
             comm: comm.clone(),
             ip,
             one_in,
             data_src,
-            ..Keep::default()
+            ..SampleConditions::default()
         };
         let good = pids.len() <= 8
             && pids.iter().all(|&pid| pid > 0)
@@ -274,14 +289,17 @@ proptest! {
 
 #[test]
 fn what_cannot_be_says_why() {
-    let why = |keep: Keep| keep.check().unwrap_err().to_string();
+    let why = |keep: SampleConditions| keep.check().unwrap_err().to_string();
     let nine = (1..=9).map(Pid).collect();
-    let text = why(Keep { pids: nine, ..Keep::default() });
+    let text = why(SampleConditions { pids: nine, ..SampleConditions::default() });
     assert_eq!(text, "9 process ids to keep; at most 8 are possible");
-    let text = why(Keep { comm: Some("sixteen letters!".into()), ..Keep::default() });
+    let text = why(SampleConditions {
+        comm: Some("sixteen letters!".into()),
+        ..SampleConditions::default()
+    });
     assert!(text.contains("1 to 15 bytes"), "{text}");
-    let text = why(Keep { address: Some((2, 1)), ..Keep::default() });
+    let text = why(SampleConditions { address: Some((2, 1)), ..SampleConditions::default() });
     assert_eq!(text, "addresses from 0x2 to 0x1: the first is beyond the last");
-    let zero = Keep { cgroup: Some(0), ..Keep::default() };
-    assert_eq!(zero.check(), Err(KeepError::CgroupZero));
+    let zero = SampleConditions { cgroup: Some(0), ..SampleConditions::default() };
+    assert_eq!(zero.check(), Err(SampleConditionsError::CgroupZero));
 }

@@ -13,8 +13,8 @@ use rustix::process::getppid;
 
 use super::hits::{by_ip, cpus};
 use crate::in_kernel::{
-    CountedTracepoint, Duty, HitScope, HitSource, InKernel, Keep, KernelProgram, LoadError,
-    SiteTables,
+    CountedTracepoint, HitScope, HitSource, InKernel, KernelProgram, LoadError, ProgramTask,
+    SampleConditions, SiteTables,
 };
 use crate::ring;
 use crate::session::command::Command;
@@ -290,7 +290,8 @@ fn who_was_forked_before_or_by_others_does_not_count() {
     let stranger = shell("ls / > /dev/null; exit 0");
     let counted = shell("(exit 0); ls / > /dev/null; exit 0");
     let tables = SiteTables { by_process: true, ..SiteTables::default() };
-    let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep: Keep::default() };
+    let in_kernel =
+        InKernel { duty: ProgramTask::Aggregate(tables), keep: SampleConditions::default() };
     let program = load(&in_kernel, of(id, HitScope::Held(counted.pid())));
     let (strange, own) = (stranger.pid(), counted.pid());
     let _events = [counting(id, strange.0), counting(id, own.0)];
@@ -378,7 +379,7 @@ fn what_cannot_be_says_why() {
     let load = |in_kernel: &InKernel, scope| {
         KernelProgram::load_at(nowhere.path(), in_kernel, of(1, scope), &cpus()).unwrap_err()
     };
-    let filter = InKernel { duty: Duty::Filter, keep: Keep::default() };
+    let filter = InKernel { duty: ProgramTask::Filter, keep: SampleConditions::default() };
     assert_eq!(load(&filter, HitScope::Everyone), LoadError::FilteredTracepoint);
     assert_eq!(load(&InKernel::aggregate(), HitScope::Everyone), LoadError::NoBtf);
     let kernel = nowhere.path().join("proc/sys/kernel");

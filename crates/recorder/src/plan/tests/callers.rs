@@ -7,7 +7,7 @@ use crate::machine::facts::FixtureTrees;
 use crate::request::{CallGraph, InKernel, StackBytes};
 
 const ALL: [CallGraph; 3] =
-    [CallGraph::FramePointers, CallGraph::Stack(StackBytes::USUAL), CallGraph::BranchStack];
+    [CallGraph::FramePointers, CallGraph::Stack(StackBytes::DEFAULT), CallGraph::BranchStack];
 
 fn with_callers(event: &str, modes: Modes, how: CallGraph) -> Request {
     Request { call_graph: Some(how), ..request(event, modes) }

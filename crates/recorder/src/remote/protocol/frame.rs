@@ -4,9 +4,9 @@
 /// version (u16), all little-endian.
 pub const FRAME_HEADER: usize = 8;
 /// Payload bytes that a client may send in one frame.
-pub const MOST_FROM_CLIENT: u32 = 64 * 1024;
+pub const MAX_CLIENT_PAYLOAD: u32 = 64 * 1024;
 /// Payload bytes that a daemon may send in one frame.
-pub const MOST_FROM_DAEMON: u32 = 1024 * 1024;
+pub const MAX_DAEMON_PAYLOAD: u32 = 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
@@ -95,7 +95,7 @@ pub fn parse(input: &[u8], most: u32) -> Result<Parsed<'_>, FrameError> {
 /// # Errors
 /// A payload that is empty, or longer than any side may send.
 pub fn frame(kind: FrameKind, length: usize) -> Result<[u8; FRAME_HEADER], FrameError> {
-    let most = MOST_FROM_DAEMON;
+    let most = MAX_DAEMON_PAYLOAD;
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     match length {
         0 => return Err(FrameError::Empty),

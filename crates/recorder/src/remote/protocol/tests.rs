@@ -16,7 +16,7 @@ fn framed(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
 fn a_frame_has_the_layout_that_the_specification_gives() {
     let bytes = framed(FrameKind::Data, &[7; 0x102]);
     assert_eq!(bytes[..10], [2, 1, 0, 0, 2, 0, 3, 0, 7, 7]);
-    let parsed = parse(&bytes, MOST_FROM_DAEMON).unwrap();
+    let parsed = parse(&bytes, MAX_DAEMON_PAYLOAD).unwrap();
     let expected = ProtocolFrame { kind: FrameKind::Data, version: 3, payload: &[7; 0x102] };
     assert_eq!(parsed, Parsed::Frame(expected, 0x10a));
 }
@@ -24,7 +24,7 @@ fn a_frame_has_the_layout_that_the_specification_gives() {
 #[test]
 fn headers_are_refused_before_the_payload_is_waited_for() {
     let too_long = FrameError::TooLong { length: u32::MAX, most: 65536 };
-    assert_eq!(parse(&[255, 255, 255, 255, 1, 0, 1, 0], MOST_FROM_CLIENT), Err(too_long));
+    assert_eq!(parse(&[255, 255, 255, 255, 1, 0, 1, 0], MAX_CLIENT_PAYLOAD), Err(too_long));
     assert_eq!(parse(&[0, 0, 0, 0, 1, 0, 1, 0], 9), Err(FrameError::Empty));
     assert_eq!(parse(&[1, 0, 0, 0, 9, 0, 1, 0], 9), Err(FrameError::Kind { kind: 9 }));
     assert_eq!(parse(&[1, 0, 0, 0, 1, 4, 1, 0], 9), Err(FrameError::Flags { flags: 4 }));
@@ -35,7 +35,7 @@ fn headers_are_refused_before_the_payload_is_waited_for() {
 #[test]
 fn no_frame_is_empty_or_longer_than_any_side_may_send() {
     assert_eq!(frame(FrameKind::Control, 0), Err(FrameError::Empty));
-    let most = usize::try_from(MOST_FROM_DAEMON).unwrap();
+    let most = usize::try_from(MAX_DAEMON_PAYLOAD).unwrap();
     assert!(frame(FrameKind::Data, most).is_ok());
     assert!(matches!(frame(FrameKind::Data, most + 1), Err(FrameError::TooLong { .. })));
     assert!(matches!(frame(FrameKind::Data, usize::MAX), Err(FrameError::TooLong { .. })));
@@ -51,7 +51,7 @@ proptest! {
             payloads.iter().flat_map(|payload| framed(FrameKind::Control, payload)).collect();
         let mut rest = &all[..cut.min(all.len())];
         let mut seen = 0;
-        while let Parsed::Frame(frame, taken) = parse(rest, MOST_FROM_CLIENT).unwrap() {
+        while let Parsed::Frame(frame, taken) = parse(rest, MAX_CLIENT_PAYLOAD).unwrap() {
             prop_assert_eq!(frame.payload, &payloads[seen][..]);
             rest = &rest[taken..];
             seen += 1;

@@ -6,7 +6,7 @@ use std::fmt;
 use super::breakpoint::{self, Breakpoint, BreakpointError, WatchedAccess, parse_number};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum WatchedSpot {
+pub enum BreakpointLocation {
     Symbol {
         name: String,
         /// Bytes behind its first one.
@@ -18,7 +18,7 @@ pub enum WatchedSpot {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedBreakpoint {
-    pub spot: WatchedSpot,
+    pub spot: BreakpointLocation,
     /// The file, by path or name, or `[kernel]`; None: what the program is, else
     /// its libraries.
     pub object: Option<String>,
@@ -41,9 +41,9 @@ impl NamedBreakpoint {
     /// The place alone: `NAME[+OFFSET][@OBJECT]`.
     pub fn place(&self) -> String {
         let spot = match &self.spot {
-            WatchedSpot::Symbol { name, offset: 0 } => name.clone(),
-            WatchedSpot::Symbol { name, offset } => format!("{name}+{offset:#x}"),
-            WatchedSpot::FileAddress(address) => format!("{address:#x}"),
+            BreakpointLocation::Symbol { name, offset: 0 } => name.clone(),
+            BreakpointLocation::Symbol { name, offset } => format!("{name}+{offset:#x}"),
+            BreakpointLocation::FileAddress(address) => format!("{address:#x}"),
         };
         self.object.iter().fold(spot, |spot, object| format!("{spot}@{object}"))
     }
@@ -69,7 +69,7 @@ impl NamedBreakpoint {
         let wrong = || BreakpointError::Address { typed: typed.to_owned(), word: place.to_owned() };
         let (spot, object) = split_object(place);
         let spot = match parse_number(spot) {
-            Some(address) => WatchedSpot::FileAddress(address),
+            Some(address) => BreakpointLocation::FileAddress(address),
             None => symbol(spot).ok_or_else(wrong)?,
         };
         Ok(NamedBreakpoint { spot, object: object.map(str::to_owned), len, access })
@@ -108,7 +108,7 @@ fn split_object(place: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn symbol(text: &str) -> Option<WatchedSpot> {
+fn symbol(text: &str) -> Option<BreakpointLocation> {
     let (name, offset) = match text.rsplit_once('+') {
         Some((name, word)) => match parse_number(word) {
             Some(offset) => (name, offset),
@@ -119,5 +119,5 @@ fn symbol(text: &str) -> Option<WatchedSpot> {
     let first = name.chars().next()?;
     let is_name = !first.is_ascii_digit() && !"+-/:@=".contains(first);
     let is_plain = name.chars().all(|letter| !letter.is_control());
-    (is_name && is_plain).then(|| WatchedSpot::Symbol { name: name.to_owned(), offset })
+    (is_name && is_plain).then(|| BreakpointLocation::Symbol { name: name.to_owned(), offset })
 }

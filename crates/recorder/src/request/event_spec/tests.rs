@@ -299,11 +299,11 @@ fn names_of_places_come_back() {
         let point = named(text);
         assert_eq!(point.to_string(), shown, "{text}");
         assert_eq!(named(shown), point, "{text}");
-        let WatchedSpot::Symbol { name: found, .. } = &point.spot else { panic!("{text}") };
+        let BreakpointLocation::Symbol { name: found, .. } = &point.spot else { panic!("{text}") };
         assert_eq!((found.as_str(), point.object.as_deref()), (name, object), "{text}");
     }
     let point = named("mem:0x4010@prog/4:w");
-    assert_eq!(point.spot, WatchedSpot::FileAddress(0x4010));
+    assert_eq!(point.spot, BreakpointLocation::FileAddress(0x4010));
     let placed = point.at(0x5554_0000_4010, 4).unwrap();
     assert_eq!(placed.to_string(), "mem:0x4010@prog/4:w");
     assert_eq!(placed.spelled_out(), "mem:0x4010@prog=0x555400004010/4:w");

@@ -327,7 +327,7 @@ proptest! {
 
 #[test]
 fn the_kernel_counts_where_that_is_asked_for() {
-    use recorder::in_kernel::Duty;
+    use recorder::in_kernel::ProgramTask;
     let counted = job("ebs -u -t x --in-kernel ./a");
     assert_eq!(counted.command, words("./a"), "the program is no mode");
     assert_eq!(
@@ -336,7 +336,8 @@ fn the_kernel_counts_where_that_is_asked_for() {
     );
     let how = (counted.asked.every.as_secs(), counted.asked.rings, counted.cgroup);
     assert_eq!(how, (60, true, None));
-    let Some(Duty::Aggregate(tables)) = counted.asked.request.in_kernel.map(|asked| asked.duty)
+    let Some(ProgramTask::Aggregate(tables)) =
+        counted.asked.request.in_kernel.map(|asked| asked.duty)
     else {
         panic!("it is to count")
     };
@@ -347,7 +348,8 @@ fn the_kernel_counts_where_that_is_asked_for() {
     let counted = job(line);
     let how = (counted.asked.every.as_secs(), counted.asked.rings, counted.cgroup);
     assert_eq!(how, (2, false, Some("/a".into())));
-    let Some(Duty::Aggregate(tables)) = counted.asked.request.in_kernel.map(|asked| asked.duty)
+    let Some(ProgramTask::Aggregate(tables)) =
+        counted.asked.request.in_kernel.map(|asked| asked.duty)
     else {
         panic!("it is to count")
     };
@@ -356,7 +358,10 @@ fn the_kernel_counts_where_that_is_asked_for() {
 
     let filtered = job("ebs -u -t x --in-kernel=filter --keep comm=make -o f ./a");
     assert_eq!(filtered.asked.count, Some(2000));
-    assert!(matches!(filtered.asked.request.in_kernel.map(|asked| asked.duty), Some(Duty::Filter)));
+    assert!(matches!(
+        filtered.asked.request.in_kernel.map(|asked| asked.duty),
+        Some(ProgramTask::Filter)
+    ));
     assert_eq!(job("ebs -u -t x ./a").asked.request.in_kernel, None);
 }
 

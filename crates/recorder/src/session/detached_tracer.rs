@@ -23,13 +23,13 @@ const NAME: &std::ffi::CStr = c"emulated PMU";
 const ORPHAN: u8 = 1;
 
 #[derive(Debug)]
-pub struct Apart {
+pub struct DetachedTracer {
     pid: Pid,
     leave: PipeWriter,
 }
 
-impl Apart {
-    /// Forks; the child does the job once it [may](Apart::begin), in a
+impl DetachedTracer {
+    /// Forks; the child does the job once it [may](DetachedTracer::begin), in a
     /// session of its own: signals of the terminal are the caller's alone.
     /// When the caller ends, whatever ends it, the child gets SIGTERM; a job
     /// that has made ready for that looks [whether](FrontProcess::is_there)
@@ -37,7 +37,7 @@ impl Apart {
     ///
     /// # Errors
     /// More than one thread; what fork(2) says.
-    pub fn start(job: impl FnOnce(FrontProcess) -> u8) -> io::Result<Apart> {
+    pub fn start(job: impl FnOnce(FrontProcess) -> u8) -> io::Result<DetachedTracer> {
         let front = FrontProcess { pid: getpid() };
         let (mut wait, leave) = pipe()?;
         let mut leave = Some(leave);
@@ -52,7 +52,7 @@ impl Apart {
         })?;
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?;
         let leave = leave.ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Apart { pid, leave })
+        Ok(DetachedTracer { pid, leave })
     }
 
     /// Lets the child begin: whoever called is ready to pass signals on.
@@ -119,7 +119,7 @@ fn begin_session(front: FrontProcess) -> io::Result<()> {
 /// While it is held, the kernel takes this process last when memory runs out,
 /// where it may say so (CAP_SYS_RESOURCE).
 #[derive(Debug)]
-pub struct Spared {
+pub struct OomScoreGuard {
     before: String,
 }
 
@@ -127,16 +127,16 @@ const SCORE: &str = "/proc/self/oom_score_adj";
 /// Never chosen (proc_pid_oom_score_adj(5)).
 const NEVER_KILLED: &str = "-1000";
 
-impl Spared {
+impl OomScoreGuard {
     /// From now on; None: it may not be.
-    pub fn begin() -> Option<Spared> {
+    pub fn begin() -> Option<OomScoreGuard> {
         let before = fs::read_to_string(SCORE).ok()?;
         fs::write(SCORE, NEVER_KILLED).ok()?;
-        Some(Spared { before })
+        Some(OomScoreGuard { before })
     }
 }
 
-impl Drop for Spared {
+impl Drop for OomScoreGuard {
     fn drop(&mut self) {
         // Back to what it was can be refused to nobody.
         let _allowed = fs::write(SCORE, self.before.trim());
