@@ -6,18 +6,18 @@
 //! for more; a worker that somebody has taken over gets what its user was
 //! granted, and nothing else.
 
-mod answer;
-mod ask;
 mod client;
 mod grant;
 mod kernel;
 mod program;
+mod reply;
+mod request;
 mod reservation;
 
-pub(crate) use answer::{ANSWER_BYTES, BrokerAnswer};
-pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, TaskOnCpu};
-pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
-pub(crate) use grant::{Grants, Stranger};
-pub(crate) use kernel::Brokered;
-pub(crate) use program::ProgramNumbers;
-pub(crate) use reservation::{GrantLease, Reservation, Unreserved};
+pub(crate) use client::{Broker, GrantError, REASON_BYTES};
+pub(crate) use grant::{Grants, PtraceCheck};
+pub(crate) use kernel::BrokeredKernel;
+pub(crate) use program::WireProgram;
+pub(crate) use reply::{BrokerReply, REPLY_BYTES};
+pub(crate) use request::{ATTR_WORDS, BrokerRequest, GroupRole, REQUEST_BYTES, TaskOnCpu, WireJob};
+pub(crate) use reservation::{GrantLease, Reservation, ReservationError};

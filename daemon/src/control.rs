@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use crate::fixed_size;
 use crate::line::SupervisorEnd;
 
-pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Word, WorkerReport};
+pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, WorkerMetric, WorkerReport};
 pub(crate) use status::{
     NAME_BYTES, StandingEntry, StandingStatus, State, Status, Stored, fitting, text,
 };
-pub(crate) use tally::{ClientSamples, TallyMark, WorkerTally};
+pub(crate) use tally::{ClientSamples, ReportedCounts, WorkerTally};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WorkerOrder {
@@ -54,7 +54,7 @@ impl WorkerOrder {
     /// # Errors
     /// As sendmsg(2); `WouldBlock`: the worker takes no orders.
     pub(crate) fn send(self, line: &SupervisorEnd, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-        line.tell(&self.encode(), fds)
+        line.send(&self.encode(), fds)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Credentials {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unknown {
+pub(crate) enum CredentialsError {
     /// It has no id in this user namespace.
     #[error("a user that has no id here")]
     Unmapped,
@@ -43,14 +43,16 @@ pub(crate) enum Unknown {
 impl Credentials {
     /// Of the peer of a connection, and its pid namespace where that is
     /// another than this process's.
-    pub(crate) fn of_peer(socket: &impl AsFd) -> Result<(Credentials, Option<OwnedFd>), Unknown> {
+    pub(crate) fn of_peer(
+        socket: &impl AsFd,
+    ) -> Result<(Credentials, Option<OwnedFd>), CredentialsError> {
         let peer = socket_peercred(socket).map_err(io::Error::from)?;
         let (uid, gid) = (peer.uid.as_raw(), peer.gid.as_raw());
         if [uid, gid].contains(&u32::MAX) {
-            return Err(Unknown::Unmapped);
+            return Err(CredentialsError::Unmapped);
         }
         let pidfd = peer::pidfd(socket).map_err(of_kernel)?;
-        let namespace = of_this_namespace(&pidfd).ok_or(Unknown::Namespace)?;
+        let namespace = of_this_namespace(&pidfd).ok_or(CredentialsError::Namespace)?;
         let mut groups = peer::groups(socket)?;
         groups.sort_unstable();
         groups.dedup();
@@ -83,10 +85,10 @@ impl Credentials {
 
 /// Why there is no descriptor of the peer's process: unix(7)'s option is not
 /// known, or the process has been waited for.
-fn of_kernel(error: io::Error) -> Unknown {
+fn of_kernel(error: io::Error) -> CredentialsError {
     match error.raw_os_error() {
-        Some(libc::ENOPROTOOPT) => Unknown::OldKernel,
-        _ => Unknown::Namespace,
+        Some(libc::ENOPROTOOPT) => CredentialsError::OldKernel,
+        _ => CredentialsError::Namespace,
     }
 }
 

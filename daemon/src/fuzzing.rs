@@ -8,17 +8,17 @@ use recorder::remote::protocol::{Account, WhenSlow};
 use recorder::session::Sink;
 use recorder::session::ledger::Ledger;
 
-use crate::broker::{ASK_BYTES, Ask};
-use crate::worker::fan::{Fan, StreamEnding, Subscriber};
-use crate::worker::queue::{Next, Outlet, QueueItem, queue};
-use crate::worker::share::ClientShare;
+use crate::broker::{BrokerRequest, REQUEST_BYTES};
+use crate::worker::broadcast::{Broadcast, StreamEnding, Subscriber};
+use crate::worker::client_counters::ClientCounters;
+use crate::worker::queue::{Dequeued, QueueItem, QueueReceiver, queue};
 
 /// A worker's request to the supervisor, filled up with zeros, read and
 /// written again.
-pub fn ask(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut request = [0; ASK_BYTES];
+pub fn broker_request(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut request = [0; REQUEST_BYTES];
     request.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
-    Ask::decode(&request).map(|ask| ask.encode().to_vec())
+    BrokerRequest::decode(&request).map(|broker_request| broker_request.encode().to_vec())
 }
 
 #[derive(Debug)]
@@ -35,51 +35,55 @@ pub struct ClientDelivery {
 /// chunk later. `session` is what is in the chunks.
 ///
 /// # Errors
-/// No pipe for a bell.
+/// No pipe for a waker.
 pub fn fan_out(
     chunks: &[Vec<u8>],
     capacity: u64,
     clients: &[(u8, WhenSlow)],
     session: &Account,
 ) -> io::Result<Vec<ClientDelivery>> {
-    let mut fan = Fan::new(vec![0; 16], true, Default::default());
-    let mut outlets: Vec<(Outlet, Arc<ClientShare>, Vec<u8>)> = Vec::new();
+    let mut broadcast = Broadcast::new(vec![0; 16], true, Default::default());
+    let mut receivers: Vec<(QueueReceiver, Arc<ClientCounters>, Vec<u8>)> = Vec::new();
     let mut ears = Vec::new();
     let mut coming = clients.iter();
     let preamble: Arc<[u8]> = Arc::new([]);
     for chunk in chunks {
         if let Some((_, when_slow)) = coming.next() {
-            let (feed, outlet) = queue(capacity);
-            let (bell, ear) = crate::worker::bell::bell()?;
-            let share = Arc::<ClientShare>::default();
+            let (sender, receiver) = queue(capacity);
+            let (waker, wake_receiver) = crate::worker::waker::waker()?;
+            let counters = Arc::<ClientCounters>::default();
             let when_slow = *when_slow;
             let gap = crate::worker::chunk::SampleGap::default();
-            fan.add(
-                Subscriber { feed, bell, when_slow, share: Arc::clone(&share), gap },
+            broadcast.add(
+                Subscriber { sender, waker, when_slow, counters: Arc::clone(&counters), gap },
                 &preamble,
             );
-            outlets.push((outlet, share, Vec::new()));
-            ears.push(ear);
+            receivers.push((receiver, counters, Vec::new()));
+            ears.push(wake_receiver);
         }
-        fan.write(chunk)?;
-        for ((outlet, _, stream), (takes, _)) in outlets.iter_mut().zip(clients) {
+        broadcast.write(chunk)?;
+        for ((receiver, _, stream), (takes, _)) in receivers.iter_mut().zip(clients) {
             for _ in 0..if *takes == 255 { usize::MAX } else { usize::from(*takes) } {
-                match outlet.next() {
-                    Next::Item(QueueItem::Bytes(bytes)) => stream.extend_from_slice(&bytes),
+                match receiver.next() {
+                    Dequeued::Item(QueueItem::Bytes(bytes)) => stream.extend_from_slice(&bytes),
                     _ => break,
                 }
             }
         }
     }
-    fan.end(
+    broadcast.end(
         StreamEnding { reason: "the end".into(), notes: Vec::new(), session: session.clone() },
         &Ledger::default(),
     );
-    let served = outlets.into_iter().map(|(mut outlet, share, mut stream)| {
-        while let Next::Item(QueueItem::Bytes(bytes)) = outlet.next() {
+    let served = receivers.into_iter().map(|(mut receiver, counters, mut stream)| {
+        while let Dequeued::Item(QueueItem::Bytes(bytes)) = receiver.next() {
             stream.extend_from_slice(&bytes);
         }
-        ClientDelivery { stream, account: share.account(session), overrun: share.is_overrun() }
+        ClientDelivery {
+            stream,
+            account: counters.account(session),
+            overrun: counters.is_overrun(),
+        }
     });
     Ok(served.collect())
 }

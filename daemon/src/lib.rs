@@ -9,13 +9,13 @@ pub mod arguments;
 mod broker;
 mod control;
 mod credentials;
+mod fd_passing;
 mod fixed_size;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod guard;
 mod line;
 pub mod log;
-mod passing;
 pub mod policy;
 mod process;
 pub mod standing;

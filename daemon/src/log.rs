@@ -7,8 +7,8 @@
 //!
 //! Of lines of one kind there are few in a second, and a count of the rest.
 
+mod non_blocking_writer;
 mod throttle;
-mod unwaiting;
 
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -24,8 +24,8 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, Subscriber as Log};
 use tracing_subscriber::registry::LookupSpan;
 
-use throttle::{Fate, LeftOut, LineKind, Subject, Throttle};
-use unwaiting::Unwaiting;
+use non_blocking_writer::NonBlockingWriter;
+use throttle::{Decision, LineKind, LogSubject, Suppressed, Throttle};
 
 /// Lines that stderr did not take.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
@@ -39,7 +39,7 @@ fn throttle() -> MutexGuard<'static, Throttle> {
 }
 
 /// Tells what was left out and may be told by now. To be called once a second.
-pub(crate) fn catch_up() {
+pub(crate) fn flush_suppressed() {
     let due = throttle().due(Instant::now(), false);
     due.into_iter().for_each(summarize);
 }
@@ -51,11 +51,11 @@ pub fn finish() {
 }
 
 /// What was left out is another process's, which forked this one and tells it.
-pub(crate) fn begin_anew() {
+pub(crate) fn reset_after_fork() {
     *throttle() = Throttle::default();
 }
 
-fn summarize(LeftOut { level, text, lines }: LeftOut) {
+fn summarize(Suppressed { level, text, lines }: Suppressed) {
     let more = lines - 1;
     let text = match more {
         0 => text,
@@ -72,12 +72,12 @@ fn summarize(LeftOut { level, text, lines }: LeftOut) {
 /// take at once is dropped and counted.
 pub fn start() {
     let journal = is_journal();
-    let lines = Lines { journal, colour: stderr().is_terminal() };
+    let lines = LogFormat { journal, colour: stderr().is_terminal() };
     // Fails for a terminal of another user's, which is written to as it is.
-    let _as_it_is = unwaiting::stop_waiting();
+    let _as_it_is = non_blocking_writer::set_nonblocking();
     let warning = if journal { "<4>" } else { "" };
     let file = rustix::stdio::stderr();
-    let writer = move || Unwaiting { file, dropped: &DROPPED, warning };
+    let writer = move || NonBlockingWriter { file, dropped: &DROPPED, warning };
     let log = Log::builder().with_writer(writer).event_format(lines).finish();
     // Fails where somebody logs already: then that is the log.
     let _already = tracing::subscriber::set_global_default(log);
@@ -91,12 +91,12 @@ fn is_journal() -> bool {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Lines {
+struct LogFormat {
     journal: bool,
     colour: bool,
 }
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for LogFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -111,11 +111,11 @@ where
         let mut text = String::new();
         context.field_format().format_fields(Writer::new(&mut text), event)?;
         let text = printable(&text).into_owned();
-        let mut subject = Subject::default();
+        let mut subject = LogSubject::default();
         event.record(&mut subject);
         let kind = LineKind { place: event.metadata().callsite(), subject };
         if event.metadata().target() != SUMMARY
-            && throttle().meet(kind, level, &text, Instant::now()) == Fate::LeftOut
+            && throttle().admit(kind, level, &text, Instant::now()) == Decision::Suppressed
         {
             return Ok(());
         }
@@ -161,7 +161,7 @@ mod tests {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&bytes);
         let writer = move || Sink(Arc::clone(&sink));
-        let lines = Lines { journal, colour: false };
+        let lines = LogFormat { journal, colour: false };
         let subscriber = Log::builder().with_writer(writer).event_format(lines).finish();
         tracing::subscriber::with_default(subscriber, log);
         let bytes = bytes.lock().unwrap().clone();

@@ -1,17 +1,17 @@
 //! Who may sample more than the kernel lets them, and the two places where
-//! that is enforced: before an event is opened ([`restrict()`], [`weaker()`])
+//! that is enforced: before an event is opened ([`restrict()`], [`attr_subset()`])
 //! and before a record is passed on (`sampling`'s scrub).
 
+mod attr_subset;
 mod permission;
 mod restrict;
-mod weaker;
-mod withheld;
+mod unpermitted;
 
 use crate::credentials::Credentials;
+pub use attr_subset::{AttrExcess, attr_subset};
 pub use permission::{Permission, Permissions};
 pub use restrict::{FORBIDDEN, Forbidden, OpenedBy, restrict};
-pub use weaker::{Stronger, weaker};
-pub use withheld::{Withheld, withheld};
+pub use unpermitted::{Unpermitted, unpermitted};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {

@@ -20,21 +20,21 @@ use tokio::time::timeout;
 use crate::broker::Broker;
 use crate::control::{ORDER_BYTES, WorkerOrder};
 use crate::credentials::Credentials;
+use crate::fd_passing::receive_with_fds;
 use crate::guard::Limits;
 use crate::line::WorkerEnd;
 use crate::log;
-use crate::passing::receive_handed;
 use crate::policy::Permissions;
-use crate::standing::{Role, StandingPost, follow, keep};
-use crate::worker::{HandedClient, Hub, OpenConnection, serve_client, watch};
-use confine::{Files, confine};
+use crate::standing::{StandingSession, StandingSpec, follow, keep};
+use crate::worker::{Hub, OpenConnection, PassedClient, serve_client, watch};
+use confine::{FileAccess, confine};
 
 /// So long a worker stays without connections and sessions.
 const IDLE: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct WorkerStart {
     pub(crate) user: Credentials,
     pub(crate) supervisor: Pid,
     pub(crate) permissions: Permissions,
@@ -43,13 +43,13 @@ pub(crate) struct Start {
     pub(crate) control: WorkerEnd,
     pub(crate) broker: WorkerEnd,
     /// The standing session that it keeps; None: it serves a user.
-    pub(crate) standing: Option<Role>,
+    pub(crate) standing: Option<StandingSpec>,
 }
 
 /// A worker's life, in a process of its own that is not dumpable; gives its
 /// exit status.
-pub(crate) fn run(start: Start) -> u8 {
-    log::begin_anew();
+pub(crate) fn run(start: WorkerStart) -> u8 {
+    log::reset_after_fork();
     let status = match live(start) {
         Ok(()) => 0,
         Err(error) => {
@@ -61,37 +61,44 @@ pub(crate) fn run(start: Start) -> u8 {
     status
 }
 
-fn live(start: Start) -> io::Result<()> {
-    let Start { user, supervisor, permissions, limits, control, broker, standing } = start;
-    let files = if standing.is_some() { Files::Record } else { Files::Read };
+fn live(start: WorkerStart) -> io::Result<()> {
+    let WorkerStart { user, supervisor, permissions, limits, control, broker, standing } = start;
+    let files = if standing.is_some() { FileAccess::Record } else { FileAccess::Read };
     confine(&user, supervisor, files)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hub = Rc::new(Hub::new(user, permissions, limits, Arc::new(Broker::new(broker))));
-    let post = standing.map(StandingPost::new).transpose()?.map(Rc::new);
-    let result = LocalSet::new().block_on(&runtime, serve(control, hub, post.clone()));
-    if let Some(post) = post.and_then(Rc::into_inner) {
-        post.finish();
+    let standing = standing.map(StandingSession::new).transpose()?.map(Rc::new);
+    let result = LocalSet::new().block_on(&runtime, serve(control, hub, standing.clone()));
+    if let Some(standing) = standing.and_then(Rc::into_inner) {
+        standing.finish();
     }
     result
 }
 
 /// Does what the supervisor orders, until it closes the control socket.
-async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<StandingPost>>) -> io::Result<()> {
-    let (ear, mouth) = control.into_halves();
-    let control = listening(ear)?;
+async fn serve(
+    control: WorkerEnd,
+    hub: Rc<Hub>,
+    standing: Option<Rc<StandingSession>>,
+) -> io::Result<()> {
+    let (receiver, sender) = control.into_halves();
+    let control = to_stream(receiver)?;
     tokio::task::spawn_local(watch(Rc::clone(&hub)));
     let (mut given, mut idle) = (0u64, None);
-    if let Some(post) = &post {
-        tokio::task::spawn_local(keep(Rc::clone(post), Rc::clone(&hub)));
+    if let Some(standing) = &standing {
+        tokio::task::spawn_local(keep(Rc::clone(standing), Rc::clone(&hub)));
     }
     loop {
-        idle =
-            if hub.has_no_work() && post.is_none() { idle.or(Some(Instant::now())) } else { None };
+        idle = if hub.has_no_work() && standing.is_none() {
+            idle.or(Some(Instant::now()))
+        } else {
+            None
+        };
         if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.may_leave(given) {
             return Ok(());
         }
         let mut order = [0; ORDER_BYTES];
-        let receive = || receive_handed(control.as_fd(), &mut order);
+        let receive = || receive_with_fds(control.as_fd(), &mut order);
         let Ok(received) = timeout(TICK, control.async_io(Interest::READABLE, receive)).await
         else {
             continue;
@@ -109,10 +116,10 @@ async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<StandingPost>>)
                 // The supervisor counts it until it is told otherwise, whether
                 // it could be received or not.
                 let open = OpenConnection::new(&hub);
-                let client = HandedClient::of(received, elsewhere);
-                match client.and_then(|it| Ok((listening(it.connection)?, it.place))) {
-                    Ok((stream, place)) => {
-                        tokio::task::spawn_local(serve_client(stream, place, open));
+                let client = PassedClient::of(received, elsewhere);
+                match client.and_then(|it| Ok((to_stream(it.connection)?, it.namespace))) {
+                    Ok((stream, namespace)) => {
+                        tokio::task::spawn_local(serve_client(stream, namespace, open));
                     }
                     Err(error) => tracing::error!(%error, "a connection could not be served"),
                 }
@@ -120,20 +127,20 @@ async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<StandingPost>>)
             Some(WorkerOrder::Follow(what)) => {
                 let no_room = || io::Error::from(rustix::io::Errno::MFILE);
                 let pipe = received.fds.into_iter().next().ok_or_else(no_room);
-                match (&post, pipe.and_then(pipe::Sender::from_owned_fd)) {
-                    (Some(post), Ok(pipe)) => {
-                        let (hub, post) = (Rc::clone(&hub), Rc::clone(post));
-                        tokio::task::spawn_local(follow(pipe, hub, what, post));
+                match (&standing, pipe.and_then(pipe::Sender::from_owned_fd)) {
+                    (Some(standing), Ok(pipe)) => {
+                        let (hub, standing) = (Rc::clone(&hub), Rc::clone(standing));
+                        tokio::task::spawn_local(follow(pipe, hub, what, standing));
                     }
                     // What is recorded goes on.
                     (_, Err(error)) => tracing::error!(%error, "a reader could not be served"),
                     (None, _) => tracing::warn!("an order to read what is not kept here"),
                 }
             }
-            Some(WorkerOrder::Report) => report(&mouth, &hub),
+            Some(WorkerOrder::Report) => report(&sender, &hub),
             Some(WorkerOrder::Revoked) => {
                 hub.stop_all("the daemon's policy has changed").await;
-                report(&mouth, &hub);
+                report(&sender, &hub);
                 return Ok(());
             }
             None => tracing::warn!(?order, "an order that means nothing"),
@@ -143,13 +150,13 @@ async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<StandingPost>>)
 
 /// Says how it goes. The supervisor asks again only when it has been
 /// answered, so there is room; where it has gone, nobody asks.
-fn report(mouth: &OwnedFd, hub: &Hub) {
-    if let Err(error) = rustix::io::write(mouth, &hub.report().encode()) {
+fn report(sender: &OwnedFd, hub: &Hub) {
+    if let Err(error) = rustix::io::write(sender, &hub.report().encode()) {
         tracing::debug!(%error, "the supervisor cannot be told how it goes");
     }
 }
 
-fn listening(socket: OwnedFd) -> io::Result<UnixStream> {
+fn to_stream(socket: OwnedFd) -> io::Result<UnixStream> {
     let socket = net::UnixStream::from(socket);
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)

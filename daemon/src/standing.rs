@@ -7,13 +7,13 @@
 mod follow;
 mod history;
 mod keeper;
+mod process_table;
 mod readers;
-mod residents;
 mod role;
 mod spool;
 mod target;
 mod writer;
 
 pub(crate) use follow::follow;
-pub(crate) use keeper::{StandingPost, keep};
-pub use role::{KernelCounting, RetentionLimits, Role, TargetDescription};
+pub(crate) use keeper::{StandingSession, keep};
+pub use role::{KernelCounting, RetentionLimits, StandingSpec, TargetDescription};

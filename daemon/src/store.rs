@@ -9,7 +9,7 @@ mod recovery;
 mod retention;
 
 pub(crate) use clock::{Clock, SystemClock};
-pub(crate) use directory::{Directory, Form, Listed};
+pub(crate) use directory::{Directory, ListedSegment, SegmentState};
 pub(crate) use recovery::{Recovered, recover};
 pub(crate) use retention::{ClosedSegment, Retention, expired};
 

@@ -2,19 +2,19 @@
 //! worker of its user, and opens what policy grants. It has one thread, and
 //! reads of nobody more than requests of fixed size.
 
+mod acceptor;
 mod config;
 mod directory;
-mod door;
+mod heartbeat;
 mod metrics;
 mod notify;
 mod program;
-mod pulse;
+mod rejected;
 mod reload;
 mod rights;
 mod signals;
 mod socket;
 mod standing;
-mod turned_away;
 mod worker;
 
 use std::io;
@@ -28,20 +28,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::control::WorkerReport;
 use crate::credentials::Credentials;
-use crate::guard::{Admission, Full};
-use crate::sys::oracle::Oracle;
-pub use config::{Config, ConfigError, FileError, Standing, TextPlace};
+use crate::guard::{Admission, LimitReached};
+use crate::sys::ptrace_probe::PtraceProbe;
+use acceptor::{Acceptor, is_out_of_descriptors, out_of_descriptors};
+pub use config::{Config, ConfigError, FileError, Standing, TextPosition};
 pub use directory::DirectoryError;
-use door::{Door, is_out_of_descriptors, out_of_descriptors};
 use metrics::Metrics;
-pub use metrics::Places;
-use notify::Manager;
+pub use metrics::MetricsConfig;
+use notify::ServiceManager;
+use rejected::RejectedConnections;
 pub use reload::ConfigSource;
 pub use rights::TooFewFiles;
 use signals::Signals;
 pub use socket::SocketError;
-use standing::Desk;
-use turned_away::TurnedAway;
+use standing::StandingSessions;
 use worker::Worker;
 
 /// Between two looks at what has no descriptor.
@@ -49,7 +49,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// So long a worker may give no sign of life before it is killed, where no
 /// watchdog asks for less: its user may have stopped it, and must not stop
 /// the daemon that way.
-const PATIENCE: Duration = Duration::from_secs(20);
+const HANG_TIMEOUT: Duration = Duration::from_secs(20);
 /// So long workers have to end when asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -76,7 +76,7 @@ pub enum SupervisorError {
         "the daemon took on a user's ids to ask the kernel what they may, and could not lay them \
          down; it is not what it was, and ends: start it again, with CAP_SETUID and CAP_SETGID"
     )]
-    Spoilt,
+    Tainted,
     #[error("{call}: {error}")]
     System { call: &'static str, error: io::Error },
 }
@@ -104,11 +104,11 @@ pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
     // What was there once is not optional any more: a policy does not end by
     // its file's being away for a moment.
     let optional = options.config.optional && !options.config.path.exists();
-    let listening = socket::listen(&options.socket, own.uid)?;
+    let bound = socket::listen(&options.socket, own.uid)?;
     let metrics = Metrics::listen(&config.metrics)?;
     // While it may still make directories.
-    let mut desk = Desk::default();
-    desk.set(&config, &own).map_err(system("standing sessions"))?;
+    let mut standing_sessions = StandingSessions::default();
+    standing_sessions.set(&config, &own).map_err(system("standing sessions"))?;
     rights::narrow().map_err(system("capset"))?;
     tracing::info!(socket = %options.socket.display(), uid = own.uid, "listening");
     let mut supervisor = Supervisor {
@@ -116,21 +116,21 @@ pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
         config,
         source: ConfigSource { optional, ..options.config },
         reload_failed: false,
-        manager: Manager::of_environment(),
+        manager: ServiceManager::of_environment(),
         workers: Vec::new(),
-        turned_away: TurnedAway::default(),
-        desk,
+        rejected: RejectedConnections::default(),
+        standing_sessions,
         gone: WorkerReport::default(),
-        door: Door::new(),
+        acceptor: Acceptor::new(),
         admission: Admission::default(),
-        oracle: Oracle::default(),
+        ptrace_probe: PtraceProbe::default(),
         metrics,
         killed: 0,
     };
     supervisor.manager.ready();
-    let result = supervisor.serve(&listening.listener, &signals);
+    let result = supervisor.serve(&bound.listener, &signals);
     supervisor.manager.stopping();
-    let listener = listening.unlink();
+    let listener = bound.unlink();
     let told = std::mem::take(&mut supervisor.metrics).unlink();
     supervisor.end();
     // Connections that nobody took are closed with them, which before Linux
@@ -145,14 +145,14 @@ struct Supervisor {
     source: ConfigSource,
     /// The configuration on disk is not the one that holds.
     reload_failed: bool,
-    manager: Manager,
+    manager: ServiceManager,
     workers: Vec<Worker>,
-    turned_away: TurnedAway,
-    desk: Desk,
+    rejected: RejectedConnections,
+    standing_sessions: StandingSessions,
     gone: WorkerReport,
-    door: Door,
+    acceptor: Acceptor,
     admission: Admission,
-    oracle: Oracle,
+    ptrace_probe: PtraceProbe,
     metrics: Metrics,
     killed: u64,
 }
@@ -161,9 +161,9 @@ impl Supervisor {
     fn serve(&mut self, listener: &UnixListener, signals: &Signals) -> Result<(), SupervisorError> {
         let mut next_tick = Instant::now() + TICK;
         loop {
-            let shut = self.door.shut_for();
-            let mut books = (&mut self.gone, &mut self.admission);
-            self.desk.tend(&mut books, &self.config.limits);
+            let pause = self.acceptor.paused_for();
+            let mut totals = (&mut self.gone, &mut self.admission);
+            self.standing_sessions.poll(&mut totals, &self.config.limits);
             // Where there is no such socket, a pipe that stays silent.
             let asked = self.metrics.watched().unwrap_or(signals.end());
             let of_workers = self.workers.iter().flat_map(|worker| worker.watched());
@@ -171,15 +171,15 @@ impl Supervisor {
                 [signals.end(), signals.reload(), listener.as_fd(), asked]
                     .into_iter()
                     .chain(of_workers)
-                    .chain(self.desk.watched())
+                    .chain(self.standing_sessions.watched())
                     .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
                     .collect();
-            if shut.is_some() {
+            if pause.is_some() {
                 // Who waits outside would only wake it.
                 fds[2] = PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::empty());
             }
             let left = next_tick.saturating_duration_since(Instant::now());
-            let left = Timespec::try_from(shut.map_or(left, |shut| shut.min(left))).ok();
+            let left = Timespec::try_from(pause.map_or(left, |pause| pause.min(left))).ok();
             match poll(&mut fds, left.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(system("poll")(errno.into())),
@@ -190,9 +190,9 @@ impl Supervisor {
                 tracing::info!("asked to end");
                 return Ok(());
             }
-            self.attend(of_workers);
-            if self.oracle.is_spoilt() {
-                return Err(SupervisorError::Spoilt);
+            self.handle_ready(of_workers);
+            if self.ptrace_probe.is_tainted() {
+                return Err(SupervisorError::Tainted);
             }
             if *reload {
                 signals.reload_begins();
@@ -204,7 +204,7 @@ impl Supervisor {
                 self.accept(listener);
             }
             if *asked {
-                self.tell_numbers();
+                self.answer_scrapes();
             }
             if next_tick <= Instant::now() {
                 next_tick = Instant::now() + TICK;
@@ -215,27 +215,33 @@ impl Supervisor {
 
     /// Answers workers, hears them, and buries them; `ready` says of each
     /// descriptor that they watch whether there is something.
-    fn attend(&mut self, ready: &[bool]) {
-        let (ready, of_desk) = ready.split_at(Worker::WATCHED * self.workers.len());
+    fn handle_ready(&mut self, ready: &[bool]) {
+        let (ready, of_standing) = ready.split_at(Worker::WATCHED * self.workers.len());
         let limits = &self.config.limits;
         for (worker, ready) in self.workers.iter_mut().zip(ready.chunks(Worker::WATCHED)) {
             if let [asks, reports, _] = ready {
                 if *reports {
-                    worker.hear();
+                    worker.read_reports();
                 }
                 if *asks {
-                    let errands = &mut self.desk.errands(&worker.user);
-                    worker.answer(&self.oracle, &mut self.admission, limits, errands);
+                    let standing_handler =
+                        &mut self.standing_sessions.standing_handler(&worker.user);
+                    worker.answer(
+                        &self.ptrace_probe,
+                        &mut self.admission,
+                        limits,
+                        standing_handler,
+                    );
                 }
             }
         }
-        self.desk.answer(of_desk, &self.oracle, &mut self.admission, limits);
+        self.standing_sessions.answer(of_standing, &self.ptrace_probe, &mut self.admission, limits);
         let (gone, admission) = (&mut self.gone, &mut self.admission);
         self.workers.retain_mut(|worker| {
             let ended = worker.has_ended();
             if ended {
                 // It may have reported last.
-                worker.hear();
+                worker.read_reports();
                 gone.add_counts(&worker.report);
                 admission.forget(worker.pid());
             }
@@ -244,17 +250,18 @@ impl Supervisor {
     }
 
     fn tick(&mut self) {
-        let is_well = |worker: &Worker| worker.pulse.is_well();
-        if self.workers.iter().chain(self.desk.workers()).all(is_well) {
-            self.manager.feed();
+        let is_well = |worker: &Worker| worker.heartbeat.is_well();
+        if self.workers.iter().chain(self.standing_sessions.workers()).all(is_well) {
+            self.manager.ping_watchdog();
         }
-        let patience = self.manager.patience().map_or(PATIENCE, |least| least.min(PATIENCE));
-        let ticks = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX).max(1);
-        self.turned_away.reap();
-        self.oracle.reap();
-        crate::log::catch_up();
-        for worker in self.workers.iter_mut().chain(self.desk.workers_mut()) {
-            if worker.pulse.has_stood_still(ticks) {
+        let hang_timeout =
+            self.manager.hang_timeout().map_or(HANG_TIMEOUT, |least| least.min(HANG_TIMEOUT));
+        let ticks = u32::try_from(hang_timeout.as_secs()).unwrap_or(u32::MAX).max(1);
+        self.rejected.reap();
+        self.ptrace_probe.reap();
+        crate::log::flush_suppressed();
+        for worker in self.workers.iter_mut().chain(self.standing_sessions.workers_mut()) {
+            if worker.heartbeat.is_stalled(ticks) {
                 tracing::error!(
                     pid = worker.pid(),
                     uid = worker.user.uid,
@@ -264,43 +271,43 @@ impl Supervisor {
                 worker.kill();
                 self.killed += 1;
             }
-            worker.ask();
+            worker.request_report();
         }
-        self.write_numbers();
+        self.write_textfile();
     }
 
     fn accept(&mut self, listener: &UnixListener) {
-        let Some(stream) = self.door.accept(listener, &mut self.turned_away) else { return };
+        let Some(stream) = self.acceptor.accept(listener, &mut self.rejected) else { return };
         let (user, namespace) = match Credentials::of_peer(&stream) {
             Ok(peer) => peer,
             Err(error) => {
                 tracing::warn!(%error, "a connection is refused");
-                return self.turned_away.refuse(stream, ErrorCode::Denied, &error.to_string());
+                return self.rejected.refuse(stream, ErrorCode::Denied, &error.to_string());
             }
         };
         if self.own.uid != 0 && user.uid != self.own.uid {
             tracing::warn!(uid = user.uid, "a connection of another user is refused");
             let why = "this daemon serves the user who started it, and nobody else";
-            return self.turned_away.refuse(stream, ErrorCode::Denied, why);
+            return self.rejected.refuse(stream, ErrorCode::Denied, why);
         }
         if let Err(full) = self.may_connect(user.uid) {
             tracing::warn!(uid = user.uid, %full, "a connection is refused");
-            return self.turned_away.refuse(stream, ErrorCode::Exhausted, &full.to_string());
+            return self.rejected.refuse(stream, ErrorCode::Exhausted, &full.to_string());
         }
         let uid = user.uid;
         let Err(error) = self.hand_over(&stream, namespace, user) else {
             // The worker has one, too, unless it has just been killed.
-            return self.turned_away.close(stream);
+            return self.rejected.close(stream);
         };
         tracing::error!(uid, %error, "a connection could not be served");
         if is_out_of_descriptors(&error) {
-            self.door.shut();
-            self.turned_away.refuse(stream, ErrorCode::Exhausted, &out_of_descriptors(&error));
+            self.acceptor.pause();
+            self.rejected.refuse(stream, ErrorCode::Exhausted, &out_of_descriptors(&error));
         } else if error.kind() == io::ErrorKind::WouldBlock {
             let why = "this user's worker takes no connections at present";
-            self.turned_away.refuse(stream, ErrorCode::Busy, why);
+            self.rejected.refuse(stream, ErrorCode::Busy, why);
         } else {
-            self.turned_away.refuse(
+            self.rejected.refuse(
                 stream,
                 ErrorCode::Failed,
                 &format!("no worker can be started: {error}"),
@@ -309,14 +316,20 @@ impl Supervisor {
     }
 
     /// Workers that have just told the end of others are heard first.
-    fn may_connect(&mut self, uid: u32) -> Result<(), Full> {
+    fn may_connect(&mut self, uid: u32) -> Result<(), LimitReached> {
         let limits = &self.config.limits;
         if self.admission.may_connect(uid, limits).is_err() {
             for worker in &mut self.workers {
-                let errands = &mut self.desk.errands(&worker.user);
+                let standing_handler = &mut self.standing_sessions.standing_handler(&worker.user);
                 for _ in 0..64 {
                     let asked = worker.has_asked();
-                    if !asked || !worker.answer(&self.oracle, &mut self.admission, limits, errands)
+                    if !asked
+                        || !worker.answer(
+                            &self.ptrace_probe,
+                            &mut self.admission,
+                            limits,
+                            standing_handler,
+                        )
                     {
                         break;
                     }
@@ -334,9 +347,9 @@ impl Supervisor {
     ) -> io::Result<()> {
         let namespace = namespace.as_ref().map(AsFd::as_fd);
         let serves =
-            |worker: &&mut Worker| worker.user == user && !worker.outdated && !worker.leaving;
+            |worker: &&mut Worker| worker.user == user && !worker.outdated && !worker.ending;
         if let Some(worker) = self.workers.iter_mut().find(serves) {
-            match worker.give(stream.as_fd(), namespace) {
+            match worker.pass_connection(stream.as_fd(), namespace) {
                 Ok(()) => {
                     self.admission.connected(worker.holder());
                     return Ok(());
@@ -348,7 +361,7 @@ impl Supervisor {
         }
         let permissions = self.config.policy.permissions(&user);
         let mut worker = Worker::start(user, permissions, self.config.limits, None)?;
-        if let Err(error) = worker.give(stream.as_fd(), namespace) {
+        if let Err(error) = worker.pass_connection(stream.as_fd(), namespace) {
             worker.end().kill();
             return Err(error);
         }
@@ -360,14 +373,14 @@ impl Supervisor {
     fn end(&mut self) {
         let workers = std::mem::take(&mut self.workers);
         let ending = workers.into_iter().map(Worker::end);
-        let mut ending: Vec<_> = ending.chain(self.desk.end()).collect();
+        let mut ending: Vec<_> = ending.chain(self.standing_sessions.end()).collect();
         let deadline = Instant::now() + GRACE;
         while !ending.is_empty() && Instant::now() < deadline {
             ending.retain_mut(|worker| !worker.has_ended());
             std::thread::sleep(Duration::from_millis(5));
         }
         for worker in ending {
-            let (uid, name) = worker.whose();
+            let (uid, name) = worker.owner();
             tracing::warn!(uid, name, "a worker is killed, as it does not end");
             worker.kill();
         }

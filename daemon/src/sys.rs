@@ -2,8 +2,8 @@
 //! the daemon; everything it lends out is safe to use.
 
 pub(crate) mod namespace;
-pub(crate) mod oracle;
 pub(crate) mod peer;
+pub(crate) mod ptrace_probe;
 
 /// Gives what is free in it back to the kernel. Each thread takes from an
 /// arena of its own, so what a session freed would otherwise stay where no

@@ -1,25 +1,25 @@
 //! What serves one user: owns their rings, queues and connections, and has
 //! no rights but theirs.
 
-pub(crate) mod bell;
+pub(crate) mod broadcast;
 pub(crate) mod chunk;
-mod complaint;
+pub(crate) mod client_counters;
 mod connection;
-mod drive;
-pub(crate) mod fan;
-mod handed_client;
 mod hub;
-mod intake;
 mod job;
 mod opening;
-mod parcel;
+mod outgoing_frame;
+mod passed_client;
 pub(crate) mod queue;
 mod relay;
-pub(crate) mod share;
+mod request_reader;
+mod session_thread;
+pub(crate) mod waker;
 mod watch;
+mod worker_error;
 
-pub(crate) use connection::{LINGER, serve as serve_client};
-pub(crate) use handed_client::HandedClient;
+pub(crate) use connection::{LINGER_TIMEOUT, serve as serve_client};
 pub(crate) use hub::{Hub, OpenConnection, Subscription};
 pub(crate) use job::CheckedJob;
+pub(crate) use passed_client::PassedClient;
 pub(crate) use watch::watch;

@@ -8,7 +8,7 @@
 #![no_main]
 
 use daemon::fuzzing;
-use daemon::policy::{FORBIDDEN, Permissions, restrict, weaker};
+use daemon::policy::{FORBIDDEN, Permissions, attr_subset, restrict};
 use libfuzzer_sys::fuzz_target;
 use perfdata::{Attr, AttrFlags, ByteOrder};
 use recorder::remote::protocol::{
@@ -81,8 +81,8 @@ fn of_daemon(bytes: &[u8], piece: usize) {
 /// Two attrs: the supervisor opens the second under a grant of the first
 /// only if it shows no more.
 fn of_worker(bytes: &[u8]) {
-    if let Some(again) = fuzzing::ask(bytes) {
-        assert_eq!(fuzzing::ask(&again).as_ref(), Some(&again));
+    if let Some(again) = fuzzing::broker_request(bytes) {
+        assert_eq!(fuzzing::broker_request(&again).as_ref(), Some(&again));
     }
     let Ok(mut granted) = Attr::decode(bytes, ByteOrder::Little) else { return };
     let Ok(asked) = Attr::decode(&bytes[granted.size as usize..], ByteOrder::Little) else {
@@ -94,8 +94,8 @@ fn of_worker(bytes: &[u8]) {
     for forbidden in [with_guests, FORBIDDEN] {
         for permissions in [Permissions::empty(), Permissions::KERNEL] {
             restrict(&mut granted, permissions, &forbidden);
-            assert_eq!(weaker(&granted, &granted), Ok(()));
-            if weaker(&asked, &granted).is_err() {
+            assert_eq!(attr_subset(&granted, &granted), Ok(()));
+            if attr_subset(&asked, &granted).is_err() {
                 continue;
             }
             assert_eq!((asked.kind, asked.config), (granted.kind, granted.config));

@@ -9,11 +9,11 @@ use std::time::Duration;
 use arrayvec::ArrayString;
 use recorder::session::synthesize::KernelFile;
 
-use super::program::ProgramNumbers;
-use super::{ANSWER_BYTES, Ask, BrokerAnswer, JobNumbers};
+use super::program::WireProgram;
+use super::{BrokerReply, BrokerRequest, REPLY_BYTES, WireJob};
 use crate::control::{StandingEntry, StandingStatus, text};
+use crate::fd_passing::ReceivedMessage;
 use crate::line::WorkerEnd;
-use crate::passing::Received;
 use crate::policy::Permissions;
 
 /// Bytes behind an answer that say why there is no program.
@@ -31,7 +31,7 @@ pub(crate) struct Broker {
 }
 
 #[derive(Debug)]
-pub(crate) enum NotGranted {
+pub(crate) enum GrantError {
     Missing(Permissions),
     Refused(io::Error),
     Silent(io::Error),
@@ -54,8 +54,8 @@ impl Broker {
         self.reserved.load(Ordering::Relaxed)
     }
 
-    pub(super) fn ask(&self, ask: &Ask) -> io::Result<(BrokerAnswer, Option<OwnedFd>)> {
-        let (answer, fds) = self.ask_for(ask, &[], &mut [])?;
+    pub(super) fn call(&self, call: &BrokerRequest) -> io::Result<(BrokerReply, Option<OwnedFd>)> {
+        let (answer, fds) = self.call_with(call, &[], &mut [])?;
         Ok((answer, fds.into_iter().next()))
     }
 
@@ -65,13 +65,13 @@ impl Broker {
     /// # Errors
     /// The supervisor is silent. EMFILE: it has answered, and this process
     /// had no room for all that it handed over.
-    fn ask_for(
+    fn call_with(
         &self,
-        ask: &Ask,
+        call: &BrokerRequest,
         behind: &[u8],
         more: &mut [u8],
-    ) -> io::Result<(BrokerAnswer, Vec<OwnedFd>)> {
-        match self.try_ask_for(ask, behind, more) {
+    ) -> io::Result<(BrokerReply, Vec<OwnedFd>)> {
+        match self.try_call_with(call, behind, more) {
             // A part of it would be taken for something else.
             Ok((_, received)) if !received.is_whole => Err(rustix::io::Errno::MFILE.into()),
             Ok((answer, received)) => Ok((answer, received.fds)),
@@ -82,62 +82,62 @@ impl Broker {
         }
     }
 
-    fn try_ask_for(
+    fn try_call_with(
         &self,
-        ask: &Ask,
+        call: &BrokerRequest,
         behind: &[u8],
         more: &mut [u8],
-    ) -> io::Result<(BrokerAnswer, Received)> {
+    ) -> io::Result<(BrokerReply, ReceivedMessage)> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        line.say(&[&ask.encode()[..], behind].concat())?;
-        let mut bytes = vec![0; ANSWER_BYTES + more.len()];
-        let received = line.hear(&mut bytes)?;
-        let Some((answer, rest)) = bytes.split_first_chunk::<ANSWER_BYTES>() else {
+        line.send(&[&call.encode()[..], behind].concat())?;
+        let mut bytes = vec![0; REPLY_BYTES + more.len()];
+        let received = line.receive(&mut bytes)?;
+        let Some((answer, rest)) = bytes.split_first_chunk::<REPLY_BYTES>() else {
             return Err(io::Error::other("an answer is longer than that"));
         };
-        if received.bytes < ANSWER_BYTES {
+        if received.bytes < REPLY_BYTES {
             return Err(io::Error::other("the supervisor has gone"));
         }
         more.copy_from_slice(rest);
         let no_answer = || io::Error::other("the supervisor says what no answer is");
-        Ok((BrokerAnswer::decode(answer).ok_or_else(no_answer)?, received))
+        Ok((BrokerReply::decode(answer).ok_or_else(no_answer)?, received))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
     /// that is busy.
-    pub(super) fn tell(&self, ask: &Ask) {
+    pub(super) fn notify(&self, call: &BrokerRequest) {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         // Where the supervisor has gone nobody keeps an account.
-        let _gone = line.say(&ask.encode());
+        let _gone = line.send(&call.encode());
     }
 
     /// Asks for a job, on the control group of this path where it names one;
     /// gives the grant's number.
-    pub(crate) fn grant(&self, job: JobNumbers, group: &[u8]) -> Result<u64, NotGranted> {
-        let answered = self.ask_for(&Ask::Grant(job), group, &mut []);
-        let (answer, _) = answered.map_err(NotGranted::Silent)?;
+    pub(crate) fn grant(&self, job: WireJob, group: &[u8]) -> Result<u64, GrantError> {
+        let answered = self.call_with(&BrokerRequest::Grant(job), group, &mut []);
+        let (answer, _) = answered.map_err(GrantError::Silent)?;
         match answer.errno {
             0 => Ok(answer.value),
-            libc::EACCES => Err(NotGranted::Missing(Permissions::from_bits_truncate(
+            libc::EACCES => Err(GrantError::Missing(Permissions::from_bits_truncate(
                 u32::try_from(answer.value).unwrap_or(0),
             ))),
-            errno => Err(NotGranted::Refused(io::Error::from_raw_os_error(errno))),
+            errno => Err(GrantError::Refused(io::Error::from_raw_os_error(errno))),
         }
     }
 
     /// Whether this worker, which has been given so many connections, may
     /// end: not when another one is under way.
     pub(crate) fn leave(&self, given: u64) -> bool {
-        self.ask(&Ask::Leave { given }).is_ok_and(|(answer, _)| answer.errno == 0)
+        self.call(&BrokerRequest::Leave { given }).is_ok_and(|(answer, _)| answer.errno == 0)
     }
 
     pub(crate) fn release(&self, grant: u64) {
         // Where the supervisor has gone there is nothing to release.
-        let _gone = self.ask(&Ask::Release { grant });
+        let _gone = self.call(&BrokerRequest::Release { grant });
     }
 
     pub(crate) fn closed(&self) {
-        self.tell(&Ask::Closed);
+        self.notify(&BrokerRequest::Closed);
     }
 
     /// Has a standing session read to this user; gives what it is read from,
@@ -150,9 +150,9 @@ impl Broker {
     ) -> Result<OwnedFd, i32> {
         // Nothing has a longer one.
         let name = ArrayString::from(name).map_err(|_| libc::ENOENT)?;
-        let ask = Ask::Follow { name, since, live };
+        let call = BrokerRequest::Follow { name, since, live };
         let of = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-        let (answer, pipe) = self.ask(&ask).map_err(of)?;
+        let (answer, pipe) = self.call(&call).map_err(of)?;
         received(answer, pipe).map_err(of)
     }
 
@@ -160,11 +160,11 @@ impl Broker {
         let mut lines = Vec::new();
         for place in 0.. {
             let mut bytes = [0; StandingEntry::BYTES];
-            match self.ask_for(&Ask::Standing { place }, &[], &mut bytes) {
-                Ok((BrokerAnswer { errno: 0, .. }, _)) => {
+            match self.call_with(&BrokerRequest::Standing { place }, &[], &mut bytes) {
+                Ok((BrokerReply { errno: 0, .. }, _)) => {
                     lines.extend(StandingEntry::decode(&bytes))
                 }
-                Ok((BrokerAnswer { errno: libc::EACCES, .. }, _)) => {}
+                Ok((BrokerReply { errno: libc::EACCES, .. }, _)) => {}
                 Ok(_) | Err(_) => break,
             }
         }
@@ -173,12 +173,12 @@ impl Broker {
 
     pub(crate) fn report(&self, status: StandingStatus) {
         // Where the supervisor has gone this ends soon, too.
-        let _gone = self.ask(&Ask::Report { status });
+        let _gone = self.call(&BrokerRequest::Report { status });
     }
 
     /// /proc/PID/maps of a process of the grant.
     pub(crate) fn maps(&self, grant: u64, pid: i32) -> io::Result<OwnedFd> {
-        let (answer, fd) = self.ask(&Ask::Maps { grant, pid })?;
+        let (answer, fd) = self.call(&BrokerRequest::Maps { grant, pid })?;
         received(answer, fd)
     }
 
@@ -187,12 +187,12 @@ impl Broker {
     pub(super) fn program(
         &self,
         reservation: u64,
-        program: ProgramNumbers,
+        program: WireProgram,
     ) -> Result<Vec<OwnedFd>, String> {
         let mut reason = [0; REASON_BYTES];
-        let ask = Ask::Program { reservation, program: Box::new(program) };
-        match self.ask_for(&ask, &[], &mut reason) {
-            Ok((BrokerAnswer { errno: 0, .. }, fds)) => Ok(fds),
+        let call = BrokerRequest::Program { reservation, program: Box::new(program) };
+        match self.call_with(&call, &[], &mut reason) {
+            Ok((BrokerReply { errno: 0, .. }, fds)) => Ok(fds),
             Ok((answer, _)) if reason[0] == 0 => {
                 Err(io::Error::from_raw_os_error(answer.errno).to_string())
             }
@@ -206,12 +206,12 @@ impl Broker {
     }
 
     pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> io::Result<OwnedFd> {
-        let (answer, fd) = self.ask(&Ask::Kernel { grant, file })?;
+        let (answer, fd) = self.call(&BrokerRequest::Kernel { grant, file })?;
         received(answer, fd)
     }
 }
 
-pub(super) fn received(answer: BrokerAnswer, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
+pub(super) fn received(answer: BrokerReply, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
     match answer.errno {
         0 => fd.ok_or_else(|| io::Error::other("an answer without its descriptor")),
         errno => Err(io::Error::from_raw_os_error(errno)),
@@ -230,10 +230,10 @@ mod tests {
     use recorder::in_kernel::{InKernel, SampleContents};
 
     use super::*;
-    use crate::passing::MOST_HANDED;
+    use crate::fd_passing::MAX_FDS;
 
-    fn program() -> ProgramNumbers {
-        ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap()
+    fn program() -> WireProgram {
+        WireProgram::of(&InKernel::aggregate(), SampleContents::default()).unwrap()
     }
 
     /// A worker whose next request is answered with so many descriptors, and
@@ -242,24 +242,24 @@ mod tests {
         let (supervisor, worker) = crate::line::line().unwrap();
         let file = std::io::pipe().unwrap().0;
         let fds = vec![file.as_fd(); handed];
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED * 2))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FDS * 2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
-        let bytes = BrokerAnswer::done(7).encode();
-        sendmsg(supervisor.mouth(), &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())
+        let bytes = BrokerReply::done(7).encode();
+        sendmsg(supervisor.sender(), &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())
             .unwrap();
         (Broker::new(worker), supervisor)
     }
 
     #[test]
     fn an_answer_that_is_cut_short_is_an_error_that_says_why() {
-        let (broker, _supervisor) = answered(MOST_HANDED);
-        assert_eq!(broker.program(1, program()).unwrap().len(), MOST_HANDED);
-        let (broker, _supervisor) = answered(MOST_HANDED * 2);
+        let (broker, _supervisor) = answered(MAX_FDS);
+        assert_eq!(broker.program(1, program()).unwrap().len(), MAX_FDS);
+        let (broker, _supervisor) = answered(MAX_FDS * 2);
         let why = broker.program(1, program()).unwrap_err();
         assert!(why.starts_with("this worker has no room for the program"), "{why}");
         assert!(why.contains("Too many open files") && why.contains("LimitNOFILE="), "{why}");
-        let (broker, _supervisor) = answered(MOST_HANDED * 2);
+        let (broker, _supervisor) = answered(MAX_FDS * 2);
         let error = broker.maps(1, 1).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
         assert!(!broker.is_silent(), "it has answered");

@@ -14,18 +14,18 @@ use recorder::session::synthesize::KernelFile;
 use recorder::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use recorder::{Facts, PlannedEvent, Request};
 
-use super::{Ask, BrokerAnswer, JobNumbers, Rank, TaskOnCpu};
+use super::{BrokerReply, BrokerRequest, GroupRole, TaskOnCpu, WireJob};
 use crate::credentials::Credentials;
-use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict, weaker};
-use crate::sys::oracle::{Asker, Oracle};
+use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, attr_subset, restrict};
+use crate::sys::ptrace_probe::{ProbeUser, PtraceProbe};
 use crate::target::FoundTarget;
 
 /// Grants that one worker may hold: its sessions, and some that end.
-const MOST_GRANTS: usize = 64;
+const MAX_GRANTS: usize = 64;
 
 /// Whether a user may look at a process, as the kernel tells that user.
-pub(crate) trait Stranger {
-    fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool>;
+pub(crate) trait PtraceCheck {
+    fn may_access(&self, user: &Credentials, pid: i32) -> io::Result<bool>;
 }
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ struct Grant {
     leader: Option<Leader>,
     /// Policy has nothing on the target: its user may look at it, which a
     /// set-user-ID program that it executes ends.
-    while_looked_at: bool,
+    needs_ptrace_access: bool,
 }
 
 #[derive(Debug)]
@@ -57,12 +57,12 @@ struct Leader {
 
 /// What a job takes beyond the rights of its user; empty: the kernel's own
 /// rules forbid it, though it is about the user's own code.
-fn needed(job: &JobNumbers, may_look: bool) -> Permissions {
+fn needed(job: &WireJob, may_access: bool) -> Permissions {
     let mut needed = Permissions::empty();
     needed.set(Permissions::KERNEL, job.modes.kernel);
     let of_cpus = matches!(job.target, NamedTarget::System | NamedTarget::Cgroup { .. });
     needed.set(Permissions::SYSTEM_WIDE, of_cpus);
-    needed.set(Permissions::OTHERS_TASKS, !of_cpus && !may_look);
+    needed.set(Permissions::OTHERS_TASKS, !of_cpus && !may_access);
     if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
 }
 
@@ -75,8 +75,8 @@ fn errno(error: &io::Error) -> i32 {
 }
 
 /// EACCES, and what is missing.
-fn missing(permissions: Permissions) -> BrokerAnswer {
-    BrokerAnswer { value: permissions.bits().into(), ..BrokerAnswer::refused(libc::EACCES) }
+fn missing(permissions: Permissions) -> BrokerReply {
+    BrokerReply { value: permissions.bits().into(), ..BrokerReply::refused(libc::EACCES) }
 }
 
 impl Grants {
@@ -87,63 +87,65 @@ impl Grants {
     /// Answers a request; `path`, of a control group, came behind it.
     pub(crate) fn answer(
         &mut self,
-        ask: Ask,
+        request: BrokerRequest,
         path: &[u8],
-        stranger: &dyn Stranger,
-    ) -> (BrokerAnswer, Option<OwnedFd>) {
-        let result = match ask {
-            Ask::Grant(job) => return (self.grant(job, path, stranger), None),
-            Ask::Open { grant, place, attr, rank } => self
-                .open(grant, place, &attr, rank)
-                .and_then(|event| self.unless_changed(grant, place.tid, stranger).map(|()| event)),
-            Ask::Maps { grant, pid } => self.maps(grant, pid),
-            Ask::Kernel { grant, file } => self.kernel(grant, file),
+        ptrace_check: &dyn PtraceCheck,
+    ) -> (BrokerReply, Option<OwnedFd>) {
+        let result = match request {
+            BrokerRequest::Grant(job) => return (self.grant(job, path, ptrace_check), None),
+            BrokerRequest::Open { grant, place, attr, rank } => {
+                self.open(grant, place, &attr, rank).and_then(|event| {
+                    self.check_unchanged(grant, place.tid, ptrace_check).map(|()| event)
+                })
+            }
+            BrokerRequest::Maps { grant, pid } => self.maps(grant, pid),
+            BrokerRequest::Kernel { grant, file } => self.kernel(grant, file),
             // Whoever gives it connections knows.
-            Ask::Leave { .. } => return (BrokerAnswer::refused(libc::EINVAL), None),
-            Ask::Release { grant } => {
+            BrokerRequest::Leave { .. } => return (BrokerReply::refused(libc::EINVAL), None),
+            BrokerRequest::Release { grant } => {
                 self.granted.remove(&grant);
-                return (BrokerAnswer::done(0), None);
+                return (BrokerReply::done(0), None);
             }
             // About more than one worker.
-            Ask::Reserve { .. }
-            | Ask::Free { .. }
-            | Ask::Closed
-            | Ask::Follow { .. }
-            | Ask::Standing { .. }
-            | Ask::Program { .. }
-            | Ask::Report { .. } => {
-                return (BrokerAnswer::refused(libc::EINVAL), None);
+            BrokerRequest::Reserve { .. }
+            | BrokerRequest::Free { .. }
+            | BrokerRequest::Closed
+            | BrokerRequest::Follow { .. }
+            | BrokerRequest::Standing { .. }
+            | BrokerRequest::Program { .. }
+            | BrokerRequest::Report { .. } => {
+                return (BrokerReply::refused(libc::EINVAL), None);
             }
         };
         match result {
-            Ok(fd) => (BrokerAnswer::done(0), Some(fd)),
+            Ok(fd) => (BrokerReply::done(0), Some(fd)),
             Err(answer) => (answer, None),
         }
     }
 
-    fn grant(&mut self, job: JobNumbers, path: &[u8], stranger: &dyn Stranger) -> BrokerAnswer {
-        if self.granted.len() >= MOST_GRANTS {
-            return BrokerAnswer::refused(libc::EMFILE);
+    fn grant(&mut self, job: WireJob, path: &[u8], ptrace_check: &dyn PtraceCheck) -> BrokerReply {
+        if self.granted.len() >= MAX_GRANTS {
+            return BrokerReply::refused(libc::EMFILE);
         }
         if self.permissions.is_empty() {
             return missing(needed(&job, true));
         }
         let target = match FoundTarget::open(job.target, path) {
             Ok(target) => target,
-            Err(error) => return BrokerAnswer::refused(errno(&error)),
+            Err(error) => return BrokerReply::refused(errno(&error)),
         };
         let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
-        let may_look = match target.process() {
+        let may_access = match target.process() {
             None => Ok(true),
             // Whatever the answer were, it is granted.
             Some(_) if has_others => Ok(false),
-            Some(process) => stranger.may_look_at(&self.user, process.pid().0),
+            Some(process) => ptrace_check.may_access(&self.user, process.pid().0),
         };
-        let may_look = match may_look {
-            Ok(may_look) => may_look,
-            Err(error) => return BrokerAnswer::refused(errno(&error)),
+        let may_access = match may_access {
+            Ok(may_access) => may_access,
+            Err(error) => return BrokerReply::refused(errno(&error)),
         };
-        let lacking = needed(&job, may_look) - self.permissions;
+        let lacking = needed(&job, may_access) - self.permissions;
         if !lacking.is_empty() {
             return missing(lacking);
         }
@@ -152,17 +154,17 @@ impl Grants {
         });
         let attrs = match attrs {
             Ok(attrs) => attrs,
-            Err(errno) => return BrokerAnswer::refused(errno),
+            Err(errno) => return BrokerReply::refused(errno),
         };
         if !target.is_there() {
-            return BrokerAnswer::refused(libc::ESRCH);
+            return BrokerReply::refused(libc::ESRCH);
         }
         let number = self.next;
         self.next += 1;
-        let while_looked_at = target.process().is_some() && !has_others;
+        let needs_ptrace_access = target.process().is_some() && !has_others;
         let (kernel, leader) = (job.modes.kernel, None);
-        self.granted.insert(number, Grant { attrs, target, kernel, leader, while_looked_at });
-        BrokerAnswer::done(number)
+        self.granted.insert(number, Grant { attrs, target, kernel, leader, needs_ptrace_access });
+        BrokerReply::done(number)
     }
 
     fn open(
@@ -170,45 +172,45 @@ impl Grants {
         grant: u64,
         task: TaskOnCpu,
         words: &[u64],
-        rank: Rank,
-    ) -> Result<OwnedFd, BrokerAnswer> {
-        let grant = self.granted.get_mut(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
+        rank: GroupRole,
+    ) -> Result<OwnedFd, BrokerReply> {
+        let grant = self.granted.get_mut(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
         let TaskOnCpu { tid, cpu } = task;
         // Of this request, or of none.
         let before = grant.leader.take();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let attr =
-            Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| BrokerAnswer::refused(libc::EINVAL))?;
-        if !grant.attrs.iter().any(|granted| weaker(&attr, granted).is_ok()) {
-            return Err(BrokerAnswer::refused(libc::EACCES));
+            Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| BrokerReply::refused(libc::EINVAL))?;
+        if !grant.attrs.iter().any(|granted| attr_subset(&attr, granted).is_ok()) {
+            return Err(BrokerReply::refused(libc::EACCES));
         }
         match grant.target.process() {
-            None if tid != -1 || cpu < 0 => return Err(BrokerAnswer::refused(libc::EACCES)),
+            None if tid != -1 || cpu < 0 => return Err(BrokerReply::refused(libc::EACCES)),
             Some(process) if !process.has_thread(tid) => {
-                return Err(BrokerAnswer::refused(libc::ESRCH));
+                return Err(BrokerReply::refused(libc::ESRCH));
             }
             _ => {}
         }
         let cgroup = grant.target.cgroup().map(|cgroup| cgroup.as_fd());
         // In the size that the worker has settled on with the kernel.
         let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
-            .map_err(|_| BrokerAnswer::refused(libc::EINVAL))?;
+            .map_err(|_| BrokerReply::refused(libc::EINVAL))?;
         let leader = match rank {
-            Rank::Alone | Rank::Leads => None,
-            Rank::Follows => {
+            GroupRole::Single | GroupRole::Leader => None,
+            GroupRole::Member => {
                 let here = before.filter(|leader| leader.task == task);
-                let leader = here.ok_or(BrokerAnswer::refused(libc::EINVAL))?;
+                let leader = here.ok_or(BrokerReply::refused(libc::EINVAL))?;
                 Some(PerfEvent::received(leader.event, attr.read_format))
             }
         };
         let place = EventPlace { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
-        let event = PerfEvent::open(&mut encoded, place).map_err(|error| BrokerAnswer {
+        let event = PerfEvent::open(&mut encoded, place).map_err(|error| BrokerReply {
             value: encoded.size().into(),
-            ..BrokerAnswer::refused(errno(&error))
+            ..BrokerReply::refused(errno(&error))
         })?;
         let event = OwnedFd::from(event);
-        if rank == Rank::Leads {
-            let event = event.try_clone().map_err(|error| BrokerAnswer::refused(errno(&error)))?;
+        if rank == GroupRole::Leader {
+            let event = event.try_clone().map_err(|error| BrokerReply::refused(errno(&error)))?;
             grant.leader = Some(Leader { task, event });
         }
         Ok(event)
@@ -219,68 +221,68 @@ impl Grants {
     /// process or thread has ended, the number may have become another's;
     /// where it has executed a set-user-ID program, its user may not look any
     /// more. What comes after, the kernel sees to.
-    fn unless_changed(
+    fn check_unchanged(
         &self,
         grant: u64,
         tid: i32,
-        stranger: &dyn Stranger,
-    ) -> Result<(), BrokerAnswer> {
-        let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
+        ptrace_check: &dyn PtraceCheck,
+    ) -> Result<(), BrokerReply> {
+        let grant = self.granted.get(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
         let Some(process) = grant.target.process() else { return Ok(()) };
-        if grant.while_looked_at {
-            match stranger.may_look_at(&self.user, process.pid().0) {
+        if grant.needs_ptrace_access {
+            match ptrace_check.may_access(&self.user, process.pid().0) {
                 Ok(true) => {}
-                Ok(false) => return Err(BrokerAnswer::refused(libc::EACCES)),
-                Err(error) => return Err(BrokerAnswer::refused(errno(&error))),
+                Ok(false) => return Err(BrokerReply::refused(libc::EACCES)),
+                Err(error) => return Err(BrokerReply::refused(errno(&error))),
             }
         }
         if !process.has_thread(tid) || !process.is_alive() {
-            return Err(BrokerAnswer::refused(libc::ESRCH));
+            return Err(BrokerReply::refused(libc::ESRCH));
         }
         Ok(())
     }
 
     /// Of the grant's process, or what descends from it; of any, where the
     /// system is granted.
-    fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, BrokerAnswer> {
-        let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
-        let before = Descent::of(pid).ok_or(BrokerAnswer::refused(libc::ESRCH))?;
+    fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, BrokerReply> {
+        let grant = self.granted.get(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
+        let before = Ancestry::of(pid).ok_or(BrokerReply::refused(libc::ESRCH))?;
         let is_granted = match grant.target.process() {
             None => true,
             // Its own user reads it without being granted anything.
-            Some(_) if grant.while_looked_at => false,
+            Some(_) if grant.needs_ptrace_access => false,
             Some(process) => process.is_alive() && before.is_below(process.pid().0),
         };
         if !is_granted {
-            return Err(BrokerAnswer::refused(libc::EACCES));
+            return Err(BrokerReply::refused(libc::EACCES));
         }
         let file = File::open(format!("/proc/{pid}/maps"))
-            .map_err(|error| BrokerAnswer::refused(errno(&error)))?;
+            .map_err(|error| BrokerReply::refused(errno(&error)))?;
         // The same process still: the number may have become another's.
-        if Descent::of(pid).as_ref() != Some(&before) || !grant.target.is_there() {
-            return Err(BrokerAnswer::refused(libc::ESRCH));
+        if Ancestry::of(pid).as_ref() != Some(&before) || !grant.target.is_there() {
+            return Err(BrokerReply::refused(libc::ESRCH));
         }
         Ok(file.into())
     }
 
     /// The supervisor may see the addresses in it (CAP_SYSLOG).
-    fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, BrokerAnswer> {
-        let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
+    fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, BrokerReply> {
+        let grant = self.granted.get(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
         if !grant.kernel {
-            return Err(BrokerAnswer::refused(libc::EACCES));
+            return Err(BrokerReply::refused(libc::EACCES));
         }
         let file = File::open(Path::new("/proc").join(file.name()));
-        file.map(OwnedFd::from).map_err(|error| BrokerAnswer::refused(errno(&error)))
+        file.map(OwnedFd::from).map_err(|error| BrokerReply::refused(errno(&error)))
     }
 }
 
 /// A process and those that it descends from, each with its start time.
 #[derive(Debug, PartialEq, Eq)]
-struct Descent(Vec<(i32, String)>);
+struct Ancestry(Vec<(i32, String)>);
 
-impl Descent {
+impl Ancestry {
     /// None: there is no such process.
-    fn of(pid: i32) -> Option<Descent> {
+    fn of(pid: i32) -> Option<Ancestry> {
         let mut line = Vec::new();
         let mut next = pid;
         // Numbers may change while they are read: no line is endless.
@@ -293,7 +295,7 @@ impl Descent {
             line.push((next, fields.nth(17)?.to_owned()));
             next = parent;
         }
-        (!line.is_empty()).then_some(Descent(line))
+        (!line.is_empty()).then_some(Ancestry(line))
     }
 
     /// Whether it is that process, or one that descends from it.
@@ -319,9 +321,9 @@ fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr
     Ok(attrs.events().map(of_event).chain([side]).collect())
 }
 
-impl Stranger for Oracle {
-    fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool> {
-        let asked = Oracle::may_look_at(self, Asker { uid: user.uid, gid: user.gid }, pid);
+impl PtraceCheck for PtraceProbe {
+    fn may_access(&self, user: &Credentials, pid: i32) -> io::Result<bool> {
+        let asked = PtraceProbe::may_access(self, ProbeUser { uid: user.uid, gid: user.gid }, pid);
         if let Err(error) = &asked {
             tracing::warn!(
                 uid = user.uid,
@@ -341,10 +343,10 @@ mod tests {
 
     use super::*;
 
-    struct Late;
+    struct AlwaysLate;
 
-    impl Stranger for Late {
-        fn may_look_at(&self, _: &Credentials, _: i32) -> io::Result<bool> {
+    impl PtraceCheck for AlwaysLate {
+        fn may_access(&self, _: &Credentials, _: i32) -> io::Result<bool> {
             Err(io::ErrorKind::TimedOut.into())
         }
     }
@@ -354,7 +356,7 @@ mod tests {
         let own = Credentials::own().unwrap();
         let pid = std::process::id().cast_signed();
         let named = ProcessIdentity::of(pid).unwrap();
-        let job = || JobNumbers {
+        let job = || WireJob {
             events: arrayvec::ArrayVec::new(),
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
@@ -363,7 +365,10 @@ mod tests {
             target: NamedTarget::Process(named),
         };
         let asked = |permissions| {
-            Grants::new(own.clone(), permissions).answer(Ask::Grant(job()), &[], &Late).0.errno
+            Grants::new(own.clone(), permissions)
+                .answer(BrokerRequest::Grant(job()), &[], &AlwaysLate)
+                .0
+                .errno
         };
         assert_eq!(asked(Permissions::OWN_TASKS), libc::ETIMEDOUT);
         assert_ne!(asked(Permissions::OTHERS_TASKS), libc::ETIMEDOUT);

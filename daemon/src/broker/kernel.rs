@@ -12,25 +12,25 @@ use recorder::session::synthesize::{GrantedView, KernelFile};
 use recorder::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 use super::client::received;
-use super::{ATTR_WORDS, Ask, Broker, ProgramNumbers, Rank, Reservation, TaskOnCpu};
+use super::{ATTR_WORDS, Broker, BrokerRequest, GroupRole, Reservation, TaskOnCpu, WireProgram};
 
 /// Opens as this process's user, and under a grant, if there is one, where
 /// that is refused. Programs come from the supervisor alone: bpf(2) is what
 /// a worker is killed for.
 #[derive(Debug)]
-pub(crate) struct Brokered<'b> {
+pub(crate) struct BrokeredKernel<'b> {
     pub(super) broker: &'b Broker,
     pub(super) grant: Option<u64>,
     pub(super) reservation: u64,
 }
 
-impl<'b> Brokered<'b> {
-    pub(crate) fn ungranted(reserved: &'b Reservation) -> Brokered<'b> {
-        Brokered { broker: reserved.broker(), grant: None, reservation: reserved.number() }
+impl<'b> BrokeredKernel<'b> {
+    pub(crate) fn ungranted(reserved: &'b Reservation) -> BrokeredKernel<'b> {
+        BrokeredKernel { broker: reserved.broker(), grant: None, reservation: reserved.number() }
     }
 }
 
-impl Kernel for Brokered<'_> {
+impl Kernel for BrokeredKernel<'_> {
     fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent> {
         let opened = Linux.open(attr, place);
         let Some(grant) = self.grant else { return opened };
@@ -39,15 +39,16 @@ impl Kernel for Brokered<'_> {
             result => return result,
         }
         let rank = match place.leader {
-            Some(_) => Rank::Follows,
-            None if place.leads => Rank::Leads,
-            None => Rank::Alone,
+            Some(_) => GroupRole::Member,
+            None if place.leads => GroupRole::Leader,
+            None => GroupRole::Single,
         };
         // An older kernel's is shorter: zeros stand for the rest.
         let mut words = [0; ATTR_WORDS];
         words.iter_mut().zip(attr.words()).for_each(|(to, word)| *to = *word);
         let place = TaskOnCpu { tid: place.pid, cpu: place.cpu };
-        let (answer, fd) = self.broker.ask(&Ask::Open { grant, place, attr: words, rank })?;
+        let (answer, fd) =
+            self.broker.call(&BrokerRequest::Open { grant, place, attr: words, rank })?;
         if answer.errno == libc::E2BIG
             && let Ok(known) = u32::try_from(answer.value)
         {
@@ -73,7 +74,7 @@ impl Kernel for Brokered<'_> {
             let why = "the daemon counts no tracepoints: say --no-daemon";
             return Err(LoadError::ByDaemon(why.to_owned()));
         };
-        let program = ProgramNumbers::of(in_kernel, contents)
+        let program = WireProgram::of(in_kernel, contents)
             .ok_or_else(|| LoadError::ByDaemon("the daemon knows no such program".to_owned()))?;
         let fds = self.broker.program(self.reservation, program).map_err(LoadError::ByDaemon)?;
         KernelProgram::from_descriptors(in_kernel, source, fds)

@@ -6,11 +6,11 @@ use recorder::in_kernel::{InKernel, KernelProgram, ProgramTask, SampleConditions
 use serde::{Deserialize, Serialize};
 
 // What the supervisor hands back goes in one message.
-const _: () = assert!(KernelProgram::MAX_DESCRIPTORS <= crate::passing::MOST_HANDED);
+const _: () = assert!(KernelProgram::MAX_DESCRIPTORS <= crate::fd_passing::MAX_FDS);
 
 /// A program for the kernel, of a size that is known: numbers and short texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ProgramNumbers {
+pub(crate) struct WireProgram {
     duty: ProgramTask,
     contents: SampleContents,
     // As `SampleConditions` has them.
@@ -26,14 +26,14 @@ pub(crate) struct ProgramNumbers {
     user_only: bool,
 }
 
-impl ProgramNumbers {
+impl WireProgram {
     /// A program for events that show this; None: no program is like that
     /// ([`SampleConditions::check`]).
-    pub(crate) fn of(in_kernel: &InKernel, contents: SampleContents) -> Option<ProgramNumbers> {
+    pub(crate) fn of(in_kernel: &InKernel, contents: SampleContents) -> Option<WireProgram> {
         let InKernel { duty, keep } = in_kernel;
         can_be(in_kernel).then_some(())?;
         let comm = keep.comm.as_deref().map(ArrayString::from).transpose().ok()?;
-        Some(ProgramNumbers {
+        Some(WireProgram {
             duty: *duty,
             contents,
             pids: keep.pids.iter().map(|pid| pid.0).collect(),
@@ -79,7 +79,7 @@ mod tests {
     use recorder::in_kernel::SiteTables;
 
     use super::*;
-    use crate::broker::{ASK_BYTES, Ask};
+    use crate::broker::{BrokerRequest, REQUEST_BYTES};
 
     fn keeps() -> impl Strategy<Value = SampleConditions> {
         let range = (any::<u64>(), any::<u64>()).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -123,24 +123,24 @@ mod tests {
                 ProgramTask::Aggregate(SiteTables { sites, by_process, strides, callers })
             });
             let (in_kernel, contents) = (InKernel { duty, keep }, SampleContents { address, weight, data_src });
-            let program = ProgramNumbers::of(&in_kernel, contents).unwrap();
-            let ask = Ask::Program { reservation: u64::MAX, program: Box::new(program) };
-            prop_assert_eq!(Ask::decode(&ask.encode()), Some(ask.clone()));
-            let Ask::Program { program, .. } = ask else { unreachable!() };
+            let program = WireProgram::of(&in_kernel, contents).unwrap();
+            let request = BrokerRequest::Program { reservation: u64::MAX, program: Box::new(program) };
+            prop_assert_eq!(BrokerRequest::decode(&request.encode()), Some(request.clone()));
+            let BrokerRequest::Program { program, .. } = request else { unreachable!() };
             prop_assert_eq!(program.program(), Some((in_kernel, contents)));
         }
 
         #[test]
         fn any_bytes_are_a_program_that_can_be_or_none(
-            mut bytes in prop::collection::vec(prop_oneof![Just(0u8), 0..4u8, any::<u8>()], ASK_BYTES),
+            mut bytes in prop::collection::vec(prop_oneof![Just(0u8), 0..4u8, any::<u8>()], REQUEST_BYTES),
             filled in 20..120usize,
         ) {
             bytes[filled..].fill(0);
-            let empty = ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
-            let ask = Ask::Program { reservation: 0, program: Box::new(empty) };
-            bytes[0] = ask.encode()[0];
-            let bytes: [u8; ASK_BYTES] = bytes.try_into().unwrap();
-            if let Some(Ask::Program { program, .. }) = Ask::decode(&bytes)
+            let empty = WireProgram::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
+            let request = BrokerRequest::Program { reservation: 0, program: Box::new(empty) };
+            bytes[0] = request.encode()[0];
+            let bytes: [u8; REQUEST_BYTES] = bytes.try_into().unwrap();
+            if let Some(BrokerRequest::Program { program, .. }) = BrokerRequest::decode(&bytes)
                 && let Some((in_kernel, _)) = program.program()
             {
                 prop_assert!(in_kernel.keep.check().is_ok());
@@ -166,18 +166,18 @@ mod tests {
         let tables = SiteTables { sites: u32::MAX, by_process: true, strides: true, callers: true };
         let in_kernel = InKernel { duty: ProgramTask::Aggregate(tables), keep };
         let contents = SampleContents { address: true, weight: true, data_src: true };
-        let program = Box::new(ProgramNumbers::of(&in_kernel, contents).unwrap());
-        let ask = Ask::Program { reservation: all, program };
-        assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+        let program = Box::new(WireProgram::of(&in_kernel, contents).unwrap());
+        let request = BrokerRequest::Program { reservation: all, program };
+        assert_eq!(BrokerRequest::decode(&request.encode()), Some(request));
     }
 
     #[test]
     fn what_cannot_be_is_neither_asked_for_nor_taken() {
         let keep = SampleConditions { one_in: 0, ..SampleConditions::default() };
         let wrong = InKernel { duty: ProgramTask::Filter, keep };
-        assert_eq!(ProgramNumbers::of(&wrong, SampleContents::default()), None);
+        assert_eq!(WireProgram::of(&wrong, SampleContents::default()), None);
         let mut program =
-            ProgramNumbers::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
+            WireProgram::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
         assert!(program.program().is_some());
         program.one_in = 0;
         assert_eq!(program.program(), None);

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use recorder::ProcVisibility;
 
 use super::kernel::BrokeredView;
-use super::{Ask, Broker, Brokered};
-use crate::guard::Full;
+use super::{Broker, BrokerRequest, BrokeredKernel};
+use crate::guard::LimitReached;
 
 /// So long it is held, nobody else is given these bytes.
 #[derive(Debug)]
@@ -19,21 +19,21 @@ pub(crate) struct Reservation {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unreserved {
+pub(crate) enum ReservationError {
     #[error(transparent)]
-    Full(#[from] Full),
+    LimitReached(#[from] LimitReached),
     #[error("the supervisor does not answer: {0}")]
     Silent(#[from] io::Error),
 }
 
 impl Reservation {
     /// Asks for so many bytes, for a session or for a client of one.
-    pub(crate) fn ask(
+    pub(crate) fn reserve(
         broker: &Arc<Broker>,
         bytes: u64,
         session: bool,
-    ) -> Result<Reservation, Unreserved> {
-        Reservation::of(broker, Ask::Reserve { bytes, session, reader: None }, bytes)
+    ) -> Result<Reservation, ReservationError> {
+        Reservation::of(broker, BrokerRequest::Reserve { bytes, session, reader: None }, bytes)
     }
 
     /// The same for who reads a standing session, from what that user may
@@ -42,12 +42,16 @@ impl Reservation {
         broker: &Arc<Broker>,
         bytes: u64,
         reader: Option<u32>,
-    ) -> Result<Reservation, Unreserved> {
-        Reservation::of(broker, Ask::Reserve { bytes, session: false, reader }, bytes)
+    ) -> Result<Reservation, ReservationError> {
+        Reservation::of(broker, BrokerRequest::Reserve { bytes, session: false, reader }, bytes)
     }
 
-    fn of(broker: &Arc<Broker>, ask: Ask, bytes: u64) -> Result<Reservation, Unreserved> {
-        let (answer, _) = broker.ask(&ask)?;
+    fn of(
+        broker: &Arc<Broker>,
+        request: BrokerRequest,
+        bytes: u64,
+    ) -> Result<Reservation, ReservationError> {
+        let (answer, _) = broker.call(&request)?;
         if answer.errno == 0 {
             broker.reserved.fetch_add(bytes, Ordering::Relaxed);
             return Ok(Reservation { broker: Arc::clone(broker), number: answer.value, bytes });
@@ -70,7 +74,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.broker.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.broker.tell(&Ask::Free { reservation: self.number });
+        self.broker.notify(&BrokerRequest::Free { reservation: self.number });
     }
 }
 
@@ -98,9 +102,9 @@ impl GrantLease {
         })))
     }
 
-    pub(crate) fn kernel(&self, reserved: &Reservation) -> Brokered<'_> {
+    pub(crate) fn kernel(&self, reserved: &Reservation) -> BrokeredKernel<'_> {
         let (grant, reservation) = (Some(self.number), reserved.number());
-        Brokered { broker: &self.broker, grant, reservation }
+        BrokeredKernel { broker: &self.broker, grant, reservation }
     }
 }
 

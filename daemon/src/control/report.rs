@@ -3,7 +3,7 @@
 use recorder::session::ledger::Lost;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum WorkerMetric {
     Sessions,
     /// Of them, those whose thread has not moved since the last report.
     Still,
@@ -36,8 +36,8 @@ pub(crate) enum Word {
     GuardStopped,
 }
 
-impl Word {
-    const COUNT: usize = Word::GuardStopped as usize + 1;
+impl WorkerMetric {
+    const COUNT: usize = WorkerMetric::GuardStopped as usize + 1;
 }
 
 /// Upper bounds of a drain's duration, microseconds; the rest is longer.
@@ -48,7 +48,7 @@ pub(crate) const FILL_BOUNDS: [u32; 6] = [10, 100, 250, 500, 750, 900];
 
 const DRAINS: usize = DRAIN_BOUNDS.len() + 1;
 const FILLS: usize = FILL_BOUNDS.len() + 1;
-const LOST_AT: usize = Word::COUNT;
+const LOST_AT: usize = WorkerMetric::COUNT;
 const DRAINS_AT: usize = LOST_AT + Lost::CAUSES;
 const FILLS_AT: usize = DRAINS_AT + DRAINS;
 pub(super) const WORDS: usize = FILLS_AT + FILLS;
@@ -66,12 +66,12 @@ impl Default for WorkerReport {
 }
 
 impl WorkerReport {
-    pub(crate) fn get(&self, word: Word) -> u64 {
-        self.words[word as usize]
+    pub(crate) fn get(&self, metric: WorkerMetric) -> u64 {
+        self.words[metric as usize]
     }
 
-    pub(crate) fn set(&mut self, word: Word, value: u64) {
-        self.words[word as usize] = value;
+    pub(crate) fn set(&mut self, metric: WorkerMetric, value: u64) {
+        self.words[metric as usize] = value;
     }
 
     pub(crate) fn lost(&self) -> impl Iterator<Item = (&'static str, u64)> {
@@ -99,15 +99,17 @@ impl WorkerReport {
 
     /// Takes what another worker has counted, and nothing of what it has.
     pub(crate) fn add_counts(&mut self, other: &WorkerReport) {
-        for (sum, more) in self.words.iter_mut().zip(other.words).skip(Word::Samples as usize) {
+        for (sum, more) in
+            self.words.iter_mut().zip(other.words).skip(WorkerMetric::Samples as usize)
+        {
             *sum = sum.saturating_add(more);
         }
     }
 
     pub(crate) fn encode(&self) -> [u8; REPORT_BYTES] {
         let mut bytes = [0; REPORT_BYTES];
-        for (to, word) in bytes.chunks_exact_mut(8).zip(self.words) {
-            to.copy_from_slice(&word.to_ne_bytes());
+        for (to, metric) in bytes.chunks_exact_mut(8).zip(self.words) {
+            to.copy_from_slice(&metric.to_ne_bytes());
         }
         bytes
     }
@@ -139,8 +141,8 @@ mod tests {
     #[test]
     fn reports_come_out_as_they_went_in() {
         let mut report = WorkerReport::default();
-        for (index, word) in report.words.iter_mut().enumerate() {
-            *word = u64::MAX - index as u64;
+        for (index, metric) in report.words.iter_mut().enumerate() {
+            *metric = u64::MAX - index as u64;
         }
         assert_eq!(WorkerReport::decode(&report.encode()), Some(report.clone()));
         assert_eq!(WorkerReport::decode(&report.encode()[8..]), None);
@@ -150,12 +152,12 @@ mod tests {
     #[test]
     fn of_a_worker_that_is_gone_counts_stay() {
         let (mut sum, mut gone) = (WorkerReport::default(), WorkerReport::default());
-        gone.set(Word::Sessions, 3);
-        gone.set(Word::Samples, 10);
+        gone.set(WorkerMetric::Sessions, 3);
+        gone.set(WorkerMetric::Samples, 10);
         gone.words[lost_at(0)] = 7;
         sum.add_counts(&gone);
         sum.add_counts(&gone);
-        assert_eq!((sum.get(Word::Sessions), sum.get(Word::Samples)), (0, 20));
+        assert_eq!((sum.get(WorkerMetric::Sessions), sum.get(WorkerMetric::Samples)), (0, 20));
         assert_eq!(sum.words[lost_at(0)], 14);
     }
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Full, Limits};
+use super::{LimitReached, Limits};
 
 /// The least that is set aside, bytes.
-const LEAST: u64 = 64 * 1024;
+const MIN_RESERVATION: u64 = 64 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
@@ -34,15 +34,15 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    pub(crate) fn may_connect(&self, uid: u32, limits: &Limits) -> Result<(), Full> {
+    pub(crate) fn may_connect(&self, uid: u32, limits: &Limits) -> Result<(), LimitReached> {
         let of_user = self.connections.iter().filter(|holder| holder.uid == Some(uid));
         if of_user.count() as u64 >= limits.connections_per_user.into() {
             let limit = limits.connections_per_user.into();
-            return Err(Full::UserConnections { uid, limit });
+            return Err(LimitReached::UserConnections { uid, limit });
         }
         // Whoever else is there, the superuser looks what they do.
         if uid != 0 && self.connections.len() as u64 >= limits.connections.into() {
-            return Err(Full::Connections { limit: limits.connections.into() });
+            return Err(LimitReached::Connections { limit: limits.connections.into() });
         }
         Ok(())
     }
@@ -65,27 +65,27 @@ impl Admission {
         bytes: u64,
         session: bool,
         limits: &Limits,
-    ) -> Result<u64, Full> {
+    ) -> Result<u64, LimitReached> {
         // What takes nothing could be had without end, and each is a line of
         // the account.
-        let bytes = bytes.max(LEAST);
+        let bytes = bytes.max(MIN_RESERVATION);
         if holder.uid.is_some() {
             let own = || self.reserved.values().filter(|held| held.holder.uid == holder.uid);
             let sessions = own().filter(|held| held.session).count() as u64;
             let limit = limits.sessions_per_user.into();
             if session && sessions >= limit {
-                return Err(Full::UserSessions { limit });
+                return Err(LimitReached::UserSessions { limit });
             }
             let limit = limits.memory_per_user.0;
             let free = limit.saturating_sub(own().map(|held| held.bytes).sum());
             if bytes > free {
-                return Err(Full::UserMemory { wanted: bytes, free, limit });
+                return Err(LimitReached::UserMemory { wanted: bytes, free, limit });
             }
         }
         let limit = limits.memory.0;
         let free = limit.saturating_sub(self.bytes());
         if bytes > free {
-            return Err(Full::Memory { wanted: bytes, free, limit });
+            return Err(LimitReached::Memory { wanted: bytes, free, limit });
         }
         self.next += 1;
         self.reserved.insert(self.next, Held { holder, bytes, session, drawn: 0 });
@@ -170,10 +170,10 @@ mod tests {
         let first = all.reserve(one, 6 * MIB, true, &limits).unwrap();
         let refused = all.reserve(other, 5 * MIB, true, &limits).unwrap_err();
         let (wanted, free, limit) = (5 * MIB, 4 * MIB, 10 * MIB);
-        assert_eq!(refused, Full::UserMemory { wanted, free, limit });
+        assert_eq!(refused, LimitReached::UserMemory { wanted, free, limit });
         all.reserve(other, MIB, true, &limits).unwrap();
         let third = all.reserve(other, MIB, true, &limits);
-        assert_eq!(third, Err(Full::UserSessions { limit: 2 }));
+        assert_eq!(third, Err(LimitReached::UserSessions { limit: 2 }));
         all.reserve(other, MIB, false, &limits).unwrap();
         all.free(other, first);
         assert_eq!(all.sessions(), 2, "only who holds it frees it");
@@ -192,7 +192,7 @@ mod tests {
         }
         let refused = all.reserve(holder(1, 7), 5 * MIB, true, &limits).unwrap_err();
         let (wanted, free, limit) = (5 * MIB, 4 * MIB, 16 * MIB);
-        assert_eq!(refused, Full::Memory { wanted, free, limit });
+        assert_eq!(refused, LimitReached::Memory { wanted, free, limit });
         let most = all.reserve(holder(1, 7), u64::MAX, true, &limits).unwrap_err();
         assert_eq!(most.free(), Some(10 * MIB));
     }
@@ -205,7 +205,7 @@ mod tests {
         let queue = all.reserve(reader, 8 * MIB, false, &limits).unwrap();
         let refused = all.reserve(holder(1, 7), 4 * MIB, true, &limits).unwrap_err();
         let (wanted, free, limit) = (4 * MIB, 2 * MIB, 10 * MIB);
-        assert_eq!(refused, Full::UserMemory { wanted, free, limit });
+        assert_eq!(refused, LimitReached::UserMemory { wanted, free, limit });
         all.reserve(holder(2, 8), 4 * MIB, true, &limits).unwrap();
         all.free(holder(1, 7), queue);
         assert_eq!(all.bytes(), 12 * MIB, "the user's own worker does not free it");
@@ -222,11 +222,11 @@ mod tests {
         for uid in 1..=3 {
             all.connected(holder(uid, uid.cast_unsigned()));
         }
-        assert_eq!(all.may_connect(8, &limits), Err(Full::Connections { limit: 3 }));
+        assert_eq!(all.may_connect(8, &limits), Err(LimitReached::Connections { limit: 3 }));
         all.may_connect(0, &limits).unwrap();
         all.connected(holder(5, 0));
         all.connected(holder(5, 0));
-        let own = Full::UserConnections { uid: 0, limit: 2 };
+        let own = LimitReached::UserConnections { uid: 0, limit: 2 };
         assert_eq!(all.may_connect(0, &limits), Err(own), "but within a limit of its own");
     }
 
@@ -234,7 +234,7 @@ mod tests {
     fn reservations_of_nothing_run_out_too() {
         let (mut all, limits) = (Admission::default(), limits());
         let given = (0..1000).filter(|_| all.reserve(holder(1, 7), 0, false, &limits).is_ok());
-        assert_eq!(given.count() as u64, limits.memory_per_user.0 / LEAST);
+        assert_eq!(given.count() as u64, limits.memory_per_user.0 / MIN_RESERVATION);
     }
 
     #[test]
@@ -242,9 +242,12 @@ mod tests {
         let (mut all, limits) = (Admission::default(), limits());
         all.connected(holder(1, 7));
         all.connected(holder(2, 7));
-        assert_eq!(all.may_connect(7, &limits), Err(Full::UserConnections { uid: 7, limit: 2 }));
+        assert_eq!(
+            all.may_connect(7, &limits),
+            Err(LimitReached::UserConnections { uid: 7, limit: 2 })
+        );
         all.connected(holder(3, 8));
-        assert_eq!(all.may_connect(8, &limits), Err(Full::Connections { limit: 3 }));
+        assert_eq!(all.may_connect(8, &limits), Err(LimitReached::Connections { limit: 3 }));
         all.closed(holder(3, 8));
         all.closed(holder(3, 8));
         assert_eq!(all.may_connect(8, &limits), Ok(()), "closed once, however often told");

@@ -8,7 +8,7 @@ use recorder::{Plan, PlannedEvent};
 use super::Limits;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum TooOften {
+pub(crate) enum RateTooHigh {
     #[error(
         "{event}: interval {interval} is below {least}, the least that users without a permission \
          may ask for (limits.least_interval in the daemon's configuration)"
@@ -29,20 +29,20 @@ pub(crate) fn check(
     interval: Option<u64>,
     floor: Option<&Limits>,
     most: Option<u64>,
-) -> Result<(), TooOften> {
+) -> Result<(), RateTooHigh> {
     let sampled = plan.events.iter().filter(|event| !event.carrier);
     sampled.into_iter().try_for_each(|event: &PlannedEvent| {
         let interval = interval.unwrap_or(event.attr.sample_period);
         let name = || event.name.clone();
         if let Some(least) = floor.map(|limits| limits.least_interval).filter(|&l| interval < l) {
-            return Err(TooOften::Floor { event: name(), interval, least });
+            return Err(RateTooHigh::Floor { event: name(), interval, least });
         }
         let is_clock = event.attr.software().is_some_and(SoftwareEvent::is_clock);
         let rate = 1_000_000_000 / interval.max(1);
         match most.filter(|&most| is_clock && rate > most && most > 0) {
             Some(most) => {
                 let least = 1_000_000_000u64.div_ceil(most);
-                Err(TooOften::Rate { event: name(), interval, rate, most, least })
+                Err(RateTooHigh::Rate { event: name(), interval, rate, most, least })
             }
             None => Ok(()),
         }

@@ -76,11 +76,11 @@ mod tests {
         let limits = Limits { cpu_percent: 80, overhead: Size(64 << 20), ..Limits::default() };
         let second = Duration::from_secs(1);
         assert_eq!(of_cpu(second * 8, second * 10, &limits), None);
-        let told = of_cpu(second * 15, second * 10, &limits).unwrap();
-        assert!(told.contains("150 % of a CPU") && told.contains("over 10 s"), "{told}");
+        let text = of_cpu(second * 15, second * 10, &limits).unwrap();
+        assert!(text.contains("150 % of a CPU") && text.contains("over 10 s"), "{text}");
         assert_eq!(of_memory(90 << 20, 26 << 20, &limits), None);
-        let told = of_memory(91 << 20, 26 << 20, &limits).unwrap();
-        assert!(told.contains("91.0 MiB") && told.contains("26.0 MiB were set aside"), "{told}");
+        let text = of_memory(91 << 20, 26 << 20, &limits).unwrap();
+        assert!(text.contains("91.0 MiB") && text.contains("26.0 MiB were set aside"), "{text}");
     }
 
     #[test]

@@ -22,16 +22,16 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Kinds that are told apart by whom they tell of: one user may have many
 /// ids. What tells of others is of one kind a place.
-const MOST_OWNED: usize = 64;
+const MAX_OWNED: usize = 64;
 
 /// Whom a line tells of, by its fields `uid` and `name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Subject {
+pub(super) struct LogSubject {
     uid: Option<u64>,
     session: Option<String>,
 }
 
-impl Visit for Subject {
+impl Visit for LogSubject {
     fn record_u64(&mut self, field: &Field, value: u64) {
         if field.name() == "uid" {
             self.uid = Some(value);
@@ -50,18 +50,18 @@ impl Visit for Subject {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LineKind {
     pub(super) place: Identifier,
-    pub(super) subject: Subject,
+    pub(super) subject: LogSubject,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Decision {
     Written,
-    LeftOut,
+    Suppressed,
 }
 
 /// The last line of a kind that was left out, and how many were.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LeftOut {
+pub(super) struct Suppressed {
     pub(super) level: Level,
     pub(super) text: String,
     pub(super) lines: u64,
@@ -69,22 +69,22 @@ pub(super) struct LeftOut {
 
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
-    kinds: FxHashMap<LineKind, Pace>,
+    kinds: FxHashMap<LineKind, TokenBucket>,
 }
 
 #[derive(Debug)]
-struct Pace {
+struct TokenBucket {
     /// Lines that may be written at once.
     left: u32,
     /// When that number was right.
     since: Instant,
-    left_out: Option<LeftOut>,
+    suppressed: Option<Suppressed>,
 }
 
-impl Pace {
+impl TokenBucket {
     /// It is as if there had been none.
     fn is_calm(&self) -> bool {
-        self.left == AT_ONCE && self.left_out.is_none()
+        self.left == AT_ONCE && self.suppressed.is_none()
     }
 
     /// One more for each while that has passed.
@@ -97,29 +97,35 @@ impl Pace {
 }
 
 impl Throttle {
-    pub(super) fn meet(&mut self, kind: LineKind, level: Level, text: &str, now: Instant) -> Fate {
-        let fresh = Pace { left: AT_ONCE, since: now, left_out: None };
-        let kind = self.told_apart(kind, now);
+    pub(super) fn admit(
+        &mut self,
+        kind: LineKind,
+        level: Level,
+        text: &str,
+        now: Instant,
+    ) -> Decision {
+        let fresh = TokenBucket { left: AT_ONCE, since: now, suppressed: None };
+        let kind = self.kind_to_count(kind, now);
         let kind = self.kinds.entry(kind).or_insert(fresh);
         kind.refill(now);
         // Those before it are told first, in their turn.
-        if kind.left > 0 && kind.left_out.is_none() {
+        if kind.left > 0 && kind.suppressed.is_none() {
             kind.left -= 1;
-            return Fate::Written;
+            return Decision::Written;
         }
-        let lines = kind.left_out.as_ref().map_or(0, |out| out.lines) + 1;
-        kind.left_out = Some(LeftOut { level, text: text.to_owned(), lines });
-        Fate::LeftOut
+        let lines = kind.suppressed.as_ref().map_or(0, |out| out.lines) + 1;
+        kind.suppressed = Some(Suppressed { level, text: text.to_owned(), lines });
+        Decision::Suppressed
     }
 
     /// The kind that a line counts in: its own while there is room for it.
-    fn told_apart(&mut self, kind: LineKind, now: Instant) -> LineKind {
-        let is_owned = |kind: &LineKind| kind.subject != Subject::default();
+    fn kind_to_count(&mut self, kind: LineKind, now: Instant) -> LineKind {
+        let is_owned = |kind: &LineKind| kind.subject != LogSubject::default();
         if !is_owned(&kind) || self.kinds.contains_key(&kind) {
             return kind;
         }
         let is_full = |throttle: &Throttle| {
-            throttle.kinds.keys().filter(|kind| is_owned(kind)).count() >= MOST_OWNED
+            throttle.kinds.keys().filter(|kind| is_owned(kind)).count() >= MAX_OWNED
         };
         if is_full(self) {
             self.kinds.retain(|_, pace| {
@@ -127,17 +133,17 @@ impl Throttle {
                 !pace.is_calm()
             });
         }
-        if is_full(self) { LineKind { subject: Subject::default(), ..kind } } else { kind }
+        if is_full(self) { LineKind { subject: LogSubject::default(), ..kind } } else { kind }
     }
 
     /// What may be told by now of those that were left out; `all`: whether it
     /// may or not, as it is the last that is told.
-    pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<LeftOut> {
+    pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<Suppressed> {
         let mut due = Vec::new();
         for kind in self.kinds.values_mut() {
             kind.refill(now);
             if (kind.left > 0 || all)
-                && let Some(out) = kind.left_out.take()
+                && let Some(out) = kind.suppressed.take()
             {
                 kind.left = kind.left.saturating_sub(1);
                 due.push(out);
@@ -171,7 +177,7 @@ mod tests {
                     FieldSet::new(&[], callsite::Identifier(&PLACE)),
                     MetadataKind::EVENT,
                 );
-                LineKind { place: PLACE.metadata().callsite(), subject: Subject::default() }
+                LineKind { place: PLACE.metadata().callsite(), subject: LogSubject::default() }
             }};
         }
         [place!(a), place!(b)]
@@ -193,13 +199,13 @@ mod tests {
                     assert_eq!(out.text, format!("line {}", turn - 1));
                 }
                 assert_eq!(
-                    throttle.meet(other.clone(), Level::WARN, "calm", now),
-                    Fate::Written,
+                    throttle.admit(other.clone(), Level::WARN, "calm", now),
+                    Decision::Written,
                     "another kind"
                 );
             }
-            let fate = throttle.meet(flood.clone(), Level::WARN, &format!("line {turn}"), now);
-            written += u64::from(fate == Fate::Written);
+            let decision = throttle.admit(flood.clone(), Level::WARN, &format!("line {turn}"), now);
+            written += u64::from(decision == Decision::Written);
         }
         let last = throttle.due(begun, true);
         assert_eq!((last.len(), last[0].level), (1, Level::WARN));
@@ -215,9 +221,9 @@ mod tests {
         let mut throttle = Throttle::default();
         let begun = Instant::now();
         let fates = |throttle: &mut Throttle, now| {
-            let fates: Vec<Fate> =
-                (0..7).map(|_| throttle.meet(kind.clone(), Level::WARN, "x", now)).collect();
-            fates.iter().filter(|fate| **fate == Fate::Written).count()
+            let fates: Vec<Decision> =
+                (0..7).map(|_| throttle.admit(kind.clone(), Level::WARN, "x", now)).collect();
+            fates.iter().filter(|decision| **decision == Decision::Written).count()
         };
         assert_eq!(fates(&mut throttle, begun), 5);
         assert!(throttle.due(begun, false).is_empty(), "not yet");
@@ -228,7 +234,7 @@ mod tests {
     }
 
     fn of_user(uid: u64, kind: &LineKind) -> LineKind {
-        let subject = Subject { uid: Some(uid), session: None };
+        let subject = LogSubject { uid: Some(uid), session: None };
         LineKind { subject, ..kind.clone() }
     }
 
@@ -238,16 +244,16 @@ mod tests {
         let mut throttle = Throttle::default();
         let begun = Instant::now();
         let session = |name: &str| {
-            let subject = Subject { uid: Some(1), session: Some(name.to_owned()) };
+            let subject = LogSubject { uid: Some(1), session: Some(name.to_owned()) };
             LineKind { subject, ..place.clone() }
         };
         for _ in 0..1000 {
-            throttle.meet(of_user(1, &place), Level::WARN, "his", begun);
+            throttle.admit(of_user(1, &place), Level::WARN, "his", begun);
         }
         for other in [of_user(2, &place), session("web"), session("db"), place.clone()] {
             assert_eq!(
-                throttle.meet(other.clone(), Level::WARN, "other", begun),
-                Fate::Written,
+                throttle.admit(other.clone(), Level::WARN, "other", begun),
+                Decision::Written,
                 "{other:?}"
             );
         }
@@ -259,15 +265,15 @@ mod tests {
         let [place, _] = kinds();
         let mut throttle = Throttle::default();
         let begun = Instant::now();
-        let mut meet = |uid, now| throttle.meet(of_user(uid, &place), Level::WARN, "his", now);
-        let written = (0..10_000).filter(|uid| meet(*uid, begun) == Fate::Written).count();
-        assert_eq!(written, MOST_OWNED + AT_ONCE as usize);
+        let mut admit = |uid, now| throttle.admit(of_user(uid, &place), Level::WARN, "his", now);
+        let written = (0..10_000).filter(|uid| admit(*uid, begun) == Decision::Written).count();
+        assert_eq!(written, MAX_OWNED + AT_ONCE as usize);
         // The first are calm by then.
         let later = begun + Duration::from_secs(60);
         for _ in 0..AT_ONCE {
-            assert_eq!(meet(20_000, later), Fate::Written);
+            assert_eq!(admit(20_000, later), Decision::Written);
         }
-        assert!(throttle.kinds.len() <= MOST_OWNED + 1);
+        assert!(throttle.kinds.len() <= MAX_OWNED + 1);
         assert_eq!(throttle.due(later, true)[0].lines, 10_000 - written as u64);
     }
 }

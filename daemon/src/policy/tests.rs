@@ -51,7 +51,7 @@ proptest! {
         let mut less = attr.clone();
         restrict(&mut less, Permissions::empty(), &FORBIDDEN);
         less.branch_sample_type = attr.branch_sample_type;
-        prop_assert_eq!(weaker(&less, &attr), Ok(()));
+        prop_assert_eq!(attr_subset(&less, &attr), Ok(()));
         let mut again = less.clone();
         restrict(&mut again, Permissions::empty(), &FORBIDDEN);
         less.branch_sample_type = again.branch_sample_type;
@@ -66,10 +66,10 @@ proptest! {
         asked.sample_type |= SampleType::from_bits_retain(1 << bit);
         let weight = granted.sample_type.contains(SampleType::WEIGHT_STRUCT)
             && asked.sample_type == granted.sample_type | SampleType::WEIGHT;
-        prop_assert_eq!(weaker(&asked, &granted).is_ok(), asked == granted || weight);
+        prop_assert_eq!(attr_subset(&asked, &granted).is_ok(), asked == granted || weight);
         let mut asked = granted.clone();
         asked.sample_regs_intr |= 1 << bit;
-        prop_assert_eq!(weaker(&asked, &granted).is_ok(), asked == granted);
+        prop_assert_eq!(attr_subset(&asked, &granted).is_ok(), asked == granted);
     }
 }
 
@@ -77,23 +77,26 @@ proptest! {
 fn each_exclusion_must_be_kept_and_may_be_added() {
     let with = |flags| Attr { flags, ..Attr::default() };
     let user = with(AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV);
-    assert_eq!(weaker(&with(AttrFlags::EXCLUDE_HV), &user), Err(Stronger { what: "excludes" }));
-    assert_eq!(weaker(&with(user.flags | AttrFlags::EXCLUDE_IDLE), &user), Ok(()));
+    assert_eq!(
+        attr_subset(&with(AttrFlags::EXCLUDE_HV), &user),
+        Err(AttrExcess { what: "excludes" })
+    );
+    assert_eq!(attr_subset(&with(user.flags | AttrFlags::EXCLUDE_IDLE), &user), Ok(()));
     let inherits = with(user.flags | AttrFlags::INHERIT);
-    assert_eq!(weaker(&inherits, &user), Err(Stronger { what: "flags" }));
-    assert_eq!(weaker(&user, &inherits), Ok(()));
+    assert_eq!(attr_subset(&inherits, &user), Err(AttrExcess { what: "flags" }));
+    assert_eq!(attr_subset(&user, &inherits), Ok(()));
 }
 
 #[test]
 fn a_shorter_period_is_stronger_and_so_is_a_higher_frequency() {
     let of = |sample_period, flags| Attr { sample_period, flags, ..Attr::default() };
     let (none, freq) = (AttrFlags::empty(), AttrFlags::FREQ);
-    let stronger = Err(Stronger { what: "sample_period" });
-    assert_eq!(weaker(&of(99, none), &of(100, none)), stronger);
-    assert_eq!(weaker(&of(101, none), &of(100, none)), Ok(()));
-    assert_eq!(weaker(&of(101, freq), &of(100, freq)), stronger);
-    assert_eq!(weaker(&of(99, freq), &of(100, freq)), Ok(()));
-    assert_eq!(weaker(&of(1 << 40, none), &of(100, freq)), stronger, "not to be compared");
+    let stronger = Err(AttrExcess { what: "sample_period" });
+    assert_eq!(attr_subset(&of(99, none), &of(100, none)), stronger);
+    assert_eq!(attr_subset(&of(101, none), &of(100, none)), Ok(()));
+    assert_eq!(attr_subset(&of(101, freq), &of(100, freq)), stronger);
+    assert_eq!(attr_subset(&of(99, freq), &of(100, freq)), Ok(()));
+    assert_eq!(attr_subset(&of(1 << 40, none), &of(100, freq)), stronger, "not to be compared");
 }
 
 #[test]
@@ -168,16 +171,20 @@ fn what_cannot_be_had_without_the_kernel_is_refused_with_its_reason() {
     let process = plan(Target::Process(Pid(1)), SampleSource::Ibs, loads);
     let whole = plan(Target::System, SampleSource::Ibs, SampleFilter::ALL);
     let (none, kernel) = (Permissions::OTHERS_TASKS, Permissions::KERNEL);
-    assert_eq!(withheld(&process, none, OpenedBy::User), None);
-    let registers = withheld(&process, none, OpenedBy::Policy).unwrap();
+    assert_eq!(unpermitted(&process, none, OpenedBy::User), None);
+    let registers = unpermitted(&process, none, OpenedBy::Policy).unwrap();
     assert!(registers.to_string().contains("physical addresses"), "{registers}");
     let all = plan(Target::Process(Pid(1)), SampleSource::Ibs, SampleFilter::ALL);
-    assert_eq!(withheld(&all, none, OpenedBy::Policy), None);
+    assert_eq!(unpermitted(&all, none, OpenedBy::Policy), None);
     for opened_by in [OpenedBy::User, OpenedBy::Policy] {
-        let guests = withheld(&whole, none, opened_by).unwrap();
+        let guests = unpermitted(&whole, none, opened_by).unwrap();
         assert!(guests.to_string().contains("virtual machines"), "{guests}");
-        assert_eq!(withheld(&whole, kernel, opened_by), None);
+        assert_eq!(unpermitted(&whole, kernel, opened_by), None);
     }
     let precise = plan(Target::System, SampleSource::Pebs, SampleFilter::ALL);
-    assert_eq!(withheld(&precise, none, OpenedBy::Policy), None, "the kernel takes the exclusion");
+    assert_eq!(
+        unpermitted(&precise, none, OpenedBy::Policy),
+        None,
+        "the kernel takes the exclusion"
+    );
 }

@@ -16,14 +16,14 @@ use rustix::process::{
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
 use crate::credentials::Credentials;
-pub(crate) use filter::Files;
+pub(crate) use filter::FileAccess;
 
 /// Locked memory that one user's rings may have, bytes.
 const LOCKED: u64 = 64 * 1024 * 1024;
 
 /// Gives up all rights but the user's, for good. For a process with one
 /// thread: those it makes have no more.
-pub(crate) fn confine(user: &Credentials, supervisor: Pid, files: Files) -> io::Result<()> {
+pub(crate) fn confine(user: &Credentials, supervisor: Pid, files: FileAccess) -> io::Result<()> {
     // Rings are locked memory. Without the right to raise it the limit stays
     // as it was, and rings get smaller, which is said.
     let locked = Rlimit { current: Some(LOCKED), maximum: Some(LOCKED) };

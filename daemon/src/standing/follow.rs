@@ -18,32 +18,37 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::history::{History, HistoryAccount};
-use super::keeper::StandingPost;
-use super::writer::{Readable, WriterOrder};
+use super::keeper::StandingSession;
+use super::writer::{ReadableSegments, WriterOrder};
 use crate::control::Follow;
 use crate::store::SystemClock;
-use crate::worker::queue::{Next, QueueItem};
-use crate::worker::{Hub, LINGER, Subscription};
+use crate::worker::queue::{Dequeued, QueueItem};
+use crate::worker::{Hub, LINGER_TIMEOUT, Subscription};
 
 /// Pieces of history that wait for a reader.
 const AHEAD: usize = 4;
 /// How often it is looked whether a reader is there to whom there is nothing
 /// to say.
-const LOOK: Duration = Duration::from_secs(1);
+const READER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves one, through a pipe that the supervisor has made: nothing comes
 /// back through it.
-pub(crate) async fn follow(pipe: pipe::Sender, hub: Rc<Hub>, what: Follow, post: Rc<StandingPost>) {
-    let _reading = match post.readers.admit(what.reader) {
+pub(crate) async fn follow(
+    pipe: pipe::Sender,
+    hub: Rc<Hub>,
+    what: Follow,
+    standing: Rc<StandingSession>,
+) {
+    let _reading = match standing.readers.admit(what.reader) {
         Ok(reading) => reading,
         Err(full) => {
-            let text = format!("{full} read {} already: try again later", post.role.name);
-            let complaint = ErrorReply { code: ErrorCode::Exhausted, text };
-            let _deaf = reply(&pipe, &Reply::Refused(complaint)).await;
+            let text = format!("{full} read {} already: try again later", standing.role.name);
+            let error = ErrorReply { code: ErrorCode::Exhausted, text };
+            let _deaf = reply(&pipe, &Reply::Refused(error)).await;
             return;
         }
     };
-    if let Err(error) = serve(&pipe, &hub, what, &post).await {
+    if let Err(error) = serve(&pipe, &hub, what, &standing).await {
         tracing::debug!(%error, "a reader has gone");
     }
 }
@@ -52,111 +57,112 @@ async fn serve(
     stream: &pipe::Sender,
     hub: &Hub,
     what: Follow,
-    post: &StandingPost,
+    standing: &StandingSession,
 ) -> io::Result<()> {
     let live = match what.live.then(|| hub.subscribe_reader(what.reader)).transpose() {
         Ok(live) => live,
-        Err(complaint) => return reply(stream, &Reply::Refused(complaint)).await,
+        Err(error) => return reply(stream, &Reply::Refused(error)).await,
     };
     let (subscriber, live) = live.map(|(one, other)| (Box::new(one), other)).unzip();
     // What is in the queue before the order is read, too.
-    hub.tell_losses().await;
+    hub.report_losses().await;
     let (answer, readable) = oneshot::channel();
     let gone = || io::Error::other("the writer has gone");
     // Without a time, who wants live records gets those.
     let history = what.since.is_some() || !what.live;
-    if !post.writer.tell(WriterOrder::Follow { live: subscriber, history, answer }) {
+    if !standing.writer.send_order(WriterOrder::Follow { live: subscriber, history, answer }) {
         return Err(gone());
     }
     let readable = match readable.await.map_err(|_| gone())? {
         Ok(readable) => readable,
         Err(error) => {
-            let text = format!("the records of {} cannot be read: {error}", post.role.name);
-            let complaint = ErrorReply { code: ErrorCode::Failed, text };
-            return reply(stream, &Reply::Refused(complaint)).await;
+            let text = format!("the records of {} cannot be read: {error}", standing.role.name);
+            let error = ErrorReply { code: ErrorCode::Failed, text };
+            return reply(stream, &Reply::Refused(error)).await;
         }
     };
-    let name = post.role.event.clone();
+    let name = standing.role.event.clone();
     reply(stream, &Reply::Joined(Joined { stream: String::new(), name, notes: Vec::new() }))
         .await?;
     let mut first = Vec::new();
     write::file_header(NATIVE_ORDER, &mut first);
     send(stream, FrameKind::Data, &first).await?;
-    let told = match history {
+    let account = match history {
         true => recorded(stream, readable, what).await?,
         false => HistoryAccount::default(),
     };
     let end = match live {
-        Some(live) => sampled(stream, live, post).await?,
-        None => end(&told),
+        Some(live) => sampled(stream, live, standing).await?,
+        None => end(&account),
     };
     reply(stream, &end).await
 }
 
-fn end(told: &HistoryAccount) -> Reply {
+fn end(account: &HistoryAccount) -> Reply {
     let mut reason = WHOLE.to_owned();
-    for gap in told.gaps.iter().chain(&told.damage) {
+    for gap in account.gaps.iter().chain(&account.damage) {
         reason.push_str("; ");
         reason.push_str(gap);
     }
-    let mut account = Account { delivered: told.samples, side: told.side, ..Account::default() };
-    if told.lost > 0 {
-        account.lost.insert("told".into(), told.lost);
+    let mut session =
+        Account { delivered: account.samples, side: account.side, ..Account::default() };
+    if account.lost > 0 {
+        session.lost.insert("told".into(), account.lost);
     }
-    Reply::End { reason, session: account.clone(), client: account, notes: told.damage.clone() }
+    Reply::End { reason, client: session.clone(), session, notes: account.damage.clone() }
 }
 
 /// Sends what is on disk, read by a thread as fast as the reader takes it.
 async fn recorded(
     stream: &pipe::Sender,
-    readable: Readable,
+    readable: ReadableSegments,
     what: Follow,
 ) -> io::Result<HistoryAccount> {
     let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(AHEAD);
-    let (teller, told) = oneshot::channel();
+    let (teller, account) = oneshot::channel();
     let clock = Arc::new(SystemClock::new()?);
     std::thread::Builder::new().name("history".into()).spawn(move || {
         let history = History { readable, since: what.since, goes_on: what.live, clock };
-        let told = history.run(&mut |piece| sender.blocking_send(piece).is_ok());
-        let _gone = teller.send(told);
+        let account = history.run(&mut |piece| sender.blocking_send(piece).is_ok());
+        let _gone = teller.send(account);
     })?;
     while let Some(piece) = pieces.recv().await {
         data(stream, &piece).await?;
     }
-    told.await.map_err(|_| io::Error::other("the records could not be read"))
+    account.await.map_err(|_| io::Error::other("the records could not be read"))
 }
 
 async fn sampled(
     stream: &pipe::Sender,
     live: Subscription,
-    post: &StandingPost,
+    standing: &StandingSession,
 ) -> io::Result<Reply> {
-    let Subscription { mut outlet, ear, share, reserved: _reserved } = live;
-    let ear = pipe::Receiver::from_owned_fd(ear.into())?;
+    let Subscription { mut receiver, wake_receiver, counters, reserved: _reserved } = live;
+    let wake_receiver = pipe::Receiver::from_owned_fd(wake_receiver.into())?;
     loop {
         let abandoned = loop {
-            match outlet.next() {
-                Next::Item(QueueItem::Bytes(bytes)) => data(stream, &bytes).await?,
-                Next::Item(QueueItem::End(_)) => {}
-                Next::Empty => break false,
-                Next::Abandoned => break true,
+            match receiver.next() {
+                Dequeued::Item(QueueItem::Bytes(bytes)) => data(stream, &bytes).await?,
+                Dequeued::Item(QueueItem::End(_)) => {}
+                Dequeued::Empty => break false,
+                Dequeued::Abandoned => break true,
             }
         };
-        if share.is_overrun() {
-            let text = format!("{}: taken too slowly", post.role.name);
+        if counters.is_overrun() {
+            let text = format!("{}: taken too slowly", standing.role.name);
             return Ok(Reply::Refused(ErrorReply { code: ErrorCode::Exhausted, text }));
         }
         if abandoned {
             return Ok(end(&HistoryAccount::default()));
         }
         tokio::select! {
-            rung = ear.readable() => {
-                rung?;
+            wait_for_wake = wake_receiver.readable() => {
+                wait_for_wake?;
                 let mut rings = [0; 256];
                 // It rings, or has just been silenced.
-                let _hushed = ear.try_read(&mut rings);
+                let _hushed = wake_receiver.try_read(&mut rings);
             }
-            () = sleep(LOOK) => {
+            () = sleep(READER_CHECK_INTERVAL) => {
                 if has_gone(stream) {
                     return Err(io::ErrorKind::BrokenPipe.into());
                 }
@@ -188,7 +194,9 @@ async fn send(stream: &pipe::Sender, kind: FrameKind, payload: &[u8]) -> io::Res
     let header = frame(kind, payload.len()).map_err(io::Error::other)?;
     for mut rest in [&header[..], payload] {
         while !rest.is_empty() {
-            timeout(LINGER, stream.writable()).await.map_err(|_| io::ErrorKind::TimedOut)??;
+            timeout(LINGER_TIMEOUT, stream.writable())
+                .await
+                .map_err(|_| io::ErrorKind::TimedOut)??;
             match stream.try_write(rest) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 written => rest = &rest[written?..],

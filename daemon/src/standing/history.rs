@@ -12,13 +12,13 @@ use perfdata::segment::{
 use perfdata::stream::{note, write};
 use recorder::sys::event::NATIVE_ORDER;
 
-use super::writer::{FILE_HEADER, Readable, events, is_sampled};
-use crate::store::{Clock, Directory, Form};
+use super::writer::{FILE_HEADER, ReadableSegments, events, is_sampled};
+use crate::store::{Clock, Directory, SegmentState};
 use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 
 #[derive(Debug)]
 pub(super) struct History {
-    pub(super) readable: Readable,
+    pub(super) readable: ReadableSegments,
     /// From so long ago on; None: all.
     pub(super) since: Option<Duration>,
     /// Live records come behind it.
@@ -55,50 +55,50 @@ impl History {
     /// Hands on the stream, without its file's header; `send` says whether
     /// somebody wants more.
     pub(super) fn run(&self, send: &mut dyn FnMut(Vec<u8>) -> bool) -> HistoryAccount {
-        let mut told = HistoryAccount::default();
+        let mut account = HistoryAccount::default();
         let mut section: Option<Section> = None;
-        for (number, header) in self.wanted(&mut told) {
+        for (number, header) in self.wanted(&mut account) {
             let mut reader = match self.open(number) {
                 Ok(reader) => reader,
                 Err(error) => {
-                    told.damage.push(format!("segment {number} cannot be read: {error}"));
+                    account.damage.push(format!("segment {number} cannot be read: {error}"));
                     continue;
                 }
             };
             let is_new = section.as_ref().is_none_or(|section| section.stream != header.stream);
             if is_new {
                 if !finish(section.take(), &mut *send) {
-                    return told;
+                    return account;
                 }
                 let is_part = header.part > 0;
                 section = Some(Section { stream: header.stream, is_part, ..Section::default() });
             }
             let Some(section) = &mut section else { continue };
-            if !self.segment(&mut reader, section, &mut told, send) {
-                return told;
+            if !self.segment(&mut reader, section, &mut account, send) {
+                return account;
             }
             if reader.is_damaged() {
                 let at = reader.good();
-                told.damage.push(format!("segment {number} is damaged from byte {at} on"));
+                account.damage.push(format!("segment {number} is damaged from byte {at} on"));
             }
         }
         if !self.goes_on {
             finish(section, send);
         }
-        told
+        account
     }
 
     /// Segments that may have what is wanted, oldest first.
-    fn wanted(&self, told: &mut HistoryAccount) -> Vec<(u64, SegmentHeader)> {
+    fn wanted(&self, account: &mut HistoryAccount) -> Vec<(u64, SegmentHeader)> {
         let mut all: Vec<(u64, SegmentHeader)> = Vec::new();
         for &number in &self.readable.numbers {
             match header(&self.readable.directory, number) {
                 Ok(header) if header.number == number => all.push((number, header)),
-                Ok(header) => told.damage.push(format!(
+                Ok(header) => account.damage.push(format!(
                     "segment {number} is left out: it is a copy of {}",
                     header.number
                 )),
-                Err(error) => told.damage.push(format!("segment {number} is left out: {error}")),
+                Err(error) => account.damage.push(format!("segment {number} is left out: {error}")),
             }
         }
         // One ends where the next begins.
@@ -116,10 +116,10 @@ impl History {
     fn open(&self, number: u64) -> Result<AnyReader, SegmentReadError> {
         let is_last = self.readable.numbers.last() == Some(&number);
         let most = self.readable.open.filter(|_| is_last).unwrap_or(u64::MAX);
-        let (file, form) = found(&self.readable.directory, number)?;
+        let (file, state) = found(&self.readable.directory, number)?;
         let file = BufReader::new(file);
-        let input: Box<dyn Read> = match form {
-            Form::Packed => Box::new(PackedSegment::new(file)),
+        let input: Box<dyn Read> = match state {
+            SegmentState::Packed => Box::new(PackedSegment::new(file)),
             _ => Box::new(file),
         };
         SegmentReader::new(Box::new(input.take(most)))
@@ -130,7 +130,7 @@ impl History {
         &self,
         reader: &mut AnyReader,
         section: &mut Section,
-        told: &mut HistoryAccount,
+        account: &mut HistoryAccount,
         send: &mut dyn FnMut(Vec<u8>) -> bool,
     ) -> bool {
         let header = *reader.header();
@@ -140,7 +140,7 @@ impl History {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return true,
                 Err(error) => {
-                    told.damage.push(format!("segment {}: {error}", header.number));
+                    account.damage.push(format!("segment {}: {error}", header.number));
                     return true;
                 }
             };
@@ -155,7 +155,7 @@ impl History {
                 frame.payload.get(FILE_HEADER..).unwrap_or_default().to_vec()
             } else {
                 let is_old = frame.time != HEAD && self.is_old(&header, frame.time);
-                section.pass(&Chunk::new(frame.payload), is_old, told)
+                section.pass(&Chunk::new(frame.payload), is_old, account)
             };
             if !bytes.is_empty() && !send(bytes) {
                 return false;
@@ -165,7 +165,7 @@ impl History {
 }
 
 impl Section {
-    fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, told: &mut HistoryAccount) -> Vec<u8> {
+    fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, account: &mut HistoryAccount) -> Vec<u8> {
         let mut out = Vec::with_capacity(chunk.bytes.len());
         for record in chunk.records() {
             match kind(record) {
@@ -182,7 +182,7 @@ impl Section {
                     }
                     self.samples += counted(record).unwrap_or(0);
                 }
-                RecordType::LOST => told.lost += lost_of(record),
+                RecordType::LOST => account.lost += lost_of(record),
                 RecordType::EVENT_UPDATE => {
                     let text = String::from_utf8_lossy(record.get(24..).unwrap_or_default());
                     let text = text.trim_end_matches('\0');
@@ -194,7 +194,7 @@ impl Section {
                         }
                     }
                     if let Some(seconds) = note::value(text, "recovery.seconds") {
-                        told.gaps.push(format!(
+                        account.gaps.push(format!(
                             "the daemon was killed: {seconds} s are missing, up to where it was \
                              started again"
                         ));
@@ -205,9 +205,9 @@ impl Section {
             out.extend_from_slice(record);
         }
         if !is_old {
-            told.samples += chunk.samples;
+            account.samples += chunk.samples;
         }
-        told.side += chunk.side;
+        account.side += chunk.side;
         out
     }
 }
@@ -226,12 +226,12 @@ fn finish(section: Option<Section>, send: &mut dyn FnMut(Vec<u8>) -> bool) -> bo
     out.is_empty() || send(out)
 }
 
-/// Its form changes while it is looked for: packed at last.
-fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, Form)> {
+/// Its state changes while it is looked for: packed at last.
+fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, SegmentState)> {
     let mut last = Err(std::io::ErrorKind::NotFound.into());
-    for form in [Form::Open, Form::Closed, Form::Packed] {
-        match directory.open(number, form) {
-            Ok(file) => return Ok((file, form)),
+    for state in [SegmentState::Open, SegmentState::Closed, SegmentState::Packed] {
+        match directory.open(number, state) {
+            Ok(file) => return Ok((file, state)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => last = Err(error),
         }
@@ -240,8 +240,8 @@ fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, 
 }
 
 fn header(directory: &Directory, number: u64) -> Result<SegmentHeader, SegmentReadError> {
-    let (mut file, form) = found(directory, number)?;
-    if form == Form::Packed {
+    let (mut file, state) = found(directory, number)?;
+    if state == SegmentState::Packed {
         return PackedSegment::header(file);
     }
     let mut first = Vec::new();

@@ -11,9 +11,9 @@ use recorder::{InKernel, Job, ProgramTask, Request};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::readers::Readers;
-use super::role::Role;
-use super::spool::{Below, Spool};
+use super::readers::ReaderLimit;
+use super::role::StandingSpec;
+use super::spool::{Spool, Subdirectory};
 use super::target::find;
 use super::writer::{Writer, WriterOrder};
 use crate::control::{State, Status};
@@ -25,32 +25,39 @@ use crate::worker::{CheckedJob, Hub, Subscription};
 /// late each time, up to the last.
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// A sampling that lasted so long was none that fails at once.
-const LASTED: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 const REPORT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-pub(crate) struct StandingPost {
-    pub(super) role: Role,
+pub(crate) struct StandingSession {
+    pub(super) role: StandingSpec,
     pub(super) writer: Writer,
-    pub(super) readers: Readers,
+    pub(super) readers: ReaderLimit,
     thread: Option<std::thread::JoinHandle<()>>,
     status: Arc<Status>,
 }
 
-impl StandingPost {
-    pub(crate) fn new(role: Role) -> std::io::Result<StandingPost> {
+impl StandingSession {
+    pub(crate) fn new(role: StandingSpec) -> std::io::Result<StandingSession> {
         let status = Arc::<Status>::default();
-        let place = Below { directory: role.kept.directory.clone(), name: role.name.clone() };
+        let place =
+            Subdirectory { directory: role.kept.directory.clone(), name: role.name.clone() };
         let clock = Arc::new(SystemClock::new()?);
         let spool = Spool::new(&role, Box::new(place), clock, Arc::clone(&status));
         let (writer, thread) = Writer::start(spool, Arc::clone(&status))?;
-        Ok(StandingPost { role, writer, readers: Readers::default(), thread: Some(thread), status })
+        Ok(StandingSession {
+            role,
+            writer,
+            readers: ReaderLimit::default(),
+            thread: Some(thread),
+            status,
+        })
     }
 
     /// Waits until all that was sampled is on disk; then nobody else may have
     /// its writer.
     pub(crate) fn finish(self) {
-        let StandingPost { writer, thread, .. } = self;
+        let StandingSession { writer, thread, .. } = self;
         drop(writer);
         if let Some(thread) = thread {
             // It has said why it broke off.
@@ -59,52 +66,56 @@ impl StandingPost {
     }
 }
 
-pub(crate) async fn keep(post: Rc<StandingPost>, hub: Rc<Hub>) {
-    tokio::task::spawn_local(report(Rc::clone(&post), Rc::clone(&hub)));
+pub(crate) async fn keep(standing: Rc<StandingSession>, hub: Rc<Hub>) {
+    tokio::task::spawn_local(report(Rc::clone(&standing), Rc::clone(&hub)));
     let (first, last) = BACK_OFF;
     let mut pause = first;
     let mut said = String::new();
     loop {
         let began = Instant::now();
-        match sample(&post, &hub).await {
+        match sample(&standing, &hub).await {
             Ok(reason) => {
-                tracing::info!(name = post.role.name, reason, "a standing session's target ended");
+                tracing::info!(
+                    name = standing.role.name,
+                    reason,
+                    "a standing session's target ended"
+                );
                 said.clear();
             }
             Err((state, why)) => {
-                post.status.set(state);
+                standing.status.set(state);
                 // Once, and not every half minute.
                 if why != said {
-                    tracing::warn!(name = post.role.name, why, "a standing session waits");
+                    tracing::warn!(name = standing.role.name, why, "a standing session waits");
                     said = why;
                 }
             }
         }
-        pause = if began.elapsed() >= LASTED { first } else { pause };
+        pause = if began.elapsed() >= STABLE_AFTER { first } else { pause };
         sleep(pause).await;
         pause = (pause * 2).min(last);
     }
 }
 
 /// Samples the target until it ends; gives the reason, or says why not.
-async fn sample(post: &StandingPost, hub: &Hub) -> Result<String, (State, String)> {
-    let found = find(&post.role.target, Path::new("/"))
+async fn sample(standing: &StandingSession, hub: &Hub) -> Result<String, (State, String)> {
+    let found = find(&standing.role.target, Path::new("/"))
         .map_err(|error| (State::Waiting, error.to_string()))?;
-    let refused = |complaint: ErrorReply| (State::Refused, complaint.text);
-    let (stream, subscription) = begin(&post.role, found, hub).await.map_err(refused)?;
-    post.status.set(State::Running);
+    let refused = |error: ErrorReply| (State::Refused, error.text);
+    let (stream, subscription) = begin(&standing.role, found, hub).await.map_err(refused)?;
+    standing.status.set(State::Running);
     let (ended, reason) = oneshot::channel();
     let gone = || (State::Refused, "the writer has gone".to_owned());
-    if !post.writer.tell(WriterOrder::Begin { subscription, stream, ended }) {
+    if !standing.writer.send_order(WriterOrder::Begin { subscription, stream, ended }) {
         return Err(gone());
     }
     let reason = reason.await.map_err(|_| gone())?;
-    post.status.set(State::Waiting);
+    standing.status.set(State::Waiting);
     Ok(reason)
 }
 
 async fn begin(
-    role: &Role,
+    role: &StandingSpec,
     found: FoundTarget,
     hub: &Hub,
 ) -> Result<(u64, Subscription), ErrorReply> {
@@ -130,13 +141,13 @@ async fn begin(
     Ok((stream, subscription))
 }
 
-async fn report(post: Rc<StandingPost>, hub: Rc<Hub>) {
-    let mut told = None;
+async fn report(standing: Rc<StandingSession>, hub: Rc<Hub>) {
+    let mut reported = None;
     loop {
-        let status = post.status.now();
-        if told != Some(status) {
-            hub.tell_status(status);
-            told = Some(status);
+        let status = standing.status.now();
+        if reported != Some(status) {
+            hub.send_status(status);
+            reported = Some(status);
         }
         sleep(REPORT).await;
     }

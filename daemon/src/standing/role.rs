@@ -41,7 +41,7 @@ pub struct KernelCounting {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Role {
+pub struct StandingSpec {
     /// Letters, digits, `-` and `_`; 48 bytes at most.
     pub name: String,
     /// A type of the catalogue.

@@ -2,7 +2,7 @@
 //! A disk that is full or fails stops nothing but this.
 
 mod packer;
-mod place;
+mod store_location;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,22 +13,22 @@ use std::time::Duration;
 use perfdata::segment::{HEAD, HEADER, PackedSegment, SegmentHeader, StoredFrame, encode};
 use rustix::fs::fdatasync;
 
-use super::role::{RetentionLimits, Role};
+use super::role::{RetentionLimits, StandingSpec};
 use crate::control::{State, Status};
 use crate::store::{
-    Clock, ClosedSegment as Segment, Directory, Form, Listed, Recovered, Retention, expired,
-    recover,
+    Clock, ClosedSegment as Segment, Directory, ListedSegment, Recovered, Retention, SegmentState,
+    expired, recover,
 };
 use crate::worker::chunk::{Chunk, SampleGap};
 use packer::Packer;
-pub(super) use place::{Below, Call, Place};
+pub(super) use store_location::{DiskCall, StoreLocation, Subdirectory};
 
 /// Bytes of a segment at most, and a bit.
 const SEGMENT: u64 = 64 * 1024 * 1024;
 /// A segment is closed after that long, so that what is old can go.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_SEGMENT_AGE: Duration = Duration::from_secs(3600);
 /// The free space is looked at each time so many bytes were written.
-const LOOK: u64 = 1024 * 1024;
+const FREE_SPACE_CHECK_BYTES: u64 = 1024 * 1024;
 /// A disk that failed is tried again after that.
 const RETRY: Duration = Duration::from_secs(1);
 /// A step of the clock that is worth a new segment, nanoseconds.
@@ -48,22 +48,22 @@ impl Limits {
             retention: Retention { bytes: kept.bytes, age: kept.age },
             free: kept.free,
             segment: SEGMENT.min(kept.bytes / 8).max(64 * 1024),
-            longest: LONGEST.min(kept.age / 8).max(Duration::from_secs(1)),
+            longest: MAX_SEGMENT_AGE.min(kept.age / 8).max(Duration::from_secs(1)),
         }
     }
 }
 
-pub(super) trait Beginning {
+pub(super) trait SegmentContext {
     /// Of the sampling, random.
     fn stream(&self) -> u64;
 
     /// Hands on events, machine and processes, in pieces.
     fn describe(&self, each: &mut dyn FnMut(&[u8]));
 
-    fn tell(&self, gap: &mut SampleGap) -> Vec<u8>;
+    fn lost_records(&self, gap: &mut SampleGap) -> Vec<u8>;
 
     /// Adds a chunk's samples to a gap, and what its LOST records tell.
-    fn miss(&self, chunk: &Chunk<'_>, gap: &mut SampleGap);
+    fn add_missed(&self, chunk: &Chunk<'_>, gap: &mut SampleGap);
 
     fn note(&self, text: &str) -> Vec<u8>;
 }
@@ -81,7 +81,7 @@ struct Open {
 
 #[derive(Debug)]
 pub(super) struct Spool {
-    place: Box<dyn Place>,
+    location: Box<dyn StoreLocation>,
     directory: Option<Directory>,
     limits: Limits,
     clock: Arc<dyn Clock>,
@@ -102,7 +102,7 @@ pub(super) struct Spool {
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     number: u64,
-    form: Form,
+    state: SegmentState,
     bytes: u64,
     /// None: it cannot be read.
     header: Option<SegmentHeader>,
@@ -112,13 +112,13 @@ struct Closed {
 
 impl Spool {
     pub(super) fn new(
-        role: &Role,
-        place: Box<dyn Place>,
+        role: &StandingSpec,
+        location: Box<dyn StoreLocation>,
         clock: Arc<dyn Clock>,
         status: Arc<Status>,
     ) -> Spool {
         Spool {
-            place,
+            location,
             directory: None,
             limits: Limits::of(&role.kept),
             clock,
@@ -135,8 +135,8 @@ impl Spool {
     }
 
     /// Writes a chunk, or counts it as lost.
-    pub(super) fn append(&mut self, chunk: &Chunk<'_>, beginning: &dyn Beginning) {
-        match self.try_append(chunk, beginning) {
+    pub(super) fn append(&mut self, chunk: &Chunk<'_>, context: &dyn SegmentContext) {
+        match self.try_append(chunk, context) {
             Ok(true) => {
                 self.status.written.fetch_add(chunk.samples, Ordering::Relaxed);
                 return;
@@ -144,15 +144,15 @@ impl Spool {
             Ok(false) => {}
             Err(error) => self.fail(&error),
         }
-        beginning.miss(chunk, &mut self.gap);
+        context.add_missed(chunk, &mut self.gap);
         self.status.spool.fetch_add(chunk.samples, Ordering::Relaxed);
     }
 
     /// Tells what could not be written, though nothing comes to be written:
     /// the next chunk may be far away.
-    pub(super) fn tell_gap(&mut self, beginning: &dyn Beginning) {
+    pub(super) fn write_gap(&mut self, context: &dyn SegmentContext) {
         if !self.gap.is_empty()
-            && let Err(error) = self.is_ready(beginning)
+            && let Err(error) = self.is_ready(context)
         {
             self.fail(&error);
         }
@@ -160,20 +160,20 @@ impl Spool {
 
     /// Begins a segment where none is open; false: the disk is left alone for
     /// a while.
-    fn is_ready(&mut self, beginning: &dyn Beginning) -> io::Result<bool> {
+    fn is_ready(&mut self, context: &dyn SegmentContext) -> io::Result<bool> {
         if self.open.is_none() {
             let now = self.clock.monotonic();
             if self.retry.is_some_and(|retry| now < retry) {
                 return Ok(false);
             }
-            self.begin(beginning)?;
+            self.begin(context)?;
         }
         Ok(true)
     }
 
     /// False: the disk is left alone for a while.
-    fn try_append(&mut self, chunk: &Chunk<'_>, beginning: &dyn Beginning) -> io::Result<bool> {
-        if !self.is_ready(beginning)? {
+    fn try_append(&mut self, chunk: &Chunk<'_>, context: &dyn SegmentContext) -> io::Result<bool> {
+        if !self.is_ready(context)? {
             return Ok(false);
         }
         self.write(self.clock.monotonic().max(1), chunk.bytes)?;
@@ -193,13 +193,13 @@ impl Spool {
         self.close();
     }
 
-    fn begin(&mut self, beginning: &dyn Beginning) -> io::Result<()> {
+    fn begin(&mut self, context: &dyn SegmentContext) -> io::Result<()> {
         if self.directory.as_ref().is_none_or(Directory::is_removed) {
             self.find()?;
         }
         self.enforce();
         self.look()?;
-        let stream = beginning.stream();
+        let stream = context.stream();
         let part = if self.part.0 == stream { self.part.1 } else { 0 };
         let header = SegmentHeader {
             boot: self.clock.boot(),
@@ -210,9 +210,9 @@ impl Spool {
             begun: self.clock.monotonic(),
         };
         let Some(directory) = &self.directory else { return Ok(()) };
-        let mut file = directory.create(self.next, Form::Open)?;
+        let mut file = directory.create(self.next, SegmentState::Open)?;
         self.next += 1;
-        self.place.fault(Call::Write)?;
+        self.location.fault(DiskCall::Write)?;
         let first = header.encode();
         let written = file.write_all(&first);
         let bytes = first.len() as u64;
@@ -220,7 +220,7 @@ impl Spool {
             Some(Open { file, header, bytes, looked: bytes, last: header.begun, is_dirty: true });
         written?;
         let mut result = Ok(());
-        beginning.describe(&mut |piece| {
+        context.describe(&mut |piece| {
             if result.is_ok() {
                 result = self.write(HEAD, piece);
             }
@@ -228,12 +228,12 @@ impl Spool {
         result?;
         let now = self.clock.monotonic().max(1);
         for note in std::mem::take(&mut self.notes) {
-            self.write(now, &beginning.note(&note))?;
+            self.write(now, &context.note(&note))?;
         }
         if !self.gap.is_empty() {
             // Kept until it is on disk.
             let mut gap = self.gap.clone();
-            self.write(now, &beginning.tell(&mut gap))?;
+            self.write(now, &context.lost_records(&mut gap))?;
             self.gap = gap;
         }
         self.part = (stream, part + 1);
@@ -245,7 +245,7 @@ impl Spool {
     }
 
     fn find(&mut self) -> io::Result<()> {
-        let directory = self.place.open()?;
+        let directory = self.location.open()?;
         directory.lock()?;
         let Recovered { next, gap } = recover(&directory, &*self.clock)?;
         self.next = self.next.max(next);
@@ -259,10 +259,10 @@ impl Spool {
         self.closed = directory
             .list()?
             .into_iter()
-            .filter(|listed| matches!(listed.form, Form::Closed | Form::Packed))
+            .filter(|listed| matches!(listed.state, SegmentState::Closed | SegmentState::Packed))
             .map(|listed| closed(&directory, listed))
             .collect();
-        for unpacked in self.closed.iter().filter(|closed| closed.form == Form::Closed) {
+        for unpacked in self.closed.iter().filter(|closed| closed.state == SegmentState::Closed) {
             self.packer.pack(directory.try_clone()?, unpacked.number);
         }
         self.directory = Some(directory);
@@ -275,11 +275,12 @@ impl Spool {
         if !encode(&StoredFrame { time, payload }, &mut bytes) {
             return Ok(());
         }
-        let due = |open: &Open| open.bytes + bytes.len() as u64 - open.looked >= LOOK;
+        let due =
+            |open: &Open| open.bytes + bytes.len() as u64 - open.looked >= FREE_SPACE_CHECK_BYTES;
         if self.open.as_ref().is_some_and(due) {
             self.look()?;
         }
-        let fault = self.place.fault(Call::Write);
+        let fault = self.location.fault(DiskCall::Write);
         let Some(open) = &mut self.open else { return Err(io::Error::other("no segment")) };
         let written = fault.and_then(|()| open.file.write_all(&bytes));
         if let Err(error) = written {
@@ -315,16 +316,16 @@ impl Spool {
         let Some(directory) = &self.directory else { return };
         let number = open.header.number;
         let closed = self
-            .place
-            .fault(Call::Sync)
+            .location
+            .fault(DiskCall::Sync)
             .and_then(|()| Ok(fdatasync(&open.file)?))
-            .and_then(|()| directory.rename(number, Form::Open, Form::Closed));
+            .and_then(|()| directory.rename(number, SegmentState::Open, SegmentState::Closed));
         if let Err(error) = closed {
             tracing::warn!(number, %error, "a segment could not be closed as it should");
         }
         let Open { header, bytes, last, .. } = open;
         let (header, ended) = (Some(header), Some(last));
-        self.closed.push(Closed { number, form: Form::Closed, bytes, header, ended });
+        self.closed.push(Closed { number, state: SegmentState::Closed, bytes, header, ended });
         if let Ok(directory) = directory.try_clone() {
             self.packer.pack(directory, number);
         }
@@ -340,11 +341,11 @@ impl Spool {
         }
         for (number, bytes) in self.packer.done() {
             match self.closed.iter_mut().find(|closed| closed.number == number) {
-                Some(closed) => (closed.form, closed.bytes) = (Form::Packed, bytes),
+                Some(closed) => (closed.state, closed.bytes) = (SegmentState::Packed, bytes),
                 // Thrown away while it was packed.
                 None => {
                     let directory = self.directory.as_ref();
-                    let _gone = directory.map(|it| it.remove(number, Form::Packed));
+                    let _gone = directory.map(|it| it.remove(number, SegmentState::Packed));
                 }
             }
         }
@@ -374,7 +375,7 @@ impl Spool {
 
     fn sync(&mut self) -> io::Result<()> {
         let Some(open) = self.open.as_mut().filter(|open| open.is_dirty) else { return Ok(()) };
-        self.place.fault(Call::Sync)?;
+        self.location.fault(DiskCall::Sync)?;
         fdatasync(&open.file)?;
         open.is_dirty = false;
         Ok(())
@@ -400,8 +401,8 @@ impl Spool {
         let writing = self.open.as_ref().map_or(0, |open| open.bytes);
         let gone = expired(&segments, writing, &self.limits.retention);
         for closed in self.closed.drain(..gone) {
-            for form in [Form::Closed, Form::Packed] {
-                match directory.remove(closed.number, form) {
+            for state in [SegmentState::Closed, SegmentState::Packed] {
+                match directory.remove(closed.number, state) {
                     Ok(()) => {}
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => tracing::warn!(number = closed.number, %error, "cannot remove"),
@@ -436,10 +437,10 @@ impl Spool {
     }
 }
 
-fn closed(directory: &Directory, listed: Listed) -> Closed {
-    let Listed { number, form, bytes } = listed;
-    let header = directory.open(number, form).ok().and_then(|mut file| match form {
-        Form::Packed => PackedSegment::header(file).ok(),
+fn closed(directory: &Directory, listed: ListedSegment) -> Closed {
+    let ListedSegment { number, state, bytes } = listed;
+    let header = directory.open(number, state).ok().and_then(|mut file| match state {
+        SegmentState::Packed => PackedSegment::header(file).ok(),
         _ => {
             let mut first = [0; HEADER];
             io::Read::read_exact(&mut file, &mut first).ok()?;
@@ -448,7 +449,7 @@ fn closed(directory: &Directory, listed: Listed) -> Closed {
     });
     // A copy under another name is none of this recording's.
     let header = header.filter(|header| header.number == number);
-    Closed { number, form, bytes, header, ended: None }
+    Closed { number, state, bytes, header, ended: None }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::role::TargetDescription;
 use crate::target::{FoundProcess, FoundTarget};
 
 /// Bytes of a pid file that are read: a number and white space.
-const MOST_OF_PID_FILE: u64 = 32;
+const MAX_PID_FILE_BYTES: u64 = 32;
 
 /// Looks for it; the error says why it is not there, or cannot be seen.
 pub(super) fn find(sought: &TargetDescription, root: &Path) -> io::Result<FoundTarget> {
@@ -45,7 +45,7 @@ fn number_in(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("no plain file"));
     }
     let mut text = String::new();
-    file.take(MOST_OF_PID_FILE).read_to_string(&mut text)?;
+    file.take(MAX_PID_FILE_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -21,14 +21,14 @@ use tokio::sync::oneshot;
 
 use super::spool::Spool;
 use crate::control::Status;
-use crate::standing::residents::Residents;
-use crate::standing::spool::Beginning;
+use crate::standing::process_table::ProcessTable;
+use crate::standing::spool::SegmentContext;
 use crate::store::Directory;
 use crate::worker::Subscription;
-use crate::worker::bell::{Bell, Ear, bell};
+use crate::worker::broadcast::{Broadcast, Subscriber};
 use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, kind};
-use crate::worker::fan::{Fan, Subscriber};
-use crate::worker::queue::{Next, QueueItem};
+use crate::worker::queue::{Dequeued, QueueItem};
+use crate::worker::waker::{WakeReceiver, Waker, waker};
 
 /// What is written is on disk that much later.
 const SYNC: Duration = Duration::from_secs(1);
@@ -41,12 +41,12 @@ pub(super) enum WriterOrder {
         live: Option<Box<Subscriber>>,
         /// What was written is read, too: it says what live records are of.
         history: bool,
-        answer: oneshot::Sender<io::Result<Readable>>,
+        answer: oneshot::Sender<io::Result<ReadableSegments>>,
     },
 }
 
 #[derive(Debug)]
-pub(super) struct Readable {
+pub(super) struct ReadableSegments {
     pub(super) directory: Directory,
     /// Segments, oldest first.
     pub(super) numbers: Vec<u64>,
@@ -57,7 +57,7 @@ pub(super) struct Readable {
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     orders: Sender<WriterOrder>,
-    bell: Bell,
+    waker: Waker,
 }
 
 impl Writer {
@@ -68,67 +68,67 @@ impl Writer {
         status: Arc<Status>,
     ) -> io::Result<(Writer, std::thread::JoinHandle<()>)> {
         let (orders, receiver) = channel();
-        let (bell, ear) = bell()?;
+        let (waker, wake_receiver) = waker()?;
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || {
-            let mut desk = WriterDesk {
+            let mut writer_thread = WriterThread {
                 spool,
                 status,
                 orders: receiver,
-                ear,
+                wake_receiver,
                 sampled: None,
-                fan: Fan::default(),
+                broadcast: Broadcast::default(),
             };
-            if let Err(error) = desk.run() {
+            if let Err(error) = writer_thread.run() {
                 tracing::error!(%error, "a recording ends");
             }
-            desk.spool.close();
+            writer_thread.spool.close();
         })?;
-        Ok((Writer { orders, bell }, thread))
+        Ok((Writer { orders, waker }, thread))
     }
 
     /// False: it has ended.
-    pub(super) fn tell(&self, order: WriterOrder) -> bool {
+    pub(super) fn send_order(&self, order: WriterOrder) -> bool {
         let told = self.orders.send(order).is_ok();
-        self.bell.ring();
+        self.waker.ring();
         told
     }
 }
 
 #[derive(Debug)]
-struct WriterDesk {
+struct WriterThread {
     spool: Spool,
     status: Arc<Status>,
     orders: Receiver<WriterOrder>,
-    ear: Ear,
-    sampled: Option<Sampled>,
-    fan: Fan,
+    wake_receiver: WakeReceiver,
+    sampled: Option<ActiveSampling>,
+    broadcast: Broadcast,
 }
 
 #[derive(Debug)]
-struct Sampled {
+struct ActiveSampling {
     subscription: Subscription,
     /// None: its first bytes have not come.
-    sampling: Option<RecordedSampling>,
+    sampling: Option<RecordedStream>,
     stream: u64,
     ended: Option<oneshot::Sender<String>>,
     lost: u64,
 }
 
-impl WriterDesk {
+impl WriterThread {
     fn run(&mut self) -> io::Result<()> {
         let mut synced = Instant::now();
         loop {
             self.wait(SYNC.saturating_sub(synced.elapsed()))?;
-            self.ear.hush();
-            let goes_on = self.obey();
+            self.wake_receiver.clear();
+            let goes_on = self.handle_orders();
             self.drain();
             if synced.elapsed() >= SYNC {
                 self.spool.tick();
                 let sampling = self.sampled.as_ref().and_then(|it| it.sampling.as_ref());
                 if let Some(sampling) = sampling {
-                    self.spool.tell_gap(sampling);
+                    self.spool.write_gap(sampling);
                 }
-                self.fan.tell_gaps();
+                self.broadcast.write_gaps();
                 synced = Instant::now();
             }
             if !goes_on {
@@ -142,11 +142,14 @@ impl WriterDesk {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(1),
             tv_nsec: timeout.subsec_nanos().into(),
         };
-        let ears = [Some(&self.ear), self.sampled.as_ref().map(|it| &it.subscription.ear)];
+        let ears = [
+            Some(&self.wake_receiver),
+            self.sampled.as_ref().map(|it| &it.subscription.wake_receiver),
+        ];
         let mut fds: Vec<PollFd<'_>> = ears
             .into_iter()
             .flatten()
-            .map(|ear| PollFd::from_borrowed_fd(ear.as_fd(), PollFlags::IN))
+            .map(|wake_receiver| PollFd::from_borrowed_fd(wake_receiver.as_fd(), PollFlags::IN))
             .collect();
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -155,14 +158,14 @@ impl WriterDesk {
     }
 
     /// False: nobody is there to tell anything any more.
-    fn obey(&mut self) -> bool {
+    fn handle_orders(&mut self) -> bool {
         loop {
             match self.orders.try_recv() {
                 Ok(WriterOrder::Begin { subscription, stream, ended }) => {
                     let ended = Some(ended);
                     let lost = 0;
                     self.sampled =
-                        Some(Sampled { subscription, sampling: None, stream, ended, lost });
+                        Some(ActiveSampling { subscription, sampling: None, stream, ended, lost });
                 }
                 Ok(WriterOrder::Follow { live, history, answer }) => {
                     // All up to here is history, all from here on is live.
@@ -172,8 +175,8 @@ impl WriterDesk {
                         let is_told = history && self.spool.is_open();
                         let sampling = self.sampled.as_ref().filter(|_| !is_told);
                         let sampling = sampling.and_then(|it| it.sampling.as_ref());
-                        let preamble = sampling.map(RecordedSampling::whole).unwrap_or_default();
-                        self.fan.add(*subscriber, &preamble.into());
+                        let preamble = sampling.map(RecordedStream::whole).unwrap_or_default();
+                        self.broadcast.add(*subscriber, &preamble.into());
                     }
                     // They may have gone.
                     let _gone = answer.send(readable);
@@ -184,47 +187,47 @@ impl WriterDesk {
         }
     }
 
-    fn readable(&mut self) -> io::Result<Readable> {
+    fn readable(&mut self) -> io::Result<ReadableSegments> {
         let (directory, numbers, open) = self.spool.readable()?;
-        Ok(Readable { directory, numbers, open })
+        Ok(ReadableSegments { directory, numbers, open })
     }
 
     fn drain(&mut self) {
         let Some(sampled) = &mut self.sampled else { return };
-        sampled.subscription.ear.hush();
+        sampled.subscription.wake_receiver.clear();
         let mut reason = None;
         let abandoned = loop {
-            let item = match sampled.subscription.outlet.next() {
-                Next::Item(item) => item,
-                Next::Empty => break false,
-                Next::Abandoned => break true,
+            let item = match sampled.subscription.receiver.next() {
+                Dequeued::Item(item) => item,
+                Dequeued::Empty => break false,
+                Dequeued::Abandoned => break true,
             };
             match item {
                 QueueItem::Bytes(bytes) => match &mut sampled.sampling {
                     None => {
-                        let sampling = RecordedSampling::new(sampled.stream, &bytes);
-                        self.fan.describe_as(sampling.trailer(), sampling.is_identified());
-                        // A fan cannot fail.
-                        let _never = self.fan.write(sampling.announcement());
+                        let sampling = RecordedStream::new(sampled.stream, &bytes);
+                        self.broadcast.describe_as(sampling.trailer(), sampling.is_identified());
+                        // A broadcast cannot fail.
+                        let _never = self.broadcast.write(sampling.announcement());
                         sampled.sampling = Some(sampling);
                     }
                     Some(sampling) => {
                         let chunk = Chunk::new(&bytes);
                         self.spool.append(&chunk, &*sampling);
                         sampling.notice(&chunk);
-                        let _never = self.fan.write(&bytes);
+                        let _never = self.broadcast.write(&bytes);
                     }
                 },
                 QueueItem::End(ending) => reason = Some(ending.reason.clone()),
             }
         };
-        let lost = sampled.subscription.share.samples().dropped;
+        let lost = sampled.subscription.counters.samples().dropped;
         self.status.queue.fetch_add(lost - sampled.lost, Ordering::Relaxed);
         sampled.lost = lost;
         if reason.is_none() && abandoned {
             reason = Some("the sampling has broken off".into());
         }
-        self.fan.prune();
+        self.broadcast.prune();
         let Some(reason) = reason else { return };
         self.spool.close();
         if let Some(ended) = self.sampled.take().and_then(|mut sampled| sampled.ended.take()) {
@@ -237,11 +240,11 @@ impl WriterDesk {
 pub(crate) const FILE_HEADER: usize = 16;
 
 #[derive(Debug)]
-pub(crate) struct RecordedSampling {
+pub(crate) struct RecordedStream {
     stream: u64,
     /// Events, names, promises, machine; without the file's header.
     announcement: Vec<u8>,
-    residents: Residents,
+    process_table: ProcessTable,
     trailer: Vec<u8>,
     is_identified: bool,
     /// An id of the first event.
@@ -261,20 +264,20 @@ pub(crate) fn is_sampled(event: &EventDescription) -> bool {
     event.name.as_deref() != Some(SIDE_NAME)
 }
 
-impl RecordedSampling {
+impl RecordedStream {
     /// From the first bytes of its stream.
-    pub(crate) fn new(stream: u64, front: &[u8]) -> RecordedSampling {
+    pub(crate) fn new(stream: u64, front: &[u8]) -> RecordedStream {
         let events = events(front);
         let side = events.iter().find(|event| !is_sampled(event));
         let sampled = || events.iter().filter(|event| is_sampled(event));
         let records = Chunk::new(front.get(FILE_HEADER..).unwrap_or_default());
-        let mut residents = Residents::default();
-        residents.notice(&records);
+        let mut process_table = ProcessTable::default();
+        process_table.notice(&records);
         let of_tools = records.records().filter(|record| kind(record).0 >= FIRST_OF_TOOLS);
-        RecordedSampling {
+        RecordedStream {
             stream,
             announcement: of_tools.flatten().copied().collect(),
-            residents,
+            process_table,
             trailer: side.map(|side| Synthesizer::trailer(&side.attr)).unwrap_or_default(),
             is_identified: sampled()
                 .all(|event| event.attr.sample_type.contains(SampleType::IDENTIFIER)),
@@ -295,17 +298,17 @@ impl RecordedSampling {
     }
 
     fn notice(&mut self, chunk: &Chunk<'_>) {
-        self.residents.notice(chunk);
+        self.process_table.notice(chunk);
     }
 
     fn whole(&self) -> Vec<u8> {
         let mut all = self.announcement.clone();
-        self.residents.describe(&mut |piece| all.extend(piece));
+        self.process_table.describe(&mut |piece| all.extend(piece));
         all
     }
 }
 
-impl Beginning for RecordedSampling {
+impl SegmentContext for RecordedStream {
     fn stream(&self) -> u64 {
         self.stream
     }
@@ -317,16 +320,16 @@ impl Beginning for RecordedSampling {
         // An announcement has some kilobytes.
         front.truncate(LONGEST);
         each(&front);
-        self.residents.describe(each);
+        self.process_table.describe(each);
     }
 
-    fn tell(&self, gap: &mut SampleGap) -> Vec<u8> {
-        gap.tell(&self.trailer)
+    fn lost_records(&self, gap: &mut SampleGap) -> Vec<u8> {
+        gap.take_lost_records(&self.trailer)
     }
 
-    fn miss(&self, chunk: &Chunk<'_>, gap: &mut SampleGap) {
+    fn add_missed(&self, chunk: &Chunk<'_>, gap: &mut SampleGap) {
         gap.add(&ChunkTally::of(chunk, self.is_identified));
-        gap.add_told(chunk);
+        gap.add_lost_records(chunk);
     }
 
     fn note(&self, text: &str) -> Vec<u8> {

@@ -11,7 +11,7 @@ use rustix::fs::{
 
 /// The state that a segment's file is in, told by the end of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Form {
+pub(crate) enum SegmentState {
     /// It is written, or was when its writer died.
     Open,
     Closed,
@@ -21,38 +21,39 @@ pub(crate) enum Form {
     Packing,
 }
 
-impl Form {
-    const ALL: [Form; 4] = [Form::Open, Form::Closed, Form::Packed, Form::Packing];
+impl SegmentState {
+    const ALL: [SegmentState; 4] =
+        [SegmentState::Open, SegmentState::Closed, SegmentState::Packed, SegmentState::Packing];
 
     fn ending(self) -> &'static str {
         match self {
-            Form::Open => ".open",
-            Form::Closed => ".seg",
-            Form::Packed => ".seg.zst",
-            Form::Packing => ".tmp",
+            SegmentState::Open => ".open",
+            SegmentState::Closed => ".seg",
+            SegmentState::Packed => ".seg.zst",
+            SegmentState::Packing => ".tmp",
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Listed {
+pub(crate) struct ListedSegment {
     pub(crate) number: u64,
-    pub(crate) form: Form,
+    pub(crate) state: SegmentState,
     pub(crate) bytes: u64,
 }
 
 /// Digits of a segment's number in its file's name.
 const DIGITS: usize = 10;
 
-pub(crate) fn name(number: u64, form: Form) -> String {
-    format!("{number:0DIGITS$}{}", form.ending())
+pub(crate) fn name(number: u64, state: SegmentState) -> String {
+    format!("{number:0DIGITS$}{}", state.ending())
 }
 
-fn parse(name: &str) -> Option<(u64, Form)> {
+fn parse(name: &str) -> Option<(u64, SegmentState)> {
     let (digits, _) = name.split_once('.')?;
     let number = digits.parse().ok()?;
-    let form = Form::ALL.into_iter().find(|form| name == self::name(number, *form))?;
-    Some((number, form))
+    let state = SegmentState::ALL.into_iter().find(|state| name == self::name(number, *state))?;
+    Some((number, state))
 }
 
 /// An open directory. Nothing in it is followed that is a link, or taken
@@ -70,11 +71,11 @@ impl Directory {
     }
 
     /// All segments, by number.
-    pub(crate) fn list(&self) -> io::Result<Vec<Listed>> {
+    pub(crate) fn list(&self) -> io::Result<Vec<ListedSegment>> {
         let mut listed = Vec::new();
         for entry in Dir::read_from(&self.fd)? {
             let entry = entry?;
-            let Some((number, form)) = entry.file_name().to_str().ok().and_then(parse) else {
+            let Some((number, state)) = entry.file_name().to_str().ok().and_then(parse) else {
                 continue;
             };
             let Ok(stat) = statat(&self.fd, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {
@@ -86,31 +87,35 @@ impl Directory {
                 tracing::warn!(%name, "a file that is no segment of ours is left alone");
                 continue;
             }
-            listed.push(Listed { number, form, bytes: u64::try_from(stat.st_size).unwrap_or(0) });
+            listed.push(ListedSegment {
+                number,
+                state,
+                bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            });
         }
         listed.sort_unstable();
         Ok(listed)
     }
 
-    pub(crate) fn create(&self, number: u64, form: Form) -> io::Result<File> {
+    pub(crate) fn create(&self, number: u64, state: SegmentState) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        self.open_with(number, form, flags)
+        self.open_with(number, state, flags)
     }
 
     /// A file that is there, for reading.
-    pub(crate) fn open(&self, number: u64, form: Form) -> io::Result<File> {
-        self.checked(self.open_with(number, form, OFlags::RDONLY)?)
+    pub(crate) fn open(&self, number: u64, state: SegmentState) -> io::Result<File> {
+        self.checked(self.open_with(number, state, OFlags::RDONLY)?)
     }
 
     /// The same, for cutting off what is damaged.
-    pub(crate) fn open_to_mend(&self, number: u64, form: Form) -> io::Result<File> {
-        self.checked(self.open_with(number, form, OFlags::RDWR)?)
+    pub(crate) fn open_for_repair(&self, number: u64, state: SegmentState) -> io::Result<File> {
+        self.checked(self.open_with(number, state, OFlags::RDWR)?)
     }
 
-    fn open_with(&self, number: u64, form: Form, flags: OFlags) -> io::Result<File> {
+    fn open_with(&self, number: u64, state: SegmentState, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
-        Ok(openat(&self.fd, name(number, form), flags, mode)?.into())
+        Ok(openat(&self.fd, name(number, state), flags, mode)?.into())
     }
 
     /// Looked at again once it is open: names can change.
@@ -123,12 +128,17 @@ impl Directory {
         Ok(file)
     }
 
-    pub(crate) fn rename(&self, number: u64, from: Form, to: Form) -> io::Result<()> {
+    pub(crate) fn rename(
+        &self,
+        number: u64,
+        from: SegmentState,
+        to: SegmentState,
+    ) -> io::Result<()> {
         Ok(renameat(&self.fd, name(number, from), &self.fd, name(number, to))?)
     }
 
-    pub(crate) fn remove(&self, number: u64, form: Form) -> io::Result<()> {
-        Ok(unlinkat(&self.fd, name(number, form), AtFlags::empty())?)
+    pub(crate) fn remove(&self, number: u64, state: SegmentState) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, name(number, state), AtFlags::empty())?)
     }
 
     /// Bytes that the file system has free for users.

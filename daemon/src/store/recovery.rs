@@ -5,7 +5,7 @@ use std::io::{self, BufReader};
 use perfdata::segment::{SegmentReadError, SegmentReader};
 
 use super::clock::Clock;
-use super::directory::{Directory, Form, Listed};
+use super::directory::{Directory, ListedSegment, SegmentState};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recovered {
@@ -31,31 +31,34 @@ pub(crate) fn recover(directory: &Directory, clock: &dyn Clock) -> io::Result<Re
         next: listed.last().map_or(0, |last| last.number.saturating_add(1)),
         gap: None,
     };
-    for Listed { number, form, .. } in &listed {
-        let whole = |form: Form| listed.iter().any(|l| l.number == *number && l.form == form);
-        match form {
-            Form::Packing => directory.remove(*number, Form::Packing)?,
-            Form::Closed if whole(Form::Packed) => directory.remove(*number, Form::Closed)?,
-            Form::Open => match mend(directory, *number, clock) {
+    for ListedSegment { number, state, .. } in &listed {
+        let whole =
+            |state: SegmentState| listed.iter().any(|l| l.number == *number && l.state == state);
+        match state {
+            SegmentState::Packing => directory.remove(*number, SegmentState::Packing)?,
+            SegmentState::Closed if whole(SegmentState::Packed) => {
+                directory.remove(*number, SegmentState::Closed)?
+            }
+            SegmentState::Open => match repair(directory, *number, clock) {
                 Ok(gap) => recovered.gap = Some(gap),
                 Err(error) => {
                     // Of a newer program, perhaps: it goes when it is old.
                     tracing::warn!(number, %error, "a segment cannot be recovered");
-                    directory.rename(*number, Form::Open, Form::Closed)?;
+                    directory.rename(*number, SegmentState::Open, SegmentState::Closed)?;
                 }
             },
-            Form::Closed | Form::Packed => {}
+            SegmentState::Closed | SegmentState::Packed => {}
         }
     }
     Ok(recovered)
 }
 
-fn mend(
+fn repair(
     directory: &Directory,
     number: u64,
     clock: &dyn Clock,
 ) -> Result<SegmentGap, SegmentReadError> {
-    let file = directory.open_to_mend(number, Form::Open)?;
+    let file = directory.open_for_repair(number, SegmentState::Open)?;
     let size = file.metadata()?.len();
     let mut reader = SegmentReader::new(BufReader::new(&file))?;
     let header = *reader.header();
@@ -68,7 +71,7 @@ fn mend(
         file.set_len(good)?;
         file.sync_data()?;
     }
-    directory.rename(number, Form::Open, Form::Closed)?;
+    directory.rename(number, SegmentState::Open, SegmentState::Closed)?;
     let gap = SegmentGap { nanoseconds: clock.age(&header, last), bytes: size - good };
     tracing::warn!(
         number,

@@ -87,17 +87,18 @@ fn links_and_files_of_others_are_no_segments() {
         std::fs::write(path.path().join(name), &bytes).unwrap();
     }
     std::fs::write(path.path().join("0000000009.seg"), &bytes).unwrap();
-    let mut expected = vec![Listed { number: 9, form: Form::Closed, bytes: bytes.len() as u64 }];
+    let mut expected =
+        vec![ListedSegment { number: 9, state: SegmentState::Closed, bytes: bytes.len() as u64 }];
     assert_eq!(directory.list().unwrap(), expected);
-    directory.open(1, Form::Closed).unwrap_err();
-    directory.open(2, Form::Closed).unwrap_err();
-    directory.create(1, Form::Closed).unwrap_err();
+    directory.open(1, SegmentState::Closed).unwrap_err();
+    directory.open(2, SegmentState::Closed).unwrap_err();
+    directory.create(1, SegmentState::Closed).unwrap_err();
     if rustix::process::getuid().is_root() {
         let theirs = path.path().join("0000000009.seg");
         std::os::unix::fs::chown(theirs, Some(4321), None).unwrap();
         expected.clear();
         assert_eq!(directory.list().unwrap(), expected);
-        directory.open(9, Form::Closed).unwrap_err();
+        directory.open(9, SegmentState::Closed).unwrap_err();
     } else {
         use std::io::Write;
         writeln!(std::io::stderr(), "skipped files of others: not root").unwrap();

@@ -3,26 +3,26 @@
 mod display;
 mod file;
 mod mode;
-mod place;
 mod standing;
+mod text_position;
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::metrics::Places;
+use super::metrics::MetricsConfig;
 use crate::guard::Limits;
 use crate::policy::{Group, Permission, Policy};
 pub use file::FileError;
-pub use place::TextPlace;
 pub use standing::Standing;
 use standing::{StandingText, StoreText};
+pub use text_position::TextPosition;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     pub policy: Policy,
     pub limits: Limits,
-    pub metrics: Places,
+    pub metrics: MetricsConfig,
     pub standing: Vec<Standing>,
     /// Who records it; None: `ebsd` where there is such a user, else
     /// `nobody`.
@@ -31,7 +31,7 @@ pub struct Config {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Text {
+struct ConfigText {
     limits: Limits,
     allow: Vec<Allow>,
     store: StoreText,
@@ -77,7 +77,7 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error("{}: line {}, column {}: {what}: {:?}", .path.display(), .place.line, .place.column, .place.text)]
-    Text { path: PathBuf, place: TextPlace, what: String },
+    Text { path: PathBuf, place: TextPosition, what: String },
     #[error(
         "{}: there is no group {group:?}; create it (groupadd --system {group}) or take it out",
         .path.display()
@@ -94,7 +94,7 @@ fn not_understood(error: &toml::de::Error, text: &str, path: &Path) -> ConfigErr
     let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
     ConfigError::Text {
         path: path.to_owned(),
-        place: TextPlace::of(text, at),
+        place: TextPosition::of(text, at),
         what: lines.join("; "),
     }
 }
@@ -115,11 +115,11 @@ impl Config {
         path: &Path,
         gid_of: &dyn Fn(&str) -> Option<u32>,
     ) -> Result<Config, ConfigError> {
-        let text: Text =
+        let text: ConfigText =
             toml::from_str(text).map_err(|error| not_understood(&error, text, path))?;
         let MetricsText { socket, group, textfile } = text.metrics;
         let gid = group.map(|group| group.gid(path, gid_of)).transpose()?;
-        let metrics = Places { socket, gid, textfile };
+        let metrics = MetricsConfig { socket, gid, textfile };
         let mut groups = Vec::new();
         for Allow { group, permissions } in text.allow {
             groups.push(Group { gid: group.gid(path, gid_of)?, permissions });

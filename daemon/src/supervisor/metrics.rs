@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use super::directory::{DirectoryError, TrustedDirectory};
+use super::rejected::RejectedConnections;
 use super::socket::{SocketError, bind_with_mode};
-use super::turned_away::TurnedAway;
-use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Stored, Word, WorkerReport};
+use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Stored, WorkerMetric, WorkerReport};
 
 const EVERY: Duration = Duration::from_secs(15);
 /// Who has been answered has so long to take it.
-const LEAVE: Duration = Duration::from_secs(1);
-const MOST: usize = 16;
+const CLOSE_AFTER: Duration = Duration::from_secs(1);
+const MAX_CONNECTIONS: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct MetricsConfig {
     pub socket: Option<PathBuf>,
     /// Whose members may connect, beside the daemon's user.
     pub gid: Option<u32>,
@@ -29,7 +29,7 @@ pub struct Places {
     pub textfile: Option<PathBuf>,
 }
 
-impl Places {
+impl MetricsConfig {
     /// Whether there is a place for each that nobody else can take. Gives those
     /// whose directory is missing, which is no fault: the service manager makes
     /// its own when the daemon starts (RuntimeDirectory=).
@@ -55,15 +55,15 @@ impl Places {
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     listener: Option<(UnixListener, PathBuf)>,
-    leaving: Vec<(UnixStream, Instant)>,
-    turned_away: TurnedAway,
+    closing: Vec<(UnixStream, Instant)>,
+    rejected: RejectedConnections,
     written: Option<Instant>,
 }
 
 impl Metrics {
     /// Listens, where that is wanted. Before capabilities are dropped: the
     /// socket may be for a group that is not the daemon's.
-    pub(super) fn listen(places: &Places) -> Result<Metrics, SocketError> {
+    pub(super) fn listen(places: &MetricsConfig) -> Result<Metrics, SocketError> {
         let Some(path) = &places.socket else { return Ok(Metrics::default()) };
         let io = |error| SocketError::Io { path: path.clone(), error };
         let mode = if places.gid.is_some() { 0o660 } else { 0o600 };
@@ -94,17 +94,18 @@ impl Metrics {
         let _deaf = stream.set_nonblocking(true).and_then(|()| stream.write_all(answer.as_bytes()));
         let _gone = stream.shutdown(Shutdown::Write);
         // Closed now, with a request unread, it would be reset.
-        self.leaving.push((stream, Instant::now()));
-        if self.leaving.len() > MOST {
-            self.turned_away.close(self.leaving.remove(0).0);
+        self.closing.push((stream, Instant::now()));
+        if self.closing.len() > MAX_CONNECTIONS {
+            self.rejected.close(self.closing.remove(0).0);
         }
     }
 
     fn forget(&mut self) {
-        for (stream, _) in self.leaving.extract_if(.., |(_, since)| since.elapsed() >= LEAVE) {
-            self.turned_away.close(stream);
+        for (stream, _) in self.closing.extract_if(.., |(_, since)| since.elapsed() >= CLOSE_AFTER)
+        {
+            self.rejected.close(stream);
         }
-        self.turned_away.reap();
+        self.rejected.reap();
     }
 
     pub(super) fn unlink(self) -> Metrics {
@@ -117,13 +118,13 @@ impl Metrics {
 }
 
 impl Supervisor {
-    pub(super) fn tell_numbers(&mut self) {
-        let text = text(&self.numbers());
+    pub(super) fn answer_scrapes(&mut self) {
+        let text = text(&self.snapshot());
         self.metrics.answer(&text);
     }
 
     /// What is done once a second.
-    pub(super) fn write_numbers(&mut self) {
+    pub(super) fn write_textfile(&mut self) {
         self.metrics.forget();
         let Some(path) = &self.config.metrics.textfile else { return };
         if self.metrics.written.is_some_and(|written| written.elapsed() < EVERY) {
@@ -131,29 +132,29 @@ impl Supervisor {
         }
         self.metrics.written = Some(Instant::now());
         let directory = TrustedDirectory::of(path, "a file");
-        let written = directory.and_then(|it| it.replace(text(&self.numbers()).as_bytes()));
+        let written = directory.and_then(|it| it.replace(text(&self.snapshot()).as_bytes()));
         if let Err(error) = written {
             tracing::warn!(%error, "the metrics cannot be written");
         }
     }
 
-    fn numbers(&self) -> Numbers {
+    fn snapshot(&self) -> MetricsSnapshot {
         let mut report = self.gone.clone();
         let pages = rustix::param::page_size() as u64;
         let own = usage("self");
         let (mut ticks, mut resident) = (own.own_ticks + own.children_ticks, own.pages * pages);
-        for worker in self.workers.iter().chain(self.desk.workers()) {
+        for worker in self.workers.iter().chain(self.standing_sessions.workers()) {
             report.add(&worker.report);
             let used = usage(&worker.pid().to_string());
             ticks += used.own_ticks;
             resident += used.pages * pages;
         }
         let hundredths = ticks * 100 / rustix::param::clock_ticks_per_second();
-        Numbers {
+        MetricsSnapshot {
             report,
             workers: self.workers.len() as u64,
             killed: self.killed,
-            stored: self.desk.stored(),
+            stored: self.standing_sessions.stored(),
             reload_failed: self.reload_failed,
             cpu_seconds: Duration::from_millis(hundredths * 10).as_secs_f64(),
             resident_bytes: resident,
@@ -185,7 +186,7 @@ fn usage(process: &str) -> Usage {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Numbers {
+struct MetricsSnapshot {
     /// Of all workers, those that have ended too.
     report: WorkerReport,
     workers: u64,
@@ -197,30 +198,32 @@ struct Numbers {
 }
 
 /// In the text format 0.0.4.
-fn text(numbers: &Numbers) -> String {
-    let (mut page, report) = (Page::default(), &numbers.report);
+fn text(snapshot: &MetricsSnapshot) -> String {
+    let (mut page, report) = (PrometheusText::default(), &snapshot.report);
     let get = |word| report.get(word);
     page.family("ebsd_records_received_total", "counter", "Records taken from rings.");
-    for (kind, word) in [("sample", Word::Samples), ("side", Word::Side)] {
+    for (kind, word) in [("sample", WorkerMetric::Samples), ("side", WorkerMetric::Side)] {
         page.value("ebsd_records_received_total", &[("kind", kind)], get(word));
     }
     page.family("ebsd_records_lost_total", "counter", "Records lost, by the place of the loss.");
     for (stage, count) in report.lost() {
         page.value("ebsd_records_lost_total", &[("stage", stage)], count);
     }
-    page.value("ebsd_records_lost_total", &[("stage", "side")], get(Word::SideLost));
+    page.value("ebsd_records_lost_total", &[("stage", "side")], get(WorkerMetric::SideLost));
     page.family("ebsd_attach_total", "counter", "Sessions asked for, by what became of them.");
-    for (result, word) in [("started", Word::Started), ("refused", Word::Refused)] {
+    for (result, word) in [("started", WorkerMetric::Started), ("refused", WorkerMetric::Refused)] {
         page.value("ebsd_attach_total", &[("result", result)], get(word));
     }
     let guard = "ebsd_guardrail_actions_total";
     page.family(guard, "counter", "What was done because a worker took too much.");
-    for (action, word) in
-        [("slow", Word::GuardSlowed), ("refuse", Word::GuardRefused), ("stop", Word::GuardStopped)]
-    {
+    for (action, word) in [
+        ("slow", WorkerMetric::GuardSlowed),
+        ("refuse", WorkerMetric::GuardRefused),
+        ("stop", WorkerMetric::GuardStopped),
+    ] {
         page.value(guard, &[("action", action)], get(word));
     }
-    let (spool, lost) = (&numbers.stored, "ebsd_spool_samples_lost_total");
+    let (spool, lost) = (&snapshot.stored, "ebsd_spool_samples_lost_total");
     page.family(lost, "counter", "Samples of standing sessions that are in no segment.");
     for (stage, count) in [("spool", spool.unwritten), ("queue", spool.overtaken)] {
         page.value(lost, &[("stage", stage)], count);
@@ -231,16 +234,16 @@ fn text(numbers: &Numbers) -> String {
             "ebsd_samples_delivered_total",
             "counter",
             "Samples given to clients; each client counts.",
-            get(Word::Delivered).to_string(),
+            get(WorkerMetric::Delivered).to_string(),
         ),
-        ("ebsd_sessions", "gauge", "Sessions that run.", get(Word::Sessions).to_string()),
-        ("ebsd_clients", "gauge", "Connections.", get(Word::Clients).to_string()),
-        ("ebsd_workers", "gauge", "Processes that serve users.", numbers.workers.to_string()),
+        ("ebsd_sessions", "gauge", "Sessions that run.", get(WorkerMetric::Sessions).to_string()),
+        ("ebsd_clients", "gauge", "Connections.", get(WorkerMetric::Clients).to_string()),
+        ("ebsd_workers", "gauge", "Processes that serve users.", snapshot.workers.to_string()),
         (
             "ebsd_workers_killed_total",
             "counter",
             "Workers that gave no sign of life.",
-            numbers.killed.to_string(),
+            snapshot.killed.to_string(),
         ),
         ("ebsd_spool_bytes", "gauge", "Segments of standing sessions.", spool.bytes.to_string()),
         (
@@ -249,42 +252,47 @@ fn text(numbers: &Numbers) -> String {
             "Samples of standing sessions written to segments.",
             spool.written.to_string(),
         ),
-        ("ebsd_queue_bytes", "gauge", "Waiting for clients.", get(Word::Queued).to_string()),
+        (
+            "ebsd_queue_bytes",
+            "gauge",
+            "Waiting for clients.",
+            get(WorkerMetric::Queued).to_string(),
+        ),
         (
             "ebsd_throttled_total",
             "counter",
             "Times that the kernel paused an event.",
-            get(Word::Throttled).to_string(),
+            get(WorkerMetric::Throttled).to_string(),
         ),
         (
             "ebsd_event_enabled_seconds_total",
             "counter",
             "Time that events were on, of ended sessions.",
-            seconds(Word::Enabled),
+            seconds(WorkerMetric::Enabled),
         ),
         (
             "ebsd_event_running_seconds_total",
             "counter",
             "Of it, time that they counted.",
-            seconds(Word::Running),
+            seconds(WorkerMetric::Running),
         ),
         (
             "ebsd_config_reload_success",
             "gauge",
             "Whether the configuration on disk is the one that holds.",
-            u64::from(!numbers.reload_failed).to_string(),
+            u64::from(!snapshot.reload_failed).to_string(),
         ),
         (
             "process_cpu_seconds_total",
             "counter",
             "Of all processes of the daemon.",
-            numbers.cpu_seconds.to_string(),
+            snapshot.cpu_seconds.to_string(),
         ),
         (
             "process_resident_memory_bytes",
             "gauge",
             "Of all processes of the daemon.",
-            numbers.resident_bytes.to_string(),
+            snapshot.resident_bytes.to_string(),
         ),
     ] {
         page.family(name, kind, help);
@@ -292,9 +300,15 @@ fn text(numbers: &Numbers) -> String {
     }
     let bounds = DRAIN_BOUNDS.map(|bound| format!("{}", f64::from(bound) / 1e6));
     page.family("ebsd_drain_seconds", "histogram", "Emptying all rings of a session once.");
-    page.histogram("ebsd_drain_seconds", &bounds, report.drains(), seconds(Word::DrainTime));
+    page.histogram(
+        "ebsd_drain_seconds",
+        &bounds,
+        report.drains(),
+        seconds(WorkerMetric::DrainTime),
+    );
     let bounds = FILL_BOUNDS.map(|bound| format!("{}", f64::from(bound) / 1e3));
-    let sum = format!("{}.{:03}", get(Word::FillSum) / 1000, get(Word::FillSum) % 1000);
+    let sum =
+        format!("{}.{:03}", get(WorkerMetric::FillSum) / 1000, get(WorkerMetric::FillSum) % 1000);
     page.family("ebsd_ring_fill_ratio", "histogram", "The fullest ring when it was emptied.");
     page.histogram("ebsd_ring_fill_ratio", &bounds, report.fills(), sum);
     page.family("ebsd_build_info", "gauge", "Which version runs.");
@@ -307,9 +321,9 @@ fn seconds(nanoseconds: u64) -> String {
 }
 
 #[derive(Default)]
-struct Page(String);
+struct PrometheusText(String);
 
-impl Page {
+impl PrometheusText {
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
         // Memory takes all.
         let _written = self.0.write_fmt(line);
@@ -350,8 +364,9 @@ mod tests {
 
     #[test]
     fn every_number_has_a_family_and_no_label_names_anybody() {
-        let numbers = Numbers { workers: 3, cpu_seconds: 1.5, ..Numbers::default() };
-        let text = text(&numbers);
+        let snapshot =
+            MetricsSnapshot { workers: 3, cpu_seconds: 1.5, ..MetricsSnapshot::default() };
+        let text = text(&snapshot);
         let families: Vec<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE "))

@@ -7,14 +7,14 @@ use perfdata::Cpu;
 use recorder::in_kernel::{HitSource, KernelProgram, LoadError, bytes};
 use recorder::machine::facts::online_cpus;
 
-use crate::broker::ProgramNumbers;
+use crate::broker::WireProgram;
 
 /// The descriptors of a program and of maps that nobody else has; `draw`
 /// takes their bytes from what the worker has set aside. Else the reason.
 /// `sees_kernel`: its user may; if not, nor may they by the kernel's own
 /// rules, the program keeps nothing of it, whatever the worker asks for.
 pub(super) fn load(
-    program: &ProgramNumbers,
+    program: &WireProgram,
     sees_kernel: bool,
     draw: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<OwnedFd>, String> {

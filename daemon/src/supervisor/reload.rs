@@ -54,7 +54,7 @@ impl Supervisor {
             tracing::info!("the configuration is read anew, and says what it said");
             return;
         }
-        if let Err(error) = self.desk.set(&config, &self.own) {
+        if let Err(error) = self.standing_sessions.set(&config, &self.own) {
             self.reload_failed = true;
             tracing::error!(%error, "the configuration is not taken; the old one holds");
             return;

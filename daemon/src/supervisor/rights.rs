@@ -27,24 +27,21 @@ const LOCKED: u64 = 64 * 1024 * 1024;
 /// Open files that serving one session takes: an idle supervisor holds some fifteen, and a
 /// worker's lines and the session's events come on top. With many CPUs a session needs more, and
 /// says so.
-const LEAST_FILES: u64 = 64;
+const MIN_FILES: u64 = 64;
 
 /// Raises the soft limit of open files to the hard one, which needs no right; Some: the hard one is
 /// too low for a session.
 pub(super) fn raise_open_files() -> io::Result<Option<TooFewFiles>> {
     let files = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files })?;
-    Ok(files
-        .maximum
-        .filter(|allowed| *allowed < LEAST_FILES)
-        .map(|allowed| TooFewFiles { allowed }))
+    Ok(files.maximum.filter(|allowed| *allowed < MIN_FILES).map(|allowed| TooFewFiles { allowed }))
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error(
     "ebsd may open {allowed} files, and needs {} to serve one session: raise RLIMIT_NOFILE \
      (ulimit -n, LimitNOFILE= of the service)",
-    LEAST_FILES
+    MIN_FILES
 )]
 pub struct TooFewFiles {
     allowed: u64,

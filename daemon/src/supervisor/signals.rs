@@ -16,7 +16,7 @@ impl Signals {
     /// From now on SIGTERM and SIGINT end the daemon in order, and SIGHUP
     /// has it read its configuration anew.
     pub(super) fn install() -> io::Result<Signals> {
-        Ok(Signals { end: heard(&[SIGTERM, SIGINT])?, reload: heard(&[SIGHUP])? })
+        Ok(Signals { end: self_pipe(&[SIGTERM, SIGINT])?, reload: self_pipe(&[SIGHUP])? })
     }
 
     /// Readable once the daemon is to end.
@@ -37,11 +37,11 @@ impl Signals {
     }
 }
 
-fn heard(signals: &[i32]) -> io::Result<PipeReader> {
-    let (ear, bell) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&ear, true)?;
+fn self_pipe(signals: &[i32]) -> io::Result<PipeReader> {
+    let (receiver, waker) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&receiver, true)?;
     for &signal in signals {
-        pipe::register(signal, OwnedFd::from(bell.try_clone()?))?;
+        pipe::register(signal, OwnedFd::from(waker.try_clone()?))?;
     }
-    Ok(ear)
+    Ok(receiver)
 }

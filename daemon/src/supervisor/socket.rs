@@ -32,7 +32,7 @@ pub enum SocketError {
 }
 
 #[derive(Debug)]
-pub(super) struct Listening {
+pub(super) struct BoundSocket {
     pub(super) listener: UnixListener,
     /// Its name, device and inode, where it was made here.
     made: Option<(PathBuf, (u64, u64))>,
@@ -40,7 +40,7 @@ pub(super) struct Listening {
 
 /// Listens at the socket that the service manager has passed, or else at one
 /// of this path.
-pub(super) fn listen(path: &Path, uid: u32) -> Result<Listening, SocketError> {
+pub(super) fn listen(path: &Path, uid: u32) -> Result<BoundSocket, SocketError> {
     let io = |error| SocketError::Io { path: path.to_owned(), error };
     let passed = ListenFd::from_env().take_unix_listener(0).map_err(SocketError::Passed)?;
     let (listener, made) = match passed {
@@ -55,7 +55,7 @@ pub(super) fn listen(path: &Path, uid: u32) -> Result<Listening, SocketError> {
         }
     };
     listener.set_nonblocking(true).map_err(io)?;
-    Ok(Listening { listener, made })
+    Ok(BoundSocket { listener, made })
 }
 
 /// Everybody may connect where the daemon serves everybody, as who they are
@@ -103,7 +103,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-impl Listening {
+impl BoundSocket {
     /// Takes the socket's name away that was made here, if it is still this
     /// one.
     pub(super) fn unlink(self) -> UnixListener {

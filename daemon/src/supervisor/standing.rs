@@ -9,32 +9,32 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::config::{Config, Standing};
 use super::directory::hand_over;
-use super::worker::{Leaving, Response, Worker};
-use crate::broker::{Ask, BrokerAnswer, Stranger};
+use super::worker::{EndingWorker, Response, Worker};
+use crate::broker::{BrokerReply, BrokerRequest, PtraceCheck};
 use crate::control::{Follow, StandingEntry, Stored, WorkerReport, fitting};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Limits};
 use crate::policy::Permissions;
-use crate::standing::{Role, TargetDescription};
+use crate::standing::{StandingSpec, TargetDescription};
 
 /// After the first break-off a worker is started again so late, after others
 /// twice as late each time, up to the last.
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// A worker that lived so long is started again at once.
-const LASTED: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 const USERS: [&str; 2] = ["ebsd", "nobody"];
 
-type Books<'b> = (&'b mut WorkerReport, &'b mut Admission);
+type SupervisorTotals<'b> = (&'b mut WorkerReport, &'b mut Admission);
 
 #[derive(Debug, Default)]
-pub(super) struct Desk {
-    posts: Vec<Post>,
-    leaving: Vec<Leaving>,
+pub(super) struct StandingSessions {
+    sessions: Vec<StandingWorker>,
+    ending: Vec<EndingWorker>,
     gone: Stored,
 }
 
 #[derive(Debug)]
-struct Post {
+struct StandingWorker {
     standing: Standing,
     user: Credentials,
     worker: Option<Worker>,
@@ -44,7 +44,7 @@ struct Post {
     pause: Duration,
 }
 
-fn permissions(role: &Role) -> Permissions {
+fn permissions(role: &StandingSpec) -> Permissions {
     let mut permissions = match role.target {
         TargetDescription::PidFile(_) | TargetDescription::Comm(_) => Permissions::OTHERS_TASKS,
         TargetDescription::Unit(_) | TargetDescription::Cgroup(_) | TargetDescription::System => {
@@ -78,7 +78,7 @@ fn recorder(config: &Config, own: &Credentials) -> io::Result<Credentials> {
     })
 }
 
-impl Desk {
+impl StandingSessions {
     /// Makes the sessions those of this configuration: what is as before goes
     /// on.
     pub(super) fn set(&mut self, config: &Config, own: &Credentials) -> io::Result<()> {
@@ -86,16 +86,17 @@ impl Desk {
             true => own.clone(),
             false => recorder(config, own)?,
         };
-        let (kept, gone): (Vec<Post>, Vec<Post>) = std::mem::take(&mut self.posts)
-            .into_iter()
-            .partition(|post| post.user == user && config.standing.contains(&post.standing));
-        self.posts = kept;
-        for post in &gone {
-            self.gone.add(Stored { bytes: 0, ..post.line.status.stored });
+        let (kept, gone): (Vec<StandingWorker>, Vec<StandingWorker>) =
+            std::mem::take(&mut self.sessions).into_iter().partition(|session| {
+                session.user == user && config.standing.contains(&session.standing)
+            });
+        self.sessions = kept;
+        for session in &gone {
+            self.gone.add(Stored { bytes: 0, ..session.line.status.stored });
         }
-        self.leaving.extend(gone.into_iter().filter_map(|post| post.worker).map(Worker::end));
+        self.ending.extend(gone.into_iter().filter_map(|session| session.worker).map(Worker::end));
         for standing in &config.standing {
-            if self.posts.iter().any(|post| post.standing == *standing) {
+            if self.sessions.iter().any(|session| session.standing == *standing) {
                 continue;
             }
             let directory = &standing.role.kept.directory;
@@ -103,8 +104,8 @@ impl Desk {
             if let Err(error) = hand_over(directory, user.uid, user.gid) {
                 tracing::warn!(directory = %directory.display(), %error, "recordings have no place");
             }
-            let Role { name, event, .. } = &standing.role;
-            self.posts.push(Post {
+            let StandingSpec { name, event, .. } = &standing.role;
+            self.sessions.push(StandingWorker {
                 standing: standing.clone(),
                 user: user.clone(),
                 worker: None,
@@ -121,32 +122,32 @@ impl Desk {
         Ok(())
     }
 
-    pub(super) fn tend(&mut self, books: &mut Books<'_>, limits: &Limits) {
-        self.leaving.retain_mut(|leaving| {
-            let ended = leaving.has_ended();
+    pub(super) fn poll(&mut self, totals: &mut SupervisorTotals<'_>, limits: &Limits) {
+        self.ending.retain_mut(|ending| {
+            let ended = ending.has_ended();
             if ended {
-                books.1.forget(leaving.pid());
+                totals.1.forget(ending.pid());
             }
             !ended
         });
-        for post in &mut self.posts {
-            if let Some(mut worker) = post.worker.take_if(|worker| worker.has_ended()) {
+        for session in &mut self.sessions {
+            if let Some(mut worker) = session.worker.take_if(|worker| worker.has_ended()) {
                 // It may have reported last.
-                worker.hear();
-                books.0.add_counts(&worker.report);
-                books.1.forget(worker.pid());
-                self.gone.add(Stored { bytes: 0, ..post.line.status.stored });
-                post.broke_off();
+                worker.read_reports();
+                totals.0.add_counts(&worker.report);
+                totals.1.forget(worker.pid());
+                self.gone.add(Stored { bytes: 0, ..session.line.status.stored });
+                session.broke_off();
             }
-            if self.leaving.is_empty() {
-                post.start(limits);
+            if self.ending.is_empty() {
+                session.start(limits);
             }
         }
     }
 
     pub(super) fn stored(&self) -> Stored {
         let mut all = self.gone;
-        self.posts.iter().for_each(|post| all.add(post.line.status.stored));
+        self.sessions.iter().for_each(|session| all.add(session.line.status.stored));
         all
     }
 
@@ -156,33 +157,33 @@ impl Desk {
     }
 
     pub(super) fn workers_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
-        self.posts.iter_mut().filter_map(|post| post.worker.as_mut())
+        self.sessions.iter_mut().filter_map(|session| session.worker.as_mut())
     }
 
     pub(super) fn workers(&self) -> impl Iterator<Item = &Worker> {
-        self.posts.iter().filter_map(|post| post.worker.as_ref())
+        self.sessions.iter().filter_map(|session| session.worker.as_ref())
     }
 
     /// Hears and answers those that are ready, as they are watched.
     pub(super) fn answer(
         &mut self,
         ready: &[bool],
-        stranger: &dyn Stranger,
+        ptrace_check: &dyn PtraceCheck,
         admission: &mut Admission,
         limits: &Limits,
     ) {
-        let posts = self.posts.iter_mut().filter(|post| post.worker.is_some());
-        for (post, ready) in posts.zip(ready.chunks(Worker::WATCHED)) {
-            let (Some(worker), [asks, reports, _]) = (&mut post.worker, ready) else { continue };
+        let sessions = self.sessions.iter_mut().filter(|session| session.worker.is_some());
+        for (session, ready) in sessions.zip(ready.chunks(Worker::WATCHED)) {
+            let (Some(worker), [asks, reports, _]) = (&mut session.worker, ready) else { continue };
             if *reports {
-                worker.hear();
+                worker.read_reports();
             }
             if *asks {
-                let line = &mut post.line;
-                worker.answer(stranger, admission, limits, &mut |ask| match ask {
-                    Ask::Report { status } => {
+                let line = &mut session.line;
+                worker.answer(ptrace_check, admission, limits, &mut |request| match request {
+                    BrokerRequest::Report { status } => {
                         line.status = *status;
-                        Some(BrokerAnswer::done(0).into())
+                        Some(BrokerReply::done(0).into())
                     }
                     _ => None,
                 });
@@ -190,19 +191,19 @@ impl Desk {
         }
     }
 
-    pub(super) fn errands(
+    pub(super) fn standing_handler(
         &self,
         user: &Credentials,
-    ) -> impl FnMut(&Ask) -> Option<Response> + use<'_> {
+    ) -> impl FnMut(&BrokerRequest) -> Option<Response> + use<'_> {
         let user = user.clone();
-        move |ask| match ask {
-            Ask::Standing { place } => Some(self.line(&user, *place)),
-            Ask::Follow { name, since, live } => {
+        move |request| match request {
+            BrokerRequest::Standing { place } => Some(self.line(&user, *place)),
+            BrokerRequest::Follow { name, since, live } => {
                 let reader = (!is_own(&user)).then_some(user.uid);
                 let what = Follow { since: *since, live: *live, reader };
                 Some(match self.follow(&user, name, what) {
                     Ok(pipe) => Response::handing_over(vec![pipe]),
-                    Err(errno) => BrokerAnswer::refused(errno).into(),
+                    Err(errno) => BrokerReply::refused(errno).into(),
                 })
             }
             _ => None,
@@ -210,27 +211,27 @@ impl Desk {
     }
 
     fn line(&self, user: &Credentials, place: u64) -> Response {
-        let post = usize::try_from(place).ok().and_then(|place| self.posts.get(place));
-        let Some(post) = post else { return BrokerAnswer::refused(libc::ENOENT).into() };
-        if !post.may_read(user) {
-            return BrokerAnswer::refused(libc::EACCES).into();
+        let session = usize::try_from(place).ok().and_then(|place| self.sessions.get(place));
+        let Some(session) = session else { return BrokerReply::refused(libc::ENOENT).into() };
+        if !session.may_read(user) {
+            return BrokerReply::refused(libc::EACCES).into();
         }
-        let line = post.line.clone();
-        let line = if post.worker.is_some() { line } else { line.down() };
-        Response::with(BrokerAnswer::done(0), &line.encode())
+        let line = session.line.clone();
+        let line = if session.worker.is_some() { line } else { line.down() };
+        Response::with(BrokerReply::done(0), &line.encode())
     }
 
     /// Has a session's worker write into a pipe; gives the end to read from,
     /// or else the errno. For whom that worker is, the supervisor knows by
     /// itself.
     fn follow(&self, user: &Credentials, name: &str, what: Follow) -> Result<OwnedFd, i32> {
-        let post = self.posts.iter().find(|post| post.standing.role.name == name);
+        let session = self.sessions.iter().find(|session| session.standing.role.name == name);
         // Those one may not read look like those that are not there.
-        let post = post.filter(|post| post.may_read(user)).ok_or(libc::ENOENT)?;
-        let worker = post.worker.as_ref().ok_or(libc::EAGAIN)?;
+        let session = session.filter(|session| session.may_read(user)).ok_or(libc::ENOENT)?;
+        let worker = session.worker.as_ref().ok_or(libc::EAGAIN)?;
         let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
         let made = pipe_with(flags).map_err(io::Error::from).and_then(|(source, sink)| {
-            worker.give_reader(sink.as_fd(), what)?;
+            worker.pass_reader(sink.as_fd(), what)?;
             Ok(source)
         });
         made.map_err(|error| {
@@ -239,9 +240,10 @@ impl Desk {
         })
     }
 
-    pub(super) fn end(&mut self) -> Vec<Leaving> {
-        let workers = std::mem::take(&mut self.posts).into_iter().filter_map(|post| post.worker);
-        self.leaving.drain(..).chain(workers.map(Worker::end)).collect()
+    pub(super) fn end(&mut self) -> Vec<EndingWorker> {
+        let workers =
+            std::mem::take(&mut self.sessions).into_iter().filter_map(|session| session.worker);
+        self.ending.drain(..).chain(workers.map(Worker::end)).collect()
     }
 }
 
@@ -250,7 +252,7 @@ fn is_own(user: &Credentials) -> bool {
     [0, rustix::process::getuid().as_raw()].contains(&user.uid)
 }
 
-impl Post {
+impl StandingWorker {
     /// The superuser, the members of its groups, and who started a daemon of
     /// their own.
     fn may_read(&self, user: &Credentials) -> bool {
@@ -263,7 +265,7 @@ impl Post {
     fn broke_off(&mut self) {
         let now = Instant::now();
         self.line.status = Default::default();
-        if now.duration_since(self.started) >= LASTED {
+        if now.duration_since(self.started) >= STABLE_AFTER {
             self.pause = BACK_OFF.0;
         }
         self.next_try = now + self.pause;

@@ -10,58 +10,59 @@ use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
 
+use super::heartbeat::Heartbeat;
 use super::program;
-use super::pulse::Pulse;
 use crate::broker::{
-    ASK_BYTES, Ask, BrokerAnswer, Grants, JobNumbers, ProgramNumbers, REASON_BYTES, Stranger,
+    BrokerReply, BrokerRequest, Grants, PtraceCheck, REASON_BYTES, REQUEST_BYTES, WireJob,
+    WireProgram,
 };
 use crate::control::{Follow, REPORT_BYTES, WorkerOrder, WorkerReport};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Holder, Limits};
-use crate::line::{LONGEST, LineEvent, SupervisorEnd, line};
+use crate::line::{LineEvent, MAX_MESSAGE, SupervisorEnd, line};
 use crate::policy::Permissions;
-use crate::process::{self, Start};
-use crate::standing::Role;
+use crate::process::{self, WorkerStart};
+use crate::standing::StandingSpec;
 
 /// Requests that a worker may make between two ticks; an attach to a process
 /// of many threads makes one for each of their events.
-const MOST_ASKS: u32 = 20_000;
+const MAX_REQUESTS: u32 = 20_000;
 /// Programs that it may have loaded between two ticks: each is some
 /// milliseconds of the supervisor's time.
-const MOST_PROGRAMS: u32 = 8;
+const MAX_PROGRAMS: u32 = 8;
 /// Reports that are heard between two ticks: one is asked for. Who says more
 /// is not heard any more, and so killed as one that has stopped.
-const MOST_REPORTS: u32 = 16;
+const MAX_REPORTS: u32 = 16;
 /// Answers requests that are about standing sessions; None: it is no such
 /// request.
-pub(super) type Errand<'e> = dyn FnMut(&Ask) -> Option<Response> + 'e;
+pub(super) type StandingHandler<'e> = dyn FnMut(&BrokerRequest) -> Option<Response> + 'e;
 
 /// How much sooner than the supervisor a worker is killed where memory runs
 /// out (oom_score_adj of proc(5)), and one that records.
 const WORKER_FIRST: i32 = 400;
 const RECORDER_FIRST: i32 = 200;
 /// Of oom_score_adj.
-const MOST_SCORE: i32 = 1000;
+const MAX_SCORE: i32 = 1000;
 
 #[derive(Debug)]
 pub(super) struct Response {
-    answer: BrokerAnswer,
+    answer: BrokerReply,
     behind: Vec<u8>,
     fds: Vec<OwnedFd>,
 }
 
 impl Response {
-    pub(super) fn with(answer: BrokerAnswer, behind: &[u8]) -> Response {
+    pub(super) fn with(answer: BrokerReply, behind: &[u8]) -> Response {
         Response { answer, behind: behind.to_vec(), fds: Vec::new() }
     }
 
     pub(super) fn handing_over(fds: Vec<OwnedFd>) -> Response {
-        Response { answer: BrokerAnswer::done(0), behind: Vec::new(), fds }
+        Response { answer: BrokerReply::done(0), behind: Vec::new(), fds }
     }
 }
 
-impl From<BrokerAnswer> for Response {
-    fn from(answer: BrokerAnswer) -> Response {
+impl From<BrokerReply> for Response {
+    fn from(answer: BrokerReply) -> Response {
         Response::with(answer, &[])
     }
 }
@@ -75,9 +76,9 @@ pub(super) struct Worker {
     /// another one.
     pub(super) outdated: bool,
     /// It has been let go, and serves nobody else.
-    pub(super) leaving: bool,
+    pub(super) ending: bool,
     given: u64,
-    pub(super) pulse: Pulse,
+    pub(super) heartbeat: Heartbeat,
     pub(super) report: WorkerReport,
     pid: i32,
     pidfd: OwnedFd,
@@ -94,7 +95,7 @@ pub(super) struct Worker {
 }
 
 #[derive(Debug)]
-pub(super) struct Leaving {
+pub(super) struct EndingWorker {
     pid: i32,
     pidfd: OwnedFd,
     uid: u32,
@@ -113,7 +114,7 @@ impl Worker {
         user: Credentials,
         permissions: Permissions,
         limits: Limits,
-        standing: Option<&Role>,
+        standing: Option<&StandingSpec>,
     ) -> io::Result<Worker> {
         let (control, theirs) = line()?;
         let (broker, their_broker) = line()?;
@@ -135,7 +136,7 @@ impl Worker {
             let kept = [&theirs, &their_broker].map(|line| line.try_clone());
             let [Ok(control), Ok(broker)] = kept else { return 1 };
             child::close_all_but(&[control.descriptors(), broker.descriptors()].concat());
-            process::run(Start {
+            process::run(WorkerStart {
                 user: user.clone(),
                 supervisor,
                 permissions,
@@ -159,9 +160,9 @@ impl Worker {
             permissions,
             session: standing.map(|role| role.name.clone()),
             outdated: false,
-            leaving: false,
+            ending: false,
             given: 0,
-            pulse: Pulse::default(),
+            heartbeat: Heartbeat::default(),
             report: WorkerReport::default(),
             pid,
             pidfd,
@@ -191,7 +192,7 @@ impl Worker {
 
     /// Gives it a connection, and its client's pid namespace where that is
     /// another one. `WouldBlock`: it takes none at present.
-    pub(super) fn give(
+    pub(super) fn pass_connection(
         &mut self,
         connection: BorrowedFd<'_>,
         namespace: Option<BorrowedFd<'_>>,
@@ -204,18 +205,18 @@ impl Worker {
     }
 
     /// Asks how it goes, unless it still owes the answer.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn request_report(&mut self) {
         (self.asked, self.loaded, self.reported) = (0, 0, 0);
-        if self.pulse.beat() && WorkerOrder::Report.send(&self.control, &[]).is_err() {
+        if self.heartbeat.beat() && WorkerOrder::Report.send(&self.control, &[]).is_err() {
             // It takes no orders, which is as good as no answer.
             tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
         }
     }
 
-    pub(super) fn hear(&mut self) {
+    pub(super) fn read_reports(&mut self) {
         let mut bytes = [0; REPORT_BYTES];
         loop {
-            match self.control.hear(&mut bytes) {
+            match self.control.receive(&mut bytes) {
                 Ok(LineEvent::Message) => {}
                 Ok(LineEvent::Silence) => return,
                 Ok(LineEvent::End) | Err(_) => {
@@ -225,13 +226,13 @@ impl Worker {
             }
             // One that says nothing but this must not hold up everybody else.
             self.reported += 1;
-            if self.reported > MOST_REPORTS {
+            if self.reported > MAX_REPORTS {
                 self.has_hung_up = true;
                 return;
             }
             match WorkerReport::decode(&bytes) {
                 Some(report) => {
-                    self.pulse.answered(&report);
+                    self.heartbeat.answered(&report);
                     self.report = report;
                 }
                 None => {
@@ -258,10 +259,10 @@ impl Worker {
     /// Whether it is listened to: it has not asked too much since the last
     /// tick.
     fn may_ask(&self) -> bool {
-        !self.has_hung_up && self.asked < MOST_ASKS
+        !self.has_hung_up && self.asked < MAX_REQUESTS
     }
 
-    pub(super) fn give_reader(&self, pipe: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
+    pub(super) fn pass_reader(&self, pipe: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
         WorkerOrder::Follow(what).send(&self.control, &[pipe])
     }
 
@@ -273,14 +274,14 @@ impl Worker {
     /// worker waits for each answer, and so there is room for it.
     pub(super) fn answer(
         &mut self,
-        stranger: &dyn Stranger,
+        ptrace_check: &dyn PtraceCheck,
         admission: &mut Admission,
         limits: &Limits,
-        errand: &mut Errand<'_>,
+        standing_handler: &mut StandingHandler<'_>,
     ) -> bool {
         self.asked += 1;
-        let mut bytes = [0; ASK_BYTES];
-        match self.broker.hear(&mut bytes) {
+        let mut bytes = [0; REQUEST_BYTES];
+        match self.broker.receive(&mut bytes) {
             Ok(LineEvent::Message) => {}
             Ok(LineEvent::Silence) => return false,
             // It is ending, which its pidfd will tell.
@@ -295,42 +296,42 @@ impl Worker {
             }
         }
         let holder = self.holder();
-        let response = match Ask::decode(&bytes) {
-            Some(Ask::Reserve { bytes, session, reader }) => {
+        let response = match BrokerRequest::decode(&bytes) {
+            Some(BrokerRequest::Reserve { bytes, session, reader }) => {
                 // Who keeps a standing session holds queues for its readers.
                 let uid = if self.session.is_some() { reader } else { holder.uid };
                 let reserved = admission.reserve(Holder { uid, ..holder }, bytes, session, limits);
-                reserved.map_or_else(BrokerAnswer::full, BrokerAnswer::done).into()
+                reserved.map_or_else(BrokerReply::full, BrokerReply::done).into()
             }
-            Some(Ask::Program { reservation, program }) => {
+            Some(BrokerRequest::Program { reservation, program }) => {
                 let draw = &mut |bytes| admission.draw(holder, reservation, bytes);
                 self.load(&program, draw)
             }
-            Some(Ask::Free { reservation }) => {
+            Some(BrokerRequest::Free { reservation }) => {
                 admission.free(holder, reservation);
                 return true;
             }
-            Some(Ask::Closed) => {
+            Some(BrokerRequest::Closed) => {
                 admission.closed(holder);
                 return true;
             }
-            Some(Ask::Leave { given }) => self.let_go(given).into(),
-            Some(ask) => match errand(&ask) {
+            Some(BrokerRequest::Leave { given }) => self.allow_exit(given).into(),
+            Some(request) => match standing_handler(&request) {
                 Some(response) => response,
                 None => {
-                    let Some(path) = self.path_behind(&ask) else {
+                    let Some(path) = self.trailing_path(&request) else {
                         self.has_hung_up = true;
                         return false;
                     };
-                    let (answer, fd) = self.grants.answer(ask, &path, stranger);
+                    let (answer, fd) = self.grants.answer(request, &path, ptrace_check);
                     Response { fds: fd.into_iter().collect(), ..answer.into() }
                 }
             },
-            None => BrokerAnswer::refused(libc::EINVAL).into(),
+            None => BrokerReply::refused(libc::EINVAL).into(),
         };
         let Response { answer, behind, fds } = response;
         let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
-        let sent = self.broker.tell(&[&answer.encode()[..], &behind].concat(), &fds);
+        let sent = self.broker.send(&[&answer.encode()[..], &behind].concat(), &fds);
         if let Err(error) = &sent {
             // It waits for each answer, so there is room, or it has ended.
             let (uid, name) = (self.user.uid, self.session());
@@ -342,24 +343,26 @@ impl Worker {
 
     /// The path of a control group, which came at once with a request for
     /// it; None: it did not.
-    fn path_behind(&self, ask: &Ask) -> Option<Vec<u8>> {
-        let Ask::Grant(JobNumbers { target: NamedTarget::Cgroup { path_bytes, .. }, .. }) = ask
+    fn trailing_path(&self, request: &BrokerRequest) -> Option<Vec<u8>> {
+        let BrokerRequest::Grant(WireJob {
+            target: NamedTarget::Cgroup { path_bytes, .. }, ..
+        }) = request
         else {
             return Some(Vec::new());
         };
-        let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= LONGEST)?;
+        let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= MAX_MESSAGE)?;
         let mut path = vec![0; length];
         // Of the root nothing comes.
-        let all = path.is_empty() || self.broker.hear(&mut path).ok()? == LineEvent::Message;
+        let all = path.is_empty() || self.broker.receive(&mut path).ok()? == LineEvent::Message;
         all.then_some(path)
     }
 
     /// Loads a program for one of its sessions: nobody else is given it, and
     /// it stays here no longer than it takes to hand it over. Behind a refusal
     /// is the reason.
-    fn load(&mut self, program: &ProgramNumbers, draw: &mut dyn FnMut(u64) -> bool) -> Response {
+    fn load(&mut self, program: &WireProgram, draw: &mut dyn FnMut(u64) -> bool) -> Response {
         self.loaded += 1;
-        if self.loaded > MOST_PROGRAMS {
+        if self.loaded > MAX_PROGRAMS {
             return refused(libc::EAGAIN, "too many sessions began within a second");
         }
         let sees_kernel = self.permissions.contains(Permissions::KERNEL);
@@ -369,12 +372,12 @@ impl Worker {
         }
     }
 
-    fn let_go(&mut self, given: u64) -> BrokerAnswer {
+    fn allow_exit(&mut self, given: u64) -> BrokerReply {
         if given != self.given {
-            return BrokerAnswer::refused(libc::EBUSY);
+            return BrokerReply::refused(libc::EBUSY);
         }
-        self.leaving = true;
-        BrokerAnswer::done(0)
+        self.ending = true;
+        BrokerReply::done(0)
     }
 
     /// Whether it has ended; it is reaped then.
@@ -392,18 +395,18 @@ impl Worker {
     }
 
     /// Closes its line: it ends its sessions and itself.
-    pub(super) fn end(self) -> Leaving {
+    pub(super) fn end(self) -> EndingWorker {
         let Worker { pid, pidfd, user, session, .. } = self;
-        Leaving { pid, pidfd, uid: user.uid, session }
+        EndingWorker { pid, pidfd, uid: user.uid, session }
     }
 }
 
-impl Leaving {
+impl EndingWorker {
     pub(super) fn pid(&self) -> i32 {
         self.pid
     }
 
-    pub(super) fn whose(&self) -> (u32, Option<&str>) {
+    pub(super) fn owner(&self) -> (u32, Option<&str>) {
         (self.uid, self.session.as_deref())
     }
 
@@ -424,13 +427,13 @@ impl Leaving {
 fn die_before_the_supervisor(first: i32) -> io::Result<()> {
     let place = "/proc/self/oom_score_adj";
     let own: i32 = std::fs::read_to_string(place)?.trim().parse().map_err(io::Error::other)?;
-    std::fs::write(place, own.saturating_add(first).min(MOST_SCORE).to_string())
+    std::fs::write(place, own.saturating_add(first).min(MAX_SCORE).to_string())
 }
 
 fn refused(errno: i32, why: &str) -> Response {
     let mut reason: Vec<u8> = why.bytes().take(REASON_BYTES).collect();
     reason.resize(REASON_BYTES, 0);
-    Response::with(BrokerAnswer::refused(errno), &reason)
+    Response::with(BrokerReply::refused(errno), &reason)
 }
 
 fn is_readable(fd: BorrowedFd<'_>) -> bool {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// Groups that setgroups(2) takes at most.
-const MOST_GROUPS: usize = 65536;
+const MAX_GROUPS: usize = 65536;
 
 pub(crate) fn groups(socket: &impl AsFd) -> io::Result<Vec<u32>> {
     let mut groups = vec![0u32; 64];
@@ -28,8 +28,7 @@ pub(crate) fn groups(socket: &impl AsFd) -> io::Result<Vec<u32>> {
             return Ok(groups);
         }
         let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::ERANGE) || told <= groups.len() || told > MOST_GROUPS
-        {
+        if error.raw_os_error() != Some(libc::ERANGE) || told <= groups.len() || told > MAX_GROUPS {
             return Err(error);
         }
         groups.resize(told, 0);

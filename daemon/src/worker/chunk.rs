@@ -6,7 +6,7 @@ use recorder::session::ledger::{Ledger, SampleCount};
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
 
-use super::fan::Passed;
+use super::broadcast::StreamTotals;
 
 /// Cuts whole records into runs of at most `most` bytes; a longer record is
 /// a run of its own, and so is what is no record. Records of aggregates that
@@ -68,8 +68,8 @@ impl<'b> Chunk<'b> {
         chunk
     }
 
-    pub(crate) fn passed(&self) -> Passed {
-        Passed { samples: self.samples, exact_ip: self.exact_ip, side: self.side }
+    pub(crate) fn passed(&self) -> StreamTotals {
+        StreamTotals { samples: self.samples, exact_ip: self.exact_ip, side: self.side }
     }
 
     /// The records that a stream begins with, behind its file header.
@@ -152,7 +152,7 @@ impl ChunkTally {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SampleGap {
     /// Since that was last told.
-    untold: ChunkTally,
+    unreported: ChunkTally,
     dropped: ChunkTally,
     /// What passed before it came.
     before: ChunkTally,
@@ -160,7 +160,7 @@ pub(crate) struct SampleGap {
 
 impl SampleGap {
     pub(crate) fn is_empty(&self) -> bool {
-        self.untold.0.is_empty()
+        self.unreported.0.is_empty()
     }
 
     pub(crate) fn join(&mut self, passed: &ChunkTally) {
@@ -168,24 +168,24 @@ impl SampleGap {
     }
 
     pub(crate) fn add(&mut self, samples: &ChunkTally) {
-        self.untold.add(samples);
+        self.unreported.add(samples);
         self.dropped.add(samples);
     }
 
     /// Adds what LOST records tell that it is not sent.
-    pub(crate) fn add_told(&mut self, chunk: &Chunk<'_>) {
+    pub(crate) fn add_lost_records(&mut self, chunk: &Chunk<'_>) {
         for record in chunk.records().filter(|record| kind(record) == RecordType::LOST) {
             let id = record.get(8..16).and_then(|id| id.try_into().ok());
             let lost = SampleCount { all: lost_of(record), exact_ip: 0 };
-            self.untold.count(id.map_or(0, u64::from_ne_bytes), lost);
+            self.unreported.count(id.map_or(0, u64::from_ne_bytes), lost);
         }
     }
 
     /// A LOST record for each event, with this trailer; there is no gap then
     /// any more.
-    pub(crate) fn tell(&mut self, trailer: &[u8]) -> Vec<u8> {
+    pub(crate) fn take_lost_records(&mut self, trailer: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for (id, samples) in self.untold.0.drain() {
+        for (id, samples) in self.unreported.0.drain() {
             let mut trailer = trailer.to_vec();
             if let Some(last) = trailer.last_chunk_mut() {
                 *last = id.to_ne_bytes();

@@ -18,48 +18,48 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::OpenConnection;
-use super::complaint::complain;
-use super::fan::Passed;
-use super::handed_client::PidPlace;
+use super::broadcast::StreamTotals;
+use super::client_counters::ClientCounters;
 use super::hub::{Hub, Subscription, failed};
-use super::intake::{Intake, IntakeError};
-use super::parcel::{Parcel, send_some};
-use super::queue::{Next, Outlet, QueueItem};
+use super::outgoing_frame::{OutgoingFrame, send_some};
+use super::passed_client::PidNamespace;
+use super::queue::{Dequeued, QueueItem, QueueReceiver};
 use super::relay::relay;
-use super::share::ClientShare;
+use super::request_reader::{RequestReadError, RequestReader};
+use super::worker_error::error_reply;
 use crate::broker::Reservation;
 
 const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));
 /// Characters of a client's name that are logged.
 const WORTH_LOGGING: usize = 64;
-const MOST_ANSWERS: usize = 16;
+const MAX_ANSWERS: usize = 16;
 /// So long a client may take nothing of what is left for it once its session
 /// is over, or of a standing session.
-pub(crate) const LINGER: Duration = Duration::from_secs(60);
+pub(crate) const LINGER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The first request must have come by then.
-const HELLO: Duration = Duration::from_secs(5);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves a client until it goes, or says something that cannot be
 /// understood.
-pub(crate) async fn serve(stream: UnixStream, place: PidPlace, open: OpenConnection) {
+pub(crate) async fn serve(stream: UnixStream, namespace: PidNamespace, open: OpenConnection) {
     let mut connection = Connection {
         stream,
-        place,
+        namespace,
         hub: Rc::clone(&open.0),
         streaming: None,
         answers: VecDeque::new(),
         sending: None,
     };
-    match connection.talk().await {
+    match connection.serve_requests().await {
         // It may have closed its sending half only, and wait for answers.
-        Ok(()) | Err(IntakeError::Closed) => {
+        Ok(()) | Err(RequestReadError::Closed) => {
             let _deaf = timeout(Duration::from_secs(1), connection.flush()).await;
         }
         Err(error) => {
             tracing::debug!(%error, "a connection ends");
-            let reply = complain(ErrorCode::BadRequest, &error);
+            let reply = error_reply(ErrorCode::BadRequest, &error);
             // It may not listen any more.
-            let _deaf = timeout(Duration::from_secs(1), connection.last_word(&reply)).await;
+            let _deaf = timeout(Duration::from_secs(1), connection.send_last(&reply)).await;
         }
     }
     drop(connection);
@@ -68,20 +68,20 @@ pub(crate) async fn serve(stream: UnixStream, place: PidPlace, open: OpenConnect
 
 struct Connection {
     stream: UnixStream,
-    place: PidPlace,
+    namespace: PidNamespace,
     hub: Rc<Hub>,
     streaming: Option<Streaming>,
-    answers: VecDeque<Parcel>,
+    answers: VecDeque<OutgoingFrame>,
     /// What is being sent: nothing else may come between its bytes.
-    sending: Option<Parcel>,
+    sending: Option<OutgoingFrame>,
 }
 
 struct Streaming {
-    outlet: Outlet,
-    share: Arc<ClientShare>,
-    ear: pipe::Receiver,
+    receiver: QueueReceiver,
+    counters: Arc<ClientCounters>,
+    wake_receiver: pipe::Receiver,
     /// Of the chunk that is being sent, what does not fit one frame.
-    rest: Option<Parcel>,
+    rest: Option<OutgoingFrame>,
     describing: Describing,
     /// The queue's bytes, as long as there is the queue.
     _reserved: Reservation,
@@ -98,38 +98,38 @@ enum Describing {
 
 /// Waits until there may be something in the queue, or the processes are
 /// described; for ever where there is no stream.
-async fn rung(streaming: &mut Option<Streaming>) -> io::Result<()> {
+async fn wait_for_wake(streaming: &mut Option<Streaming>) -> io::Result<()> {
     let Some(streaming) = streaming else { return std::future::pending().await };
     if let Describing::Made(described) = &mut streaming.describing {
         let described = described.await?;
         streaming.describing = Describing::Not;
-        streaming.share.took(&Passed::side(described.records));
-        streaming.rest = Parcel::data(described.bytes.into())?;
+        streaming.counters.took(&StreamTotals::side(described.records));
+        streaming.rest = OutgoingFrame::data(described.bytes.into())?;
         return Ok(());
     }
-    streaming.ear.readable().await?;
+    streaming.wake_receiver.readable().await?;
     let mut rings = [0; 256];
-    match streaming.ear.try_read(&mut rings) {
+    match streaming.wake_receiver.try_read(&mut rings) {
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
         _ => Ok(()),
     }
 }
 
 impl Connection {
-    async fn talk(&mut self) -> Result<(), IntakeError> {
-        let mut intake = Intake::new();
-        let first = timeout(HELLO, intake.next(&self.stream)).await;
-        let asked = first.map_err(|_| IntakeError::Late)??;
+    async fn serve_requests(&mut self) -> Result<(), RequestReadError> {
+        let mut request_reader = RequestReader::new();
+        let first = timeout(HELLO_TIMEOUT, request_reader.next(&self.stream)).await;
+        let asked = first.map_err(|_| RequestReadError::Late)??;
         let ClientRequest::Known(Verb::Hello { oldest, newest, client }) = asked else {
-            let reply = complain(ErrorCode::BadRequest, "the first request is hello");
-            return Ok(self.last_word(&reply).await?);
+            let reply = error_reply(ErrorCode::BadRequest, "the first request is hello");
+            return Ok(self.send_last(&reply).await?);
         };
         let Some(version) = common(oldest, newest) else {
             let text = format!(
                 "the client speaks versions {oldest} to {newest} of the protocol, this daemon \
                  {OLDEST} to {VERSION}: install the same version of both"
             );
-            return Ok(self.last_word(&complain(ErrorCode::Incompatible, text)).await?);
+            return Ok(self.send_last(&error_reply(ErrorCode::Incompatible, text)).await?);
         };
         let client: String = client.chars().take(WORTH_LOGGING).collect();
         tracing::info!(client, version, "a client");
@@ -143,19 +143,19 @@ impl Connection {
             self.load()?;
             let Connection { stream, streaming, answers, sending, .. } = &mut *self;
             let is_idle = sending.is_none();
-            let stalls = !is_idle && streaming.as_ref().is_none_or(|s| s.outlet.is_abandoned());
+            let stalls = !is_idle && streaming.as_ref().is_none_or(|s| s.receiver.is_abandoned());
             let asked = tokio::select! {
                 // Who does not take answers is not asked for more requests.
-                request = intake.next(stream), if answers.len() < MOST_ANSWERS => Some(request?),
+                request = request_reader.next(stream), if answers.len() < MAX_ANSWERS => Some(request?),
                 sent = send_some(stream, sending), if !is_idle => {
                     sent?;
                     None
                 }
-                rung = rung(streaming), if is_idle => {
-                    rung?;
+                wait_for_wake = wait_for_wake(streaming), if is_idle => {
+                    wait_for_wake?;
                     None
                 }
-                () = sleep(LINGER), if stalls => {
+                () = sleep(LINGER_TIMEOUT), if stalls => {
                     return Err(io::Error::from(io::ErrorKind::TimedOut).into());
                 }
             };
@@ -176,7 +176,7 @@ impl Connection {
                             }
                             return Ok(());
                         }
-                        Err(complaint) => self.reply(&Reply::Refused(complaint))?,
+                        Err(worker_error) => self.reply(&Reply::Refused(worker_error))?,
                     }
                 }
                 Some(ClientRequest::Known(verb)) => {
@@ -184,14 +184,14 @@ impl Connection {
                     self.reply(&answered.unwrap_or_else(Reply::Refused))?;
                 }
                 Some(ClientRequest::Wrong(text)) => {
-                    self.reply(&complain(ErrorCode::BadRequest, text))?;
+                    self.reply(&error_reply(ErrorCode::BadRequest, text))?;
                 }
                 Some(ClientRequest::Unknown(verb)) => {
                     let text = format!(
                         "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
                          both"
                     );
-                    self.reply(&complain(ErrorCode::UnknownVerb, text))?;
+                    self.reply(&error_reply(ErrorCode::UnknownVerb, text))?;
                 }
             }
         }
@@ -200,7 +200,7 @@ impl Connection {
     /// Takes up what is to be sent next, if nothing is being sent: answers
     /// before the stream.
     fn load(&mut self) -> io::Result<()> {
-        if self.streaming.as_ref().is_some_and(|streaming| streaming.share.is_overrun()) {
+        if self.streaming.as_ref().is_some_and(|streaming| streaming.counters.is_overrun()) {
             return Err(io::Error::other("the client took its records too slowly"));
         }
         if self.sending.is_some() {
@@ -210,20 +210,20 @@ impl Connection {
         let Some(streaming) = self.streaming.as_mut().filter(|_| self.sending.is_none()) else {
             return Ok(());
         };
-        let parcel = match streaming.rest.take() {
+        let frame = match streaming.rest.take() {
             Some(rest) => Some(rest),
             None if matches!(streaming.describing, Describing::Made(_)) => None,
-            None => match streaming.outlet.next() {
-                Next::Item(QueueItem::Bytes(bytes)) => {
+            None => match streaming.receiver.next() {
+                Dequeued::Item(QueueItem::Bytes(bytes)) => {
                     if let Describing::Wanted(describer) = &streaming.describing {
                         let describer = Arc::clone(describer);
                         let made = spawn_blocking(move || describer.describe_whole());
                         streaming.describing = Describing::Made(made);
                     }
-                    Parcel::data(bytes)?
+                    OutgoingFrame::data(bytes)?
                 }
-                Next::Item(QueueItem::End(ending)) => {
-                    let client = streaming.share.account(&ending.session);
+                Dequeued::Item(QueueItem::End(ending)) => {
+                    let client = streaming.counters.account(&ending.session);
                     let end = Reply::End {
                         reason: ending.reason.clone(),
                         notes: ending.notes.clone(),
@@ -232,28 +232,28 @@ impl Connection {
                     };
                     self.streaming = None;
                     self.hub.forget_ended();
-                    self.sending = Some(Parcel::control(&end)?);
+                    self.sending = Some(OutgoingFrame::control(&end)?);
                     return Ok(());
                 }
-                Next::Abandoned => return Err(io::Error::other("the session has broken off")),
-                Next::Empty => None,
+                Dequeued::Abandoned => return Err(io::Error::other("the session has broken off")),
+                Dequeued::Empty => None,
             },
         };
-        if let Some(parcel) = &parcel {
-            streaming.rest = parcel.rest()?;
+        if let Some(frame) = &frame {
+            streaming.rest = frame.rest()?;
         }
-        self.sending = parcel;
+        self.sending = frame;
         Ok(())
     }
 
     /// Has an answer sent, behind those before it.
     fn reply(&mut self, reply: &Reply) -> io::Result<()> {
-        self.answers.push_back(Parcel::control(reply)?);
+        self.answers.push_back(OutgoingFrame::control(reply)?);
         Ok(())
     }
 
     /// Sends what must not be left half, then a last answer.
-    async fn last_word(&mut self, reply: &Reply) -> io::Result<()> {
+    async fn send_last(&mut self, reply: &Reply) -> io::Result<()> {
         self.reply(reply)?;
         self.flush().await
     }
@@ -274,16 +274,18 @@ impl Connection {
     async fn answer(&mut self, verb: Verb) -> Result<Reply, ErrorReply> {
         match verb {
             Verb::Hello { .. } => {
-                Ok(complain(ErrorCode::BadRequest, "hello is said once, at the beginning"))
+                Ok(error_reply(ErrorCode::BadRequest, "hello is said once, at the beginning"))
             }
             Verb::Types => Ok(types()),
-            Verb::Start { .. } | Verb::Attach { .. } if self.streaming.is_some() => Ok(complain(
-                ErrorCode::BadRequest,
-                "this connection has a stream already: open another for a second one",
-            )),
+            Verb::Start { .. } | Verb::Attach { .. } if self.streaming.is_some() => {
+                Ok(error_reply(
+                    ErrorCode::BadRequest,
+                    "this connection has a stream already: open another for a second one",
+                ))
+            }
             Verb::Start { job, target, when_slow } => {
                 let (started, subscription) =
-                    self.hub.start(*job, target, &self.place, when_slow).await?;
+                    self.hub.start(*job, target, &self.namespace, when_slow).await?;
                 self.stream_from(subscription, Describing::Not)?;
                 Ok(Reply::Started(started))
             }
@@ -298,7 +300,7 @@ impl Connection {
                 Ok(Reply::Done)
             }
             Verb::Sessions => Ok(Reply::Sessions { sessions: self.hub.list() }),
-            Verb::Plan { job, target } => self.hub.outline(*job, target, &self.place),
+            Verb::Plan { job, target } => self.hub.outline(*job, target, &self.namespace),
             Verb::SetInterval { session, interval } => {
                 self.hub.set_interval(session, interval).await?;
                 Ok(Reply::Done)
@@ -306,7 +308,7 @@ impl Connection {
             Verb::Standing => Ok(Reply::Standing { sessions: self.hub.standing() }),
             Verb::Follow { .. } => {
                 let text = "this connection has a stream already: open another for a second one";
-                Ok(complain(ErrorCode::BadRequest, text))
+                Ok(error_reply(ErrorCode::BadRequest, text))
             }
         }
     }
@@ -316,11 +318,17 @@ impl Connection {
         subscription: Subscription,
         describing: Describing,
     ) -> Result<(), ErrorReply> {
-        let Subscription { outlet, ear, share, reserved } = subscription;
-        let ear = pipe::Receiver::from_owned_fd(ear.into()).map_err(failed)?;
+        let Subscription { receiver, wake_receiver, counters, reserved } = subscription;
+        let wake_receiver = pipe::Receiver::from_owned_fd(wake_receiver.into()).map_err(failed)?;
         let rest = None;
-        self.streaming =
-            Some(Streaming { outlet, share, ear, rest, describing, _reserved: reserved });
+        self.streaming = Some(Streaming {
+            receiver,
+            counters,
+            wake_receiver,
+            rest,
+            describing,
+            _reserved: reserved,
+        });
         Ok(())
     }
 }
@@ -328,7 +336,7 @@ impl Connection {
 fn types() -> Reply {
     let facts = match Facts::read(std::path::Path::new("/")) {
         Ok(facts) => facts,
-        Err(error) => return complain(ErrorCode::Failed, error),
+        Err(error) => return error_reply(ErrorCode::Failed, error),
     };
     let line = |entry: &catalogue::CatalogueType| TypeLine {
         name: entry.name.into(),

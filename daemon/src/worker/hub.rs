@@ -20,23 +20,23 @@ use recorder::session::preamble::Describer;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::bell::{Bell, Ear, bell};
-use super::complaint;
-use super::drive::{Progress, SessionOrder};
-use super::fan::Subscriber;
-use super::queue::{Outlet, queue};
-use super::share::ClientShare;
-use crate::broker::{Broker, Reservation, Unreserved};
-use crate::control::{StandingEntry, StandingStatus, Word, WorkerReport, WorkerTally};
+use super::broadcast::Subscriber;
+use super::client_counters::ClientCounters;
+use super::queue::{QueueReceiver, queue};
+use super::session_thread::{Progress, SessionOrder};
+use super::waker::{WakeReceiver, Waker, waker};
+use super::worker_error;
+use crate::broker::{Broker, Reservation, ReservationError};
+use crate::control::{StandingEntry, StandingStatus, WorkerMetric, WorkerReport, WorkerTally};
 use crate::credentials::Credentials;
 use crate::guard::Limits;
-use crate::guard::rate::{self, TooOften};
+use crate::guard::rate::{self, RateTooHigh};
 use crate::policy::Permissions;
 use crate::sys::trim_heap;
 
 /// So long a session's thread may take to answer: it looks up a few times a
 /// second, whatever happens.
-const ANSWER: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Hub {
@@ -44,7 +44,7 @@ pub(crate) struct Hub {
     pub(crate) permissions: Permissions,
     pub(crate) limits: Limits,
     pub(crate) broker: Arc<Broker>,
-    sessions: RefCell<BTreeMap<u64, Running>>,
+    sessions: RefCell<BTreeMap<u64, SessionHandle>>,
     next: Cell<u64>,
     pub(crate) connections: Cell<u64>,
     pub(super) tally: Arc<WorkerTally>,
@@ -53,7 +53,7 @@ pub(crate) struct Hub {
 }
 
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct SessionHandle {
     pub(super) name: String,
     /// Random, of this stream alone.
     pub(super) stream: String,
@@ -61,7 +61,7 @@ pub(super) struct Running {
     pub(super) pid: Option<Pid>,
     pub(super) since: Instant,
     pub(super) orders: Sender<SessionOrder>,
-    pub(super) bell: Bell,
+    pub(super) waker: Waker,
     pub(super) progress: Arc<Progress>,
     pub(super) plan: Rc<Plan>,
     pub(super) describer: Arc<Describer>,
@@ -69,20 +69,20 @@ pub(super) struct Running {
     pub(super) beats: Cell<u64>,
 }
 
-impl Running {
+impl SessionHandle {
     /// False: its thread has ended.
-    fn tell(&self, order: SessionOrder) -> bool {
-        let told = self.orders.send(order).is_ok();
-        self.bell.ring();
-        told
+    fn order(&self, order: SessionOrder) -> bool {
+        let sent = self.orders.send(order).is_ok();
+        self.waker.ring();
+        sent
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    pub(crate) outlet: Outlet,
-    pub(crate) ear: Ear,
-    pub(crate) share: Arc<ClientShare>,
+    pub(crate) receiver: QueueReceiver,
+    pub(crate) wake_receiver: WakeReceiver,
+    pub(crate) counters: Arc<ClientCounters>,
     /// The queue's bytes.
     pub(crate) reserved: Reservation,
 }
@@ -107,7 +107,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn keep(&self, running: Running) -> u64 {
+    pub(super) fn keep(&self, running: SessionHandle) -> u64 {
         let session = self.next.replace(self.next.get() + 1);
         self.sessions.borrow_mut().insert(session, running);
         session
@@ -116,7 +116,7 @@ impl Hub {
     fn with<T>(
         &self,
         session: u64,
-        look: impl FnOnce(&Running) -> Option<T>,
+        look: impl FnOnce(&SessionHandle) -> Option<T>,
     ) -> Result<T, ErrorReply> {
         self.forget_ended();
         self.sessions.borrow().get(&session).and_then(look).ok_or_else(|| no_session(session))
@@ -135,8 +135,8 @@ impl Hub {
                 name: running.name.clone(),
                 notes: running.notes.clone(),
             };
-            let told = running.tell(SessionOrder::Join(Box::new(subscriber)));
-            told.then(|| (joined(), Arc::clone(&running.describer)))
+            let sent = running.order(SessionOrder::Join(Box::new(subscriber)));
+            sent.then(|| (joined(), Arc::clone(&running.describer)))
         })?;
         Ok((joined, subscription, describer))
     }
@@ -157,7 +157,10 @@ impl Hub {
         &self,
         when_slow: WhenSlow,
     ) -> Result<(Subscriber, Subscription), ErrorReply> {
-        self.subscribe_with(when_slow, Reservation::ask(&self.broker, self.limits.queue.0, false))
+        self.subscribe_with(
+            when_slow,
+            Reservation::reserve(&self.broker, self.limits.queue.0, false),
+        )
     }
 
     /// The same for who reads a standing session, from what that user may
@@ -173,26 +176,26 @@ impl Hub {
     fn subscribe_with(
         &self,
         when_slow: WhenSlow,
-        reserved: Result<Reservation, Unreserved>,
+        reserved: Result<Reservation, ReservationError>,
     ) -> Result<(Subscriber, Subscription), ErrorReply> {
         let capacity = self.limits.queue.0;
         let reserved =
             reserved.map_err(|error| unreserved("what may wait for a client", &error))?;
-        let (feed, outlet) = queue(capacity);
-        let (bell, ear) = bell().map_err(failed)?;
-        let share = Arc::<ClientShare>::default();
+        let (sender, receiver) = queue(capacity);
+        let (waker, wake_receiver) = waker().map_err(failed)?;
+        let counters = Arc::<ClientCounters>::default();
         let subscriber = Subscriber {
-            feed,
-            bell,
+            sender,
+            waker,
             when_slow,
-            share: Arc::clone(&share),
+            counters: Arc::clone(&counters),
             gap: super::chunk::SampleGap::default(),
         };
-        Ok((subscriber, Subscription { outlet, ear, share, reserved }))
+        Ok((subscriber, Subscription { receiver, wake_receiver, counters, reserved }))
     }
 
     pub(crate) fn stop(&self, session: u64, reason: &str) -> Result<(), ErrorReply> {
-        self.with(session, |running| running.tell(SessionOrder::Stop(reason.into())).then_some(()))
+        self.with(session, |running| running.order(SessionOrder::Stop(reason.into())).then_some(()))
     }
 
     /// Ends all sessions, and waits a while for their last records to go.
@@ -210,10 +213,10 @@ impl Hub {
         self.sessions.borrow().is_empty()
     }
 
-    pub(super) fn tell_all(&self, order: impl Fn() -> SessionOrder) {
+    pub(super) fn order_all(&self, order: impl Fn() -> SessionOrder) {
         for running in self.sessions.borrow().values() {
             // It may have just ended.
-            let _ended = running.tell(order());
+            let _ended = running.order(order());
         }
     }
 
@@ -250,8 +253,8 @@ impl Hub {
         let most = rate::max_sample_rate(Path::new("/"));
         rate::check(plan, interval, floor, most).map_err(|error| {
             let code = match error {
-                TooOften::Floor { .. } => ErrorCode::Denied,
-                TooOften::Rate { .. } => ErrorCode::Unplannable,
+                RateTooHigh::Floor { .. } => ErrorCode::Denied,
+                RateTooHigh::Rate { .. } => ErrorCode::Unplannable,
             };
             ErrorReply { code, text: error.to_string() }
         })
@@ -259,7 +262,7 @@ impl Hub {
 
     pub(crate) fn forget_ended(&self) {
         // A thread that has ended has dropped its receiver.
-        let lives = |running: &Running| Arc::strong_count(&running.progress) > 1;
+        let lives = |running: &SessionHandle| Arc::strong_count(&running.progress) > 1;
         let mut sessions = self.sessions.borrow_mut();
         let before = sessions.len();
         sessions.retain(|_, running| lives(running));
@@ -270,25 +273,28 @@ impl Hub {
         }
     }
 
-    async fn ask<T>(
+    async fn request<T>(
         &self,
         session: u64,
         order: impl FnOnce(oneshot::Sender<T>) -> SessionOrder,
     ) -> Result<T, ErrorReply> {
         let (sender, answer) = oneshot::channel();
-        self.with(session, |running| running.tell(order(sender)).then_some(()))?;
-        match timeout(ANSWER, answer).await {
+        self.with(session, |running| running.order(order(sender)).then_some(()))?;
+        match timeout(ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(no_session(session)),
             Err(_) => Err(ErrorReply {
                 code: ErrorCode::Busy,
-                text: format!("session {session} has not answered for {} s", ANSWER.as_secs()),
+                text: format!(
+                    "session {session} has not answered for {} s",
+                    ANSWER_TIMEOUT.as_secs()
+                ),
             }),
         }
     }
 
     pub(crate) async fn stats(&self, session: u64) -> Result<Stats, ErrorReply> {
-        let account = self.ask(session, SessionOrder::Account).await?;
+        let account = self.request(session, SessionOrder::Account).await?;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.with(session, |running| {
             let progress = &running.progress;
@@ -304,11 +310,11 @@ impl Hub {
 
     /// Has all sessions tell in their streams what rings have lost up to now.
     /// One that does not answer tells it later.
-    pub(crate) async fn tell_losses(&self) {
+    pub(crate) async fn report_losses(&self) {
         let sessions: Vec<u64> = self.sessions.borrow().keys().copied().collect();
         for session in sessions {
-            if let Err(complaint) = self.ask(session, SessionOrder::Losses).await {
-                tracing::debug!(session, text = complaint.text, "losses are told later");
+            if let Err(worker_error) = self.request(session, SessionOrder::Losses).await {
+                tracing::debug!(session, text = worker_error.text, "losses are told later");
             }
         }
     }
@@ -322,7 +328,8 @@ impl Hub {
         self.check_rate(&plan, Some(interval))?;
         let why = "its owner asked for it".to_owned();
         let change = IntervalChange::To(interval);
-        let done = self.ask(session, |done| SessionOrder::Interval { change, why, done }).await?;
+        let done =
+            self.request(session, |done| SessionOrder::Interval { change, why, done }).await?;
         done.map_err(|text| ErrorReply { code: ErrorCode::Unplannable, text })
     }
 
@@ -336,10 +343,10 @@ impl Hub {
             still += u64::from(running.beats.replace(beats) == beats);
             queued += running.progress.queued.load(Ordering::Relaxed);
         }
-        report.set(Word::Sessions, sessions.len() as u64);
-        report.set(Word::Still, still);
-        report.set(Word::Clients, self.connections.get());
-        report.set(Word::Queued, queued);
+        report.set(WorkerMetric::Sessions, sessions.len() as u64);
+        report.set(WorkerMetric::Still, still);
+        report.set(WorkerMetric::Clients, self.connections.get());
+        report.set(WorkerMetric::Queued, queued);
         report
     }
 
@@ -371,14 +378,14 @@ impl Hub {
         self.broker.standing().into_iter().map(StandingEntry::into_protocol).collect()
     }
 
-    pub(crate) fn tell_status(&self, status: StandingStatus) {
+    pub(crate) fn send_status(&self, status: StandingStatus) {
         self.broker.report(status);
     }
 
     pub(crate) fn list(&self) -> Vec<SessionLine> {
         self.forget_ended();
         let sessions = self.sessions.borrow();
-        let line = |(&session, running): (&u64, &Running)| SessionLine {
+        let line = |(&session, running): (&u64, &SessionHandle)| SessionLine {
             session,
             name: running.name.clone(),
             pid: running.pid.map(|pid| pid.0),
@@ -394,12 +401,12 @@ pub(super) fn failed(error: std::io::Error) -> ErrorReply {
     ErrorReply { code: ErrorCode::Failed, text: error.to_string() }
 }
 
-pub(super) fn unreserved(what: &str, error: &Unreserved) -> ErrorReply {
+pub(super) fn unreserved(what: &str, error: &ReservationError) -> ErrorReply {
     match error {
-        Unreserved::Full(full) => {
+        ReservationError::LimitReached(full) => {
             ErrorReply { code: ErrorCode::Exhausted, text: format!("{what}: {full}") }
         }
-        Unreserved::Silent(error) => complaint::of_silence(error),
+        ReservationError::Silent(error) => worker_error::of_silence(error),
     }
 }
 

@@ -6,7 +6,7 @@ use recorder::remote::protocol::{ErrorCode, ErrorReply, NamedTarget};
 use recorder::request::event_spec::RequestedEvent;
 use recorder::{EventSpec, Job};
 
-use super::handed_client::PidPlace;
+use super::passed_client::PidNamespace;
 use crate::target::FoundTarget;
 
 #[derive(Debug)]
@@ -15,12 +15,12 @@ pub(crate) struct CheckedJob {
     target: FoundTarget,
 }
 
-fn complaint(code: ErrorCode, text: impl Into<String>) -> ErrorReply {
+fn worker_error(code: ErrorCode, text: impl Into<String>) -> ErrorReply {
     ErrorReply { code, text: text.into() }
 }
 
 /// Bytes of a type's name, or of an address to watch, modifiers and all.
-const LONGEST_EVENT: usize = 128;
+const MAX_EVENT_LEN: usize = 128;
 
 impl CheckedJob {
     pub(crate) fn new(mut job: Job, target: FoundTarget) -> CheckedJob {
@@ -35,12 +35,12 @@ impl CheckedJob {
     pub(super) fn of_client(
         job: Job,
         named: NamedTarget,
-        place: &PidPlace,
+        namespace: &PidNamespace,
     ) -> Result<CheckedJob, ErrorReply> {
         for one in job.request.each() {
             check_event(&one.event)?;
         }
-        Ok(CheckedJob::new(job, found(named, place)?))
+        Ok(CheckedJob::new(job, found(named, namespace)?))
     }
 
     pub(super) fn job(&self) -> &Job {
@@ -53,9 +53,9 @@ impl CheckedJob {
 }
 
 fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
-    if event.0.len() > LONGEST_EVENT {
+    if event.0.len() > MAX_EVENT_LEN {
         let text = format!("an event of {} bytes; none is so long", event.0.len());
-        return Err(complaint(ErrorCode::BadRequest, text));
+        return Err(worker_error(ErrorCode::BadRequest, text));
     }
     match event.resolve() {
         Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
@@ -64,9 +64,9 @@ fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
                 "{event}: the daemon samples types of its table (`ebs -h` lists them) and \
                      mem:ADDR; for others say --no-daemon",
             );
-            return Err(complaint(ErrorCode::Unplannable, text));
+            return Err(worker_error(ErrorCode::Unplannable, text));
         }
-        Err(error) => return Err(complaint(ErrorCode::Unplannable, error.to_string())),
+        Err(error) => return Err(worker_error(ErrorCode::Unplannable, error.to_string())),
     }
     Ok(())
 }
@@ -81,10 +81,10 @@ fn check_not_self(pid: Pid) -> Result<(), ErrorReply> {
         "process {pid} is a worker of the daemon, which guards itself (not dumpable): root may \
          sample it with ebs --no-daemon"
     );
-    Err(complaint(ErrorCode::Denied, text))
+    Err(worker_error(ErrorCode::Denied, text))
 }
 
-fn found(theirs: NamedTarget, place: &PidPlace) -> Result<FoundTarget, ErrorReply> {
+fn found(theirs: NamedTarget, namespace: &PidNamespace) -> Result<FoundTarget, ErrorReply> {
     let (ProcessIdentity { pid, start_time }, name): (_, fn(ProcessIdentity) -> NamedTarget) =
         match theirs {
             NamedTarget::Held(process) => (process, NamedTarget::Held),
@@ -92,14 +92,14 @@ fn found(theirs: NamedTarget, place: &PidPlace) -> Result<FoundTarget, ErrorRepl
             NamedTarget::System => return Ok(FoundTarget::System),
             NamedTarget::Cgroup { .. } => {
                 let text = "the daemon samples control groups for standing sessions alone";
-                return Err(complaint(ErrorCode::Unplannable, text));
+                return Err(worker_error(ErrorCode::Unplannable, text));
             }
         };
     let gone = || {
         let text = format!("there is no process {pid} that started at {start_time}");
-        complaint(ErrorCode::NoTarget, text)
+        worker_error(ErrorCode::NoTarget, text)
     };
-    let pid = place.here(pid).map_err(|error| match error.raw_os_error() {
+    let pid = namespace.to_own(pid).map_err(|error| match error.raw_os_error() {
         Some(libc::ESRCH) => gone(),
         _ => {
             let text = format!(
@@ -107,7 +107,7 @@ fn found(theirs: NamedTarget, place: &PidPlace) -> Result<FoundTarget, ErrorRepl
                  cannot be found from here (that takes Linux 6.11): {error}; say --no-daemon, or \
                  run ebs beside the daemon"
             );
-            complaint(ErrorCode::NoTarget, text)
+            worker_error(ErrorCode::NoTarget, text)
         }
     })?;
     let named = name(ProcessIdentity { pid, start_time });

@@ -16,15 +16,15 @@ use recorder::session::synthesize::needed_symbols;
 use recorder::{Facts, Job, Plan, ProcVisibility};
 use tokio::sync::oneshot;
 
-use super::bell::bell;
-use super::complaint;
-use super::drive::{Drive, Progress, SessionOpening, SessionOrder};
-use super::handed_client::PidPlace;
-use super::hub::{Hub, Running, Subscription, failed, unreserved};
+use super::hub::{Hub, SessionHandle, Subscription, failed, unreserved};
 use super::job::CheckedJob;
-use crate::broker::{GrantLease, JobNumbers, NotGranted, Reservation, Unreserved};
-use crate::control::Word;
-use crate::policy::{OpenedBy, Permissions, withheld};
+use super::passed_client::PidNamespace;
+use super::session_thread::{Progress, SessionOpening, SessionOrder, SessionThread};
+use super::waker::waker;
+use super::worker_error;
+use crate::broker::{GrantError, GrantLease, Reservation, ReservationError, WireJob};
+use crate::control::WorkerMetric;
+use crate::policy::{OpenedBy, Permissions, unpermitted};
 use crate::target::{FoundProcess, FoundTarget};
 
 #[derive(Clone)]
@@ -38,14 +38,15 @@ impl Hub {
         &self,
         job: Job,
         named: NamedTarget,
-        place: &PidPlace,
+        namespace: &PidNamespace,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), ErrorReply> {
-        let started = match CheckedJob::of_client(job, named, place) {
+        let started = match CheckedJob::of_client(job, named, namespace) {
             Ok(checked) => self.begin(&checked, when_slow).await,
-            Err(complaint) => Err(complaint),
+            Err(worker_error) => Err(worker_error),
         };
-        self.tally.add(if started.is_ok() { Word::Started } else { Word::Refused }, 1);
+        self.tally
+            .add(if started.is_ok() { WorkerMetric::Started } else { WorkerMetric::Refused }, 1);
         started
     }
 
@@ -76,9 +77,9 @@ impl Hub {
         &self,
         job: Job,
         named: NamedTarget,
-        place: &PidPlace,
+        namespace: &PidNamespace,
     ) -> Result<Reply, ErrorReply> {
-        let checked = CheckedJob::of_client(job, named, place)?;
+        let checked = CheckedJob::of_client(job, named, namespace)?;
         let planned = plan(&checked)?;
         match self.own_rights(&checked, &planned) {
             Err(denied) if self.may_be_granted(&denied) => drop(self.grant(&checked, denied)?),
@@ -96,7 +97,7 @@ impl Hub {
     fn own_rights(&self, checked: &CheckedJob, planned: &PlannedJob) -> Result<(), ErrorReply> {
         let PlannedJob { plan, facts } = planned;
         rights::check(&checked.job().request, plan, facts)
-            .map_err(|refusal| complaint::of_refusal(&refusal))
+            .map_err(|refusal| worker_error::of_refusal(&refusal))
     }
 
     fn may_be_granted(&self, refused: &ErrorReply) -> bool {
@@ -105,20 +106,20 @@ impl Hub {
 
     /// A grant of the supervisor's; else the complaint that was there.
     fn grant(&self, checked: &CheckedJob, denied: ErrorReply) -> Result<GrantLease, ErrorReply> {
-        let gone = |error: std::io::Error| complaint::of_refused_grant(&error, denied.clone());
+        let gone = |error: std::io::Error| worker_error::of_refused_grant(&error, denied.clone());
         let (named, group) = checked.target().named().map_err(gone)?;
-        let numbers = JobNumbers::of(&checked.job().request, named);
+        let numbers = WireJob::of(&checked.job().request, named);
         let Some(numbers) = numbers else { return Err(denied) };
         match self.broker.grant(numbers, group) {
             Ok(number) => Ok(GrantLease::new(&self.broker, number)),
-            Err(NotGranted::Missing(missing)) => {
+            Err(GrantError::Missing(missing)) => {
                 let missing = missing.names().join(", ");
                 let text =
                     format!("{}; the daemon's policy does not grant {missing} either", denied.text);
                 Err(ErrorReply { text, ..denied })
             }
-            Err(NotGranted::Refused(error)) => Err(complaint::of_refused_grant(&error, denied)),
-            Err(NotGranted::Silent(error)) => Err(complaint::of_silence(&error)),
+            Err(GrantError::Refused(error)) => Err(worker_error::of_refused_grant(&error, denied)),
+            Err(GrantError::Silent(error)) => Err(worker_error::of_silence(&error)),
         }
     }
 
@@ -137,8 +138,8 @@ impl Hub {
             None if job.request.modes.kernel => (Permissions::KERNEL, OpenedBy::User),
             None => (Permissions::empty(), OpenedBy::User),
         };
-        if let Some(withheld) = withheld(&plan, permissions, opened_by) {
-            return Err(complaint::of_withheld(&withheld));
+        if let Some(unpermitted) = unpermitted(&plan, permissions, opened_by) {
+            return Err(worker_error::of_unpermitted(&unpermitted));
         }
         if granted.is_some() {
             // Whatever is refused from here on is refused to the supervisor:
@@ -172,13 +173,13 @@ impl Hub {
             ..SessionSettings::of(job)
         };
         let (orders, obeyed) = mpsc::channel();
-        let (ringer, ear) = bell().map_err(failed)?;
+        let (ringer, wake_receiver) = waker().map_err(failed)?;
         let progress = Arc::<Progress>::default();
         let (subscriber, subscription) = self.subscribe(when_slow)?;
         // Before the thread runs: the first client misses nothing.
         let _received = orders.send(SessionOrder::Join(Box::new(subscriber)));
         let kept = Rc::new(plan.clone());
-        let drive = Drive {
+        let drive = SessionThread {
             plan,
             facts,
             settings,
@@ -187,7 +188,7 @@ impl Hub {
             granted,
             reserved,
             orders: obeyed,
-            ear,
+            wake_receiver,
             progress: Arc::clone(&progress),
             tally: Arc::clone(&self.tally),
         };
@@ -221,14 +222,14 @@ impl Hub {
             ));
         }
         let stream = format!("{:016x}", rand_word());
-        let session = self.keep(Running {
+        let session = self.keep(SessionHandle {
             name: name.clone(),
             stream: stream.clone(),
             notes: notes.clone(),
             pid: target.process().map(FoundProcess::pid),
             since: Instant::now(),
             orders,
-            bell: ringer,
+            waker: ringer,
             progress,
             plan: kept,
             describer: Arc::new(describer),
@@ -253,17 +254,19 @@ impl Hub {
     /// tables, then rings.
     fn reserve(&self, plan: &mut Plan, checked: &CheckedJob) -> Result<Reservation, ErrorReply> {
         let (rings, sites) = (plan.rings, sites(plan));
-        let error = match Reservation::ask(&self.broker, taken(plan), true) {
+        let error = match Reservation::reserve(&self.broker, taken(plan), true) {
             Ok(reserved) => return Ok(reserved),
             Err(error) => error,
         };
         let queue = self.limits.queue.0;
         let free = match &error {
-            Unreserved::Full(full) => full.free().map(|free| free.saturating_sub(queue)),
-            Unreserved::Silent(_) => None,
+            ReservationError::LimitReached(full) => {
+                full.free().map(|free| free.saturating_sub(queue))
+            }
+            ReservationError::Silent(_) => None,
         };
-        let complaint = unreserved("the session's rings and tables", &error);
-        let Some(free) = free else { return Err(complaint) };
+        let worker_error = unreserved("the session's rings and tables", &error);
+        let Some(free) = free else { return Err(worker_error) };
         let tables = checked.job().request.in_kernel.as_ref().and_then(InKernel::tables);
         if tables.is_none_or(|tables| tables.sites == SiteTables::AUTO_SITES) {
             fit_tables(plan, free);
@@ -272,7 +275,7 @@ impl Hub {
         let fits = taken(plan) <= free
             || checked.job().request.ring_pages.is_none() && plan.fit_into(left);
         if !fits {
-            return Err(complaint);
+            return Err(worker_error);
         }
         let why = "as the daemon has no room for more now";
         if let (Some(before), Some(now)) = (sites, self::sites(plan))
@@ -288,7 +291,7 @@ impl Hub {
                 kib(rings.samples),
             ));
         }
-        Reservation::ask(&self.broker, taken(plan), true)
+        Reservation::reserve(&self.broker, taken(plan), true)
             .map_err(|error| unreserved("the session's rings and tables", &error))
     }
 }
@@ -335,7 +338,7 @@ fn plan(checked: &CheckedJob) -> Result<PlannedJob, ErrorReply> {
     let request = &checked.job().request;
     let facts = Facts::read_for(Path::new("/"), request)
         .map_err(|error| ErrorReply { code: ErrorCode::Failed, text: error.to_string() })?;
-    let plan = draft(request, &facts).map_err(|refusal| complaint::of_refusal(&refusal))?;
+    let plan = draft(request, &facts).map_err(|refusal| worker_error::of_refusal(&refusal))?;
     Ok(PlannedJob { plan, facts })
 }
 

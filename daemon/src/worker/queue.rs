@@ -26,11 +26,11 @@ const RESERVED: usize = if cfg!(feature = "interleavings") { 3 } else { 16 };
 #[derive(Clone, Debug)]
 pub(crate) enum QueueItem {
     Bytes(Arc<[u8]>),
-    End(Arc<super::fan::StreamEnding>),
+    End(Arc<super::broadcast::StreamEnding>),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Next {
+pub(crate) enum Dequeued {
     Item(QueueItem),
     Empty,
     /// Nothing ever again: the ring thread has gone without an end.
@@ -47,7 +47,7 @@ pub(crate) enum QueueLevel {
 
 /// The ring thread's end.
 #[derive(Debug)]
-pub(crate) struct Feed {
+pub(crate) struct QueueSender {
     items: Producer<QueueItem>,
     queued: Arc<AtomicU64>,
     capacity: u64,
@@ -55,20 +55,20 @@ pub(crate) struct Feed {
 
 /// The client's end.
 #[derive(Debug)]
-pub(crate) struct Outlet {
+pub(crate) struct QueueReceiver {
     items: Consumer<QueueItem>,
     queued: Arc<AtomicU64>,
 }
 
 /// A queue of so many bytes.
-pub(crate) fn queue(capacity: u64) -> (Feed, Outlet) {
+pub(crate) fn queue(capacity: u64) -> (QueueSender, QueueReceiver) {
     let (producer, consumer) = RingBuffer::new(SLOTS);
     let queued = Arc::new(AtomicU64::new(0));
-    let feed = Feed { items: producer, queued: Arc::clone(&queued), capacity };
-    (feed, Outlet { items: consumer, queued })
+    let sender = QueueSender { items: producer, queued: Arc::clone(&queued), capacity };
+    (sender, QueueReceiver { items: consumer, queued })
 }
 
-impl Feed {
+impl QueueSender {
     /// How full it would be with `more` bytes.
     pub(crate) fn level(&self, more: usize) -> QueueLevel {
         let slots = self.items.slots();
@@ -108,7 +108,7 @@ impl Feed {
     }
 
     /// Appends the end, for which a slot is kept; false: nobody takes it.
-    pub(crate) fn end(&mut self, ending: Arc<super::fan::StreamEnding>) -> bool {
+    pub(crate) fn end(&mut self, ending: Arc<super::broadcast::StreamEnding>) -> bool {
         !self.items.is_abandoned() && self.items.push(QueueItem::End(ending)).is_ok()
     }
 
@@ -122,17 +122,17 @@ impl Feed {
     }
 }
 
-impl Outlet {
-    pub(crate) fn next(&mut self) -> Next {
+impl QueueReceiver {
+    pub(crate) fn next(&mut self) -> Dequeued {
         // First: the end is pushed right before the ring thread goes.
         let abandoned = self.items.is_abandoned();
         let Ok(item) = self.items.pop() else {
-            return if abandoned { Next::Abandoned } else { Next::Empty };
+            return if abandoned { Dequeued::Abandoned } else { Dequeued::Empty };
         };
         if let QueueItem::Bytes(bytes) = &item {
             self.queued.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
         }
-        Next::Item(item)
+        Dequeued::Item(item)
     }
     /// Whether the ring thread has gone; there may be items left.
     pub(crate) fn is_abandoned(&self) -> bool {

@@ -9,8 +9,8 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
-use super::connection::LINGER;
-use crate::passing;
+use super::connection::LINGER_TIMEOUT;
+use crate::fd_passing;
 
 /// Bytes on the way.
 const ROOM: usize = 64 * 1024;
@@ -37,8 +37,8 @@ pub(super) async fn relay(stream: &UnixStream, source: OwnedFd, live: bool) -> i
         }
         let mut rest = &room[..read];
         while !rest.is_empty() {
-            let send = || passing::send(stream.as_fd(), rest, &[]);
-            let sent = timeout(LINGER, stream.async_io(Interest::WRITABLE, send)).await;
+            let send = || fd_passing::send(stream.as_fd(), rest, &[]);
+            let sent = timeout(LINGER_TIMEOUT, stream.async_io(Interest::WRITABLE, send)).await;
             rest = &rest[sent.map_err(|_| io::ErrorKind::TimedOut)??..];
         }
     }
@@ -47,6 +47,6 @@ pub(super) async fn relay(stream: &UnixStream, source: OwnedFd, live: bool) -> i
 /// Waits until the client says something, or goes.
 async fn has_spoken(stream: &UnixStream) -> io::Result<()> {
     let mut word = [0; 64];
-    let receive = || passing::receive(stream.as_fd(), &mut word);
+    let receive = || fd_passing::receive(stream.as_fd(), &mut word);
     stream.async_io(Interest::READABLE, receive).await.map(|_| ())
 }

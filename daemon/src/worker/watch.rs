@@ -8,9 +8,9 @@ use std::time::Duration;
 use recorder::session::interval::{IntervalChange, now};
 use tokio::time::{Instant, sleep_until};
 
-use super::drive::SessionOrder;
 use super::hub::Hub;
-use crate::control::Word;
+use super::session_thread::SessionOrder;
+use crate::control::WorkerMetric;
 use crate::guard::rate::max_sample_rate;
 use crate::guard::{GuardStep, Steps, Usage};
 
@@ -25,7 +25,7 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
     loop {
         next += TICK;
         sleep_until(next).await;
-        crate::log::catch_up();
+        crate::log::flush_suppressed();
         if hub.is_idle() {
             // Nothing to hold back, and nobody to tell.
             (ticks, usage) = (0, Usage::begin());
@@ -44,7 +44,7 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
             } else {
                 "it was raised"
             };
-            hub.tell_all(|| {
+            hub.order_all(|| {
                 SessionOrder::Note(format!(
                     "max_sample_rate={rate};was={before};at={};why={why}",
                     now()
@@ -64,14 +64,14 @@ fn take(hub: &Hub, step: Option<GuardStep>, why: String) {
     let Some(step) = step else { return };
     tracing::warn!(uid = hub.user.uid, ?step, why, "the guard acts");
     let counted = match step {
-        GuardStep::Slow => Some(Word::GuardSlowed),
-        GuardStep::Refuse => Some(Word::GuardRefused),
-        GuardStep::StopNewest => Some(Word::GuardStopped),
+        GuardStep::Slow => Some(WorkerMetric::GuardSlowed),
+        GuardStep::Refuse => Some(WorkerMetric::GuardRefused),
+        GuardStep::StopNewest => Some(WorkerMetric::GuardStopped),
         GuardStep::Relax => None,
     };
     counted.into_iter().for_each(|word| hub.tally.add(word, 1));
     match step {
-        GuardStep::Slow => hub.tell_all(|| {
+        GuardStep::Slow => hub.order_all(|| {
             let (change, why) = (IntervalChange::Doubled, format!("guardrail: {why}"));
             // The session logs where it cannot.
             let (done, _nobody) = tokio::sync::oneshot::channel();

@@ -21,7 +21,7 @@ use seccompiler::{
 use crate::sys::namespace::PID_FROM_NAMESPACE;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Files {
+pub(crate) enum FileAccess {
     /// Reads what its user may read.
     #[default]
     Read,
@@ -32,7 +32,7 @@ pub(crate) enum Files {
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Confines this thread, and those it makes.
-pub(super) fn apply(files: Files) -> io::Result<()> {
+pub(super) fn apply(files: FileAccess) -> io::Result<()> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else {
         tracing::warn!("no filter of system calls is known for this machine's architecture");
         return Ok(());
@@ -46,18 +46,18 @@ pub(super) fn apply(files: Files) -> io::Result<()> {
 }
 
 /// The filter that forbids seccomp(2) itself is the last.
-fn programs(files: Files, arch: TargetArch) -> Result<[BpfProgram; 3], Error> {
+fn programs(files: FileAccess, arch: TargetArch) -> Result<[BpfProgram; 3], Error> {
     let errno = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
     let compile = |rules, otherwise, matched| -> Result<BpfProgram, Error> {
         Ok(SeccompFilter::new(rules, otherwise, matched, arch)?.try_into()?)
     };
     let needed = match files {
-        Files::Read => rules(&[PLAIN, OLDER], &[PLAIN_IF, READING_IF])?,
-        Files::Record => rules(&[PLAIN, OLDER, RECORDING], &[PLAIN_IF, RECORDING_IF])?,
+        FileAccess::Read => rules(&[ALLOWED, LEGACY], &[ALLOWED_IF, READING_IF])?,
+        FileAccess::Record => rules(&[ALLOWED, LEGACY, RECORDING], &[ALLOWED_IF, RECORDING_IF])?,
     };
     Ok([
-        compile(rules(&[DEADLY], &[DEADLY_IF])?, SeccompAction::Allow, SeccompAction::KillProcess)?,
-        compile(rules(&[ABSENT], &[])?, SeccompAction::Allow, errno(libc::ENOSYS))?,
+        compile(rules(&[FATAL], &[FATAL_IF])?, SeccompAction::Allow, SeccompAction::KillProcess)?,
+        compile(rules(&[NOT_IMPLEMENTED], &[])?, SeccompAction::Allow, errno(libc::ENOSYS))?,
         compile(needed, errno(libc::EPERM), SeccompAction::Allow)?,
     ])
 }
@@ -107,7 +107,7 @@ const fn with(argument: u8, bits: c_int) -> ArgumentRule {
 }
 
 /// Programs, other ids, other processes' memory and descriptors, the kernel.
-const DEADLY: &[c_long] = &[
+const FATAL: &[c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_setuid,
@@ -141,7 +141,7 @@ const DEADLY: &[c_long] = &[
 ];
 
 /// Of sockets, only those that leave the machine.
-const DEADLY_IF: &[CallRule] = &[CallRule {
+const FATAL_IF: &[CallRule] = &[CallRule {
     call: libc::SYS_socket,
     one_of: &[
         is(0, libc::AF_INET.cast_unsigned()),
@@ -152,10 +152,10 @@ const DEADLY_IF: &[CallRule] = &[CallRule {
 }];
 
 /// What the C library is to take for missing.
-const ABSENT: &[c_long] = &[libc::SYS_clone3];
+const NOT_IMPLEMENTED: &[c_long] = &[libc::SYS_clone3];
 
 /// Found by running all tests of the daemon under strace(1).
-const PLAIN: &[c_long] = &[
+const ALLOWED: &[c_long] = &[
     // Descriptors.
     libc::SYS_read,
     libc::SYS_readv,
@@ -235,7 +235,7 @@ const PLAIN: &[c_long] = &[
 
 /// The same of older kinds, which newer architectures have not.
 #[cfg(target_arch = "x86_64")]
-const OLDER: &[c_long] = &[
+const LEGACY: &[c_long] = &[
     libc::SYS_poll,
     libc::SYS_epoll_wait,
     libc::SYS_readlink,
@@ -245,9 +245,9 @@ const OLDER: &[c_long] = &[
     libc::SYS_arch_prctl,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const OLDER: &[c_long] = &[];
+const LEGACY: &[c_long] = &[];
 
-const PLAIN_IF: &[CallRule] = &[
+const ALLOWED_IF: &[CallRule] = &[
     // Nothing that is written can be run.
     CallRule { call: libc::SYS_mmap, one_of: &[without(2, libc::PROT_EXEC)] },
     CallRule { call: libc::SYS_mprotect, one_of: &[without(2, libc::PROT_EXEC)] },

@@ -18,10 +18,13 @@ const F_SETOWN_EX: i32 = 15;
 /// What `does` gives on a thread that is confined as a worker is, but for
 /// its ids.
 fn confined<T: Send + 'static>(does: impl FnOnce() -> T + Send + 'static) -> T {
-    confined_to(Files::Read, does)
+    confined_to(FileAccess::Read, does)
 }
 
-fn confined_to<T: Send + 'static>(files: Files, does: impl FnOnce() -> T + Send + 'static) -> T {
+fn confined_to<T: Send + 'static>(
+    files: FileAccess,
+    does: impl FnOnce() -> T + Send + 'static,
+) -> T {
     let thread = std::thread::spawn(move || {
         set_no_new_privs(true).unwrap();
         apply(files).unwrap();
@@ -67,13 +70,16 @@ fn what_a_worker_is_not_for_is_refused() {
         let own = rustix::process::getrlimit(Resource::Nofile);
         rustix::process::setrlimit(Resource::Nofile, own).unwrap();
         let parent = rustix::process::getppid();
-        let (ear, _mouth) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        ear.try_clone().unwrap();
+        let (wake_receiver, _sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        wake_receiver.try_clone().unwrap();
         let of_others: [io::Error; 3] = [
             // Its user's, too.
             rustix::process::prlimit(parent, Resource::Nofile, own).unwrap_err().into(),
-            rustix::pipe::fcntl_setpipe_size(&ear, 4096).unwrap_err().into(),
-            rustix::fs::fcntl_lock(&ear, rustix::fs::FlockOperation::Unlock).unwrap_err().into(),
+            rustix::pipe::fcntl_setpipe_size(&wake_receiver, 4096).unwrap_err().into(),
+            rustix::fs::fcntl_lock(&wake_receiver, rustix::fs::FlockOperation::Unlock)
+                .unwrap_err()
+                .into(),
         ];
         assert!(!FCNTLS.iter().any(|one| {
             let others = [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX, libc::F_SETLEASE, libc::F_NOTIFY];
@@ -92,7 +98,7 @@ fn what_a_worker_is_not_for_is_refused() {
 fn who_keeps_segments_writes_files_that_are_no_links() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().to_owned();
-    confined_to(Files::Record, move || {
+    confined_to(FileAccess::Record, move || {
         use std::io::Write;
         use std::os::unix::fs::OpenOptionsExt;
         let mut options = OpenOptions::new();

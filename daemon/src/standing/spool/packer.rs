@@ -5,16 +5,16 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use perfdata::segment::pack;
 
-use crate::store::{Directory, Form};
+use crate::store::{Directory, SegmentState};
 
 /// A segment's number, and its size now.
-type Done = (u64, u64);
+type PackedSegment = (u64, u64);
 
 /// Begun with the first segment; ends with its owner, after what it does.
 #[derive(Debug)]
 pub(super) struct Packer {
     orders: Option<Sender<(Directory, u64)>>,
-    pub(super) reports: (Sender<Done>, Receiver<Done>),
+    pub(super) reports: (Sender<PackedSegment>, Receiver<PackedSegment>),
 }
 
 impl Default for Packer {
@@ -45,12 +45,12 @@ impl Packer {
         }
     }
 
-    pub(super) fn done(&self) -> Vec<Done> {
+    pub(super) fn done(&self) -> Vec<PackedSegment> {
         self.reports.1.try_iter().collect()
     }
 }
 
-fn run(orders: &Receiver<(Directory, u64)>, done: &Sender<Done>) {
+fn run(orders: &Receiver<(Directory, u64)>, done: &Sender<PackedSegment>) {
     // Nothing waits for it: what samples comes first.
     let _niceness = rustix::process::nice(10);
     while let Ok((directory, number)) = orders.recv() {
@@ -60,7 +60,7 @@ fn run(orders: &Receiver<(Directory, u64)>, done: &Sender<Done>) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 tracing::warn!(number, %error, "a segment stays as it is");
-                let _gone = directory.remove(number, Form::Packing);
+                let _gone = directory.remove(number, SegmentState::Packing);
             }
             Ok(_) => {}
         }
@@ -75,8 +75,8 @@ fn run(orders: &Receiver<(Directory, u64)>, done: &Sender<Done>) {
 }
 
 fn packed(directory: &Directory, number: u64) -> io::Result<u64> {
-    let from = directory.open(number, Form::Closed)?;
-    let file = directory.create(number, Form::Packing)?;
+    let from = directory.open(number, SegmentState::Closed)?;
+    let file = directory.create(number, SegmentState::Packing)?;
     let mut to = BufWriter::new(&file);
     pack(BufReader::new(from), &mut to)?;
     to.flush()?;
@@ -91,9 +91,9 @@ fn packed(directory: &Directory, number: u64) -> io::Result<u64> {
 /// The packed segment is there instead of the other. That one may have been
 /// thrown away meanwhile: whoever did it hears of this one, and removes it.
 pub(super) fn take_its_place(directory: &Directory, number: u64) -> io::Result<()> {
-    directory.rename(number, Form::Packing, Form::Packed)?;
+    directory.rename(number, SegmentState::Packing, SegmentState::Packed)?;
     directory.sync()?;
-    match directory.remove(number, Form::Closed) {
+    match directory.remove(number, SegmentState::Closed) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }

@@ -12,7 +12,7 @@ use super::*;
 use crate::control::Stored;
 use crate::standing::history::{History, HistoryAccount};
 use crate::standing::role::TargetDescription;
-use crate::standing::writer::{Readable, RecordedSampling};
+use crate::standing::writer::{ReadableSegments, RecordedStream};
 use crate::store::Clock;
 
 /// Time passes when a test says so.
@@ -40,16 +40,16 @@ const SECOND: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 struct Failing {
-    below: Below,
-    fails: Arc<Mutex<Option<(Call, i32)>>>,
+    below: Subdirectory,
+    fails: Arc<Mutex<Option<(DiskCall, i32)>>>,
 }
 
-impl Place for Failing {
+impl StoreLocation for Failing {
     fn open(&self) -> io::Result<Directory> {
         self.below.open()
     }
 
-    fn fault(&self, call: Call) -> io::Result<()> {
+    fn fault(&self, call: DiskCall) -> io::Result<()> {
         match *self.fails.lock().unwrap() {
             Some((failing, errno)) if failing == call => Err(io::Error::from_raw_os_error(errno)),
             _ => Ok(()),
@@ -62,9 +62,9 @@ struct Scene {
     _kept: Option<tempfile::TempDir>,
     clock: Arc<Fake>,
     status: Arc<Status>,
-    fails: Arc<Mutex<Option<(Call, i32)>>>,
+    fails: Arc<Mutex<Option<(DiskCall, i32)>>>,
     spool: Spool,
-    sampling: RecordedSampling,
+    sampling: RecordedStream,
     appended: u64,
 }
 
@@ -107,7 +107,7 @@ impl Scene {
             age: Duration::from_secs(600),
             free,
         };
-        let role = Role {
+        let role = StandingSpec {
             name: "web".into(),
             event: "page_fault".into(),
             modes: Modes::USER,
@@ -121,11 +121,11 @@ impl Scene {
         let clock = Arc::<Fake>::default();
         clock.now.store(SECOND, Ordering::Relaxed);
         let (status, fails) = (Arc::<Status>::default(), Arc::default());
-        let below = Below { directory: path.to_owned(), name: "web".into() };
+        let below = Subdirectory { directory: path.to_owned(), name: "web".into() };
         let place = Failing { below, fails: Arc::clone(&fails) };
         let own: Arc<dyn Clock> = clock.clone();
         let spool = Spool::new(&role, Box::new(place), own, Arc::clone(&status));
-        let sampling = RecordedSampling::new(11, &front(100));
+        let sampling = RecordedStream::new(11, &front(100));
         let (path, appended) = (path.to_owned(), 0);
         Scene { path, _kept: None, clock, status, fails, spool, sampling, appended }
     }
@@ -143,7 +143,7 @@ impl Scene {
         drop(spool);
         let mut next = Scene::at(&path, 0);
         next.spool.clock = clock.clone();
-        let sampling = RecordedSampling::new(stream, &front(id));
+        let sampling = RecordedStream::new(stream, &front(id));
         Scene { _kept, clock, sampling, ..next }
     }
 
@@ -160,18 +160,18 @@ impl Scene {
         }
     }
 
-    fn told(&mut self, since: Option<Duration>) -> (HistoryAccount, Vec<u8>) {
+    fn account(&mut self, since: Option<Duration>) -> (HistoryAccount, Vec<u8>) {
         let (directory, numbers, open) = self.spool.readable().unwrap();
-        let readable = Readable { directory, numbers, open };
+        let readable = ReadableSegments { directory, numbers, open };
         let clock: Arc<dyn Clock> = self.clock.clone();
         let history = History { readable, since, goes_on: false, clock };
         let mut stream = Vec::new();
         write::file_header(NATIVE_ORDER, &mut stream);
-        let told = history.run(&mut |piece| {
+        let account = history.run(&mut |piece| {
             stream.extend(piece);
             true
         });
-        (told, stream)
+        (account, stream)
     }
 
     fn bytes(&self) -> u64 {
@@ -183,7 +183,7 @@ impl Scene {
     /// nothing may be packed, and there is more than is kept.
     fn packs_all(&mut self) {
         self.spool.tick();
-        while self.spool.closed.iter().any(|closed| closed.form != Form::Packed)
+        while self.spool.closed.iter().any(|closed| closed.state != SegmentState::Packed)
             || self.names().iter().any(|name| name.ends_with(".tmp"))
         {
             std::thread::sleep(Duration::from_millis(5));
@@ -243,8 +243,8 @@ fn segments_are_closed_packed_and_thrown_away() {
     scene.packs_all();
     let room = (1 << 20) + 2 * 160 * 1024;
     assert!(scene.bytes() <= room, "{} bytes: {:?}", scene.bytes(), scene.names());
-    let (told, stream) = scene.told(None);
-    assert_eq!(told.gaps, Vec::<String>::new());
+    let (account, stream) = scene.account(None);
+    assert_eq!(account.gaps, Vec::<String>::new());
     let (numbers, is_whole) = decoded(&stream);
     assert!(is_whole);
     assert_eq!(numbers.last(), Some(&(scene.appended - 1)));
@@ -257,7 +257,7 @@ fn segments_are_closed_packed_and_thrown_away() {
     scene.pass(700);
     scene.append(100, 1);
     scene.pass(1);
-    let (_, stream) = scene.told(None);
+    let (_, stream) = scene.account(None);
     let (numbers, _) = decoded(&stream);
     assert_eq!(numbers.last(), Some(&(scene.appended - 1)));
     assert!(numbers.len() <= 2, "{}", numbers.len());
@@ -268,7 +268,7 @@ fn what_is_thrown_away_while_it_is_packed_leaves_nothing() {
     let mut scene = Scene::new();
     scene.append(100, 10);
     let directory = scene.spool.directory.as_ref().unwrap();
-    directory.create(7, Form::Packing).unwrap();
+    directory.create(7, SegmentState::Packing).unwrap();
     packer::take_its_place(directory, 7).unwrap();
     assert_eq!(scene.names(), ["0000000000.open", "0000000007.seg.zst"]);
     scene.spool.packer.reports.0.send((7, 0)).unwrap();
@@ -284,13 +284,13 @@ fn a_part_of_what_was_recorded_is_a_stream_of_its_own() {
         scene.pass(1);
     }
     for seconds in [0, 1, 7, 30, 59] {
-        let (told, stream) = scene.told(Some(Duration::from_secs(seconds)));
+        let (account, stream) = scene.account(Some(Duration::from_secs(seconds)));
         let (numbers, is_whole) = decoded(&stream);
-        assert_eq!((told.samples, is_whole), (numbers.len() as u64, true));
+        assert_eq!((account.samples, is_whole), (numbers.len() as u64, true));
         // What was written that long ago or later: 300 each second.
-        assert_eq!(told.samples, seconds * 300, "{seconds} s");
+        assert_eq!(account.samples, seconds * 300, "{seconds} s");
     }
-    assert_eq!(scene.told(Some(Duration::from_secs(1000))).0.samples, scene.appended);
+    assert_eq!(scene.account(Some(Duration::from_secs(1000))).0.samples, scene.appended);
 }
 
 #[test]
@@ -316,11 +316,11 @@ fn a_clock_that_is_set_changes_neither_what_is_kept_nor_what_is_recent() {
         scene.pass(1);
         scene.append(100, 10);
         scene.pass(4);
-        let (told, _) = scene.told(Some(Duration::from_secs(4)));
-        assert_eq!(told.samples, 10, "{step}: what came since");
+        let (account, _) = scene.account(Some(Duration::from_secs(4)));
+        assert_eq!(account.samples, 10, "{step}: what came since");
     }
-    let (told, stream) = scene.told(None);
-    assert_eq!((told.samples, decoded(&stream).0.len()), (30, 30), "nothing is thrown away");
+    let (account, stream) = scene.account(None);
+    assert_eq!((account.samples, decoded(&stream).0.len()), (30, 30), "nothing is thrown away");
     let (_, numbers, _) = scene.spool.readable().unwrap();
     assert_eq!(numbers, [0, 1, 2], "each step begins a segment, with its own offset");
 }
@@ -340,15 +340,15 @@ fn what_a_killed_writer_wrote_is_read_and_the_gap_is_told() {
     let mut scene = scene.again(12, 200);
     scene.append(200, 5);
     scene.pass(1);
-    let (told, stream) = scene.told(None);
-    assert_eq!(told.samples, 25);
-    let [gap] = &told.gaps[..] else { panic!("{told:?}") };
+    let (account, stream) = scene.account(None);
+    assert_eq!(account.samples, 25);
+    let [gap] = &account.gaps[..] else { panic!("{account:?}") };
     assert!(gap.contains("3.000 s are missing"), "{gap}");
-    assert_eq!(told.damage, Vec::<String>::new(), "all that is there can be read");
+    assert_eq!(account.damage, Vec::<String>::new(), "all that is there can be read");
     let (numbers, is_whole) = decoded(&stream);
     assert!(is_whole, "each sampling has an account");
     assert_eq!(numbers, (0..20).chain(0..5).collect::<Vec<_>>());
-    assert_eq!(scene.told(None).0, told, "as often as it is read");
+    assert_eq!(scene.account(None).0, account, "as often as it is read");
 }
 
 #[test]
@@ -375,20 +375,20 @@ fn copies_links_and_damage_cost_themselves_only() {
         std::fs::write(file("0000000001.seg.zst"), &damaged).unwrap();
         let mut scene = Scene::at(&path, 0);
         scene.clock.now.store(50 * SECOND, Ordering::Relaxed);
-        let (told, stream) = scene.told(None);
+        let (account, stream) = scene.account(None);
         let (numbers, _) = decoded(&stream);
         let expected: Vec<u64> = (0..10).chain(20..30).collect();
         let rest: Vec<u64> =
             numbers.iter().copied().filter(|number| !(10..20).contains(number)).collect();
         assert_eq!(rest, expected, "byte {at}: the others are whole");
-        assert!(numbers.len() == 30 || told.damage.len() == 2, "byte {at}: {told:?}");
-        assert!(told.damage.iter().any(|gap| gap.contains("copy of 1")), "{told:?}");
+        assert!(numbers.len() == 30 || account.damage.len() == 2, "byte {at}: {account:?}");
+        assert!(account.damage.iter().any(|gap| gap.contains("copy of 1")), "{account:?}");
     }
 }
 
 #[test]
 fn a_failing_disk_costs_what_it_does_not_take_and_that_is_told() {
-    for call in [Call::Write, Call::Sync] {
+    for call in [DiskCall::Write, DiskCall::Sync] {
         for errno in [libc::EIO, libc::ENOSPC, libc::EDQUOT, libc::EROFS] {
             let mut scene = Scene::new();
             scene.append(100, 10);
@@ -403,9 +403,9 @@ fn a_failing_disk_costs_what_it_does_not_take_and_that_is_told() {
             scene.append(100, 10);
             let lost = scene.conserves();
             assert!((1..=50).contains(&lost), "{call:?}: {lost}");
-            let (told, stream) = scene.told(None);
+            let (account, stream) = scene.account(None);
             let (numbers, _) = decoded(&stream);
-            assert_eq!(told.lost, lost, "{call:?} {errno}: LOST records tell it");
+            assert_eq!(account.lost, lost, "{call:?} {errno}: LOST records tell it");
             assert_eq!(numbers.len() as u64 + lost, scene.appended);
             assert_eq!(numbers.last(), Some(&(scene.appended - 1)), "it goes on");
         }
@@ -426,21 +426,21 @@ fn losses_that_a_failing_disk_does_not_take_are_told_though_nothing_more_comes()
     let mut scene = Scene::new();
     scene.append(100, 10);
     scene.spool.append(&Chunk::new(&lost(100, 3)), &scene.sampling);
-    assert_eq!(scene.told(None).0.lost, 3);
-    *scene.fails.lock().unwrap() = Some((Call::Write, libc::ENOSPC));
+    assert_eq!(scene.account(None).0.lost, 3);
+    *scene.fails.lock().unwrap() = Some((DiskCall::Write, libc::ENOSPC));
     scene.append(100, 10);
     scene.spool.append(&Chunk::new(&lost(100, 7)), &scene.sampling);
     *scene.fails.lock().unwrap() = None;
     // The disk is left alone for a while.
     for _ in 0..5 {
         scene.pass(1);
-        scene.spool.tell_gap(&scene.sampling);
+        scene.spool.write_gap(&scene.sampling);
     }
-    let (told, stream) = scene.told(None);
-    assert_eq!((decoded(&stream).0.len(), told.lost), (10, 3 + 10 + 7));
+    let (account, stream) = scene.account(None);
+    assert_eq!((decoded(&stream).0.len(), account.lost), (10, 3 + 10 + 7));
     scene.pass(1);
-    scene.spool.tell_gap(&scene.sampling);
-    assert_eq!(scene.told(None).0.lost, 20, "once");
+    scene.spool.write_gap(&scene.sampling);
+    assert_eq!(scene.account(None).0.lost, 20, "once");
 }
 
 struct Mounted(tempfile::TempDir);
@@ -495,8 +495,8 @@ fn a_full_file_system_stops_the_recording_until_there_is_room() {
         scene.append(100, 1000);
         scene.pass(1);
         assert_eq!(scene.conserves(), before, "it goes on");
-        let (told, stream) = scene.told(None);
-        assert_eq!(told.lost, before);
+        let (account, stream) = scene.account(None);
+        assert_eq!(account.lost, before);
         assert_eq!(decoded(&stream).0.len() as u64 + before, scene.appended);
     }
 }
@@ -522,8 +522,8 @@ fn a_file_system_that_becomes_read_only_is_survived() {
     remount("rw");
     scene.append(100, 10);
     assert_eq!(scene.conserves(), 10);
-    let (told, stream) = scene.told(None);
-    assert_eq!((told.lost, decoded(&stream).0.len()), (10, 20));
+    let (account, stream) = scene.account(None);
+    assert_eq!((account.lost, decoded(&stream).0.len()), (10, 20));
 }
 
 #[test]
@@ -534,7 +534,7 @@ fn a_directory_that_is_removed_is_made_again() {
     scene.pass(1);
     scene.append(100, 10);
     scene.pass(1);
-    let (_, stream) = scene.told(None);
+    let (_, stream) = scene.account(None);
     assert_eq!(decoded(&stream).0, (10..20).collect::<Vec<_>>());
     assert_eq!(scene.names(), ["0000000001.open"]);
 }

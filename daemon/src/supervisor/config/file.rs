@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A configuration is short; what is longer is something else.
-const MOST: u64 = 1024 * 1024;
+const MAX_BYTES: u64 = 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -20,7 +20,7 @@ pub enum FileError {
     /// Others may write it.
     #[error("{}: mode {mode:o} lets others write it: chmod go-w", .path.display())]
     Mode { path: PathBuf, mode: u32 },
-    #[error("{}: {size} bytes; a configuration has at most {MOST}", .path.display())]
+    #[error("{}: {size} bytes; a configuration has at most {MAX_BYTES}", .path.display())]
     Long {
         path: PathBuf,
         /// Its size, bytes.
@@ -58,7 +58,7 @@ fn check(path: &Path, file: &Metadata, owner: u32) -> Result<(), FileError> {
     if mode & 0o022 != 0 {
         return Err(FileError::Mode { path: path(), mode });
     }
-    if file.len() > MOST {
+    if file.len() > MAX_BYTES {
         return Err(FileError::Long { path: path(), size: file.len() });
     }
     Ok(())
@@ -67,6 +67,6 @@ fn check(path: &Path, file: &Metadata, owner: u32) -> Result<(), FileError> {
 fn text(file: File) -> io::Result<String> {
     let mut text = String::new();
     // It may grow while it is read.
-    file.take(MOST).read_to_string(&mut text)?;
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }

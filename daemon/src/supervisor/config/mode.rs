@@ -19,16 +19,16 @@ impl Default for ModeText {
 
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum OneOrMany {
     One(String),
     Several(Vec<String>),
 }
 
 impl<'de> Deserialize<'de> for ModeText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ModeText, D::Error> {
-        let words = match Words::deserialize(deserializer) {
-            Ok(Words::One(word)) => vec![word],
-            Ok(Words::Several(words)) => words,
+        let words = match OneOrMany::deserialize(deserializer) {
+            Ok(OneOrMany::One(word)) => vec![word],
+            Ok(OneOrMany::Several(words)) => words,
             Err(_) => return Err(D::Error::custom("mode is no word, and no list of words")),
         };
         let (mut modes, mut aggregate) = (Modes::default(), false);

@@ -13,7 +13,7 @@ use super::mode::ModeText;
 use super::{ConfigError, GroupName};
 use crate::control::NAME_BYTES;
 use crate::guard::Size;
-use crate::standing::{KernelCounting, RetentionLimits, Role, TargetDescription};
+use crate::standing::{KernelCounting, RetentionLimits, StandingSpec, TargetDescription};
 
 const MIB: u64 = 1024 * 1024;
 /// Bytes of a process's name (TASK_COMM_LEN), without its NUL.
@@ -21,15 +21,15 @@ const COMM: usize = 15;
 
 /// An aggregate is recorded so often, where nothing is said.
 const EVERY: Duration = Duration::from_secs(60);
-const EVERY_LEAST: Duration = Duration::from_secs(1);
-const EVERY_MOST: Duration = Duration::from_secs(86_400);
+const EVERY_MIN: Duration = Duration::from_secs(1);
+const EVERY_MAX: Duration = Duration::from_secs(86_400);
 /// Sites of a CPU, where nothing is said.
 const SITES: u32 = 4096;
 const SITES_RANGE: RangeInclusive<u32> = 64..=65_536;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    pub role: Role,
+    pub role: StandingSpec,
     /// Groups whose members may read it, besides the superuser.
     pub readers: Vec<u32>,
 }
@@ -109,7 +109,7 @@ pub(super) fn parse(
         let call_graph = call_graph(&text).map_err(&wrong)?;
         let readers: Result<Vec<u32>, ConfigError> =
             text.readers.into_iter().map(|group| group.gid(path, gid_of)).collect();
-        let role = Role {
+        let role = StandingSpec {
             name: text.name,
             event: text.event,
             modes: text.mode.modes,
@@ -158,7 +158,7 @@ fn counted(text: &StandingText) -> Result<Option<KernelCounting>, String> {
         };
     }
     let every = aggregate_every.map_or(EVERY, |every| every.0);
-    if !(EVERY_LEAST..=EVERY_MOST).contains(&every) {
+    if !(EVERY_MIN..=EVERY_MAX).contains(&every) {
         return Err(format!("aggregate_every is {}: give 1s to 1d", HumanDuration(every)));
     }
     let sites = sites.unwrap_or(SITES);

@@ -98,8 +98,8 @@ fn standing_sessions_may_have_callers() {
     for how in ["fp", "dwarf,8192", "lbr"] {
         let line = format!("call_graph = {how:?}");
         assert_eq!(role(&line).call_graph, Some(how.parse().unwrap()));
-        let told = one(&line).unwrap().to_string();
-        assert!(told.contains(&format!("x: page_fault, callers by {how}")), "{told}");
+        let text = one(&line).unwrap().to_string();
+        assert!(text.contains(&format!("x: page_fault, callers by {how}")), "{text}");
     }
     let counted = role("mode = [\"user\", \"aggregate\"]\ncall_graph = \"fp\"");
     assert!(counted.counted.is_some() && counted.call_graph == Some(CallGraph::FramePointers));
@@ -137,9 +137,9 @@ fn standing_sessions_may_be_counted_in_the_kernel() {
         said.tables,
         SiteTables { sites: 256, by_process: true, strides: true, callers: false }
     );
-    let told = one(all).unwrap().to_string();
-    assert!(told.contains("x: page_fault, counted in the kernel"), "{told}");
-    assert!(told.contains("an aggregate every 5m, 256 sites a CPU"), "{told}");
+    let text = one(all).unwrap().to_string();
+    assert!(text.contains("x: page_fault, counted in the kernel"), "{text}");
+    assert!(text.contains("an aggregate every 5m, 256 sites a CPU"), "{text}");
     for (rest, says) in [
         ("mode = \"aggregates\"", "mode \"aggregates\" is none of"),
         ("mode = 3", "no list of words"),

@@ -4,10 +4,10 @@
 //! Counted in beats of the supervisor, not in time: where the whole machine
 //! stood still, nobody is late.
 
-use crate::control::{Word, WorkerReport};
+use crate::control::{WorkerMetric, WorkerReport};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     /// It was asked, and has not answered yet.
     asked: bool,
     /// Beats since then.
@@ -16,7 +16,7 @@ pub(super) struct Pulse {
     still: u32,
 }
 
-impl Pulse {
+impl Heartbeat {
     /// A beat of the supervisor; whether the worker is to be asked.
     pub(super) fn beat(&mut self) -> bool {
         if self.asked {
@@ -28,7 +28,7 @@ impl Pulse {
     pub(super) fn answered(&mut self, report: &WorkerReport) {
         self.asked = false;
         self.silent = 0;
-        self.still = if report.get(Word::Still) > 0 { self.still + 1 } else { 0 };
+        self.still = if report.get(WorkerMetric::Still) > 0 { self.still + 1 } else { 0 };
     }
 
     /// Whether all has been well since the last beat.
@@ -36,7 +36,7 @@ impl Pulse {
         !self.asked && self.still == 0
     }
 
-    pub(super) fn has_stood_still(self, beats: u32) -> bool {
+    pub(super) fn is_stalled(self, beats: u32) -> bool {
         self.silent.max(self.still) >= beats
     }
 }
@@ -47,42 +47,42 @@ mod tests {
 
     fn report(still: u64) -> WorkerReport {
         let mut report = WorkerReport::default();
-        report.set(Word::Still, still);
+        report.set(WorkerMetric::Still, still);
         report
     }
 
     #[test]
     fn who_answers_is_well() {
-        let mut pulse = Pulse::default();
+        let mut heartbeat = Heartbeat::default();
         for _ in 0..5 {
-            assert!(pulse.beat());
-            pulse.answered(&report(0));
-            assert!(pulse.is_well());
+            assert!(heartbeat.beat());
+            heartbeat.answered(&report(0));
+            assert!(heartbeat.is_well());
         }
     }
 
     #[test]
     fn who_does_not_answer_is_asked_once() {
-        let mut pulse = Pulse::default();
-        assert!(pulse.is_well() && pulse.beat());
-        assert!(!pulse.is_well());
-        assert!(!pulse.beat() && !pulse.is_well());
-        assert!(!pulse.beat() && !pulse.beat());
-        assert!(pulse.has_stood_still(3) && !pulse.has_stood_still(4));
-        pulse.answered(&report(0));
-        assert!(pulse.is_well() && pulse.beat());
+        let mut heartbeat = Heartbeat::default();
+        assert!(heartbeat.is_well() && heartbeat.beat());
+        assert!(!heartbeat.is_well());
+        assert!(!heartbeat.beat() && !heartbeat.is_well());
+        assert!(!heartbeat.beat() && !heartbeat.beat());
+        assert!(heartbeat.is_stalled(3) && !heartbeat.is_stalled(4));
+        heartbeat.answered(&report(0));
+        assert!(heartbeat.is_well() && heartbeat.beat());
     }
 
     #[test]
     fn a_thread_that_does_not_move_is_no_life() {
-        let mut pulse = Pulse::default();
+        let mut heartbeat = Heartbeat::default();
         for _ in 0..3 {
-            pulse.beat();
-            pulse.answered(&report(1));
-            assert!(!pulse.is_well());
+            heartbeat.beat();
+            heartbeat.answered(&report(1));
+            assert!(!heartbeat.is_well());
         }
-        assert!(pulse.has_stood_still(3));
-        pulse.answered(&report(0));
-        assert!(pulse.is_well() && !pulse.has_stood_still(1));
+        assert!(heartbeat.is_stalled(3));
+        heartbeat.answered(&report(0));
+        assert!(heartbeat.is_well() && !heartbeat.is_stalled(1));
     }
 }

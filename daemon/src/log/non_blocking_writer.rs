@@ -11,7 +11,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 
 /// Writes whole lines, one a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unwaiting<'f> {
+pub(super) struct NonBlockingWriter<'f> {
     pub(super) file: BorrowedFd<'f>,
     /// Lines that were dropped and not told yet.
     pub(super) dropped: &'f AtomicU64,
@@ -22,7 +22,7 @@ pub(super) struct Unwaiting<'f> {
 /// Gives stderr a file description of its own that does not wait. That of
 /// the terminal or pipe may be shared with other programs, which would not
 /// expect it.
-pub(super) fn stop_waiting() -> io::Result<()> {
+pub(super) fn set_nonblocking() -> io::Result<()> {
     let kind = fstat(io::stderr()).map(|stat| FileType::from_raw_mode(stat.st_mode))?;
     if matches!(kind, FileType::Fifo | FileType::CharacterDevice) {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -31,17 +31,17 @@ pub(super) fn stop_waiting() -> io::Result<()> {
     Ok(())
 }
 
-impl io::Write for Unwaiting<'_> {
+impl io::Write for NonBlockingWriter<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let missed = self.dropped.swap(0, Ordering::Relaxed);
-        let told = match missed {
+        let warning = match missed {
             0 => String::new(),
             _ => format!(
                 "{}{missed} lines of the log were dropped: nobody took them\n",
                 self.warning
             ),
         };
-        match put(self.file, &[told.as_bytes(), line].concat()) {
+        match put(self.file, &[warning.as_bytes(), line].concat()) {
             Ok(_) => Ok(line.len()),
             Err(Errno::AGAIN) => {
                 self.dropped.fetch_add(missed + 1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ mod tests {
 
     fn fill_and_read(file: BorrowedFd<'_>, mut reader: impl FnMut() -> String) {
         let dropped = AtomicU64::new(0);
-        let mut lines = Unwaiting { file, dropped: &dropped, warning: "<4>" };
+        let mut lines = NonBlockingWriter { file, dropped: &dropped, warning: "<4>" };
         let line = [&[b'x'; 99][..], b"\n"].concat();
         let mut written = 0;
         while dropped.load(Ordering::Relaxed) < 5 {
@@ -90,8 +90,8 @@ mod tests {
         let text = reader();
         assert_eq!(text.lines().count(), written - 5);
         lines.write_all(b"after\n").unwrap();
-        let told = "<4>5 lines of the log were dropped: nobody took them\nafter\n";
-        assert_eq!(reader(), told);
+        let warning = "<4>5 lines of the log were dropped: nobody took them\nafter\n";
+        assert_eq!(reader(), warning);
     }
 
     #[test]

@@ -9,11 +9,11 @@ use recorder::remote::protocol::{FRAME_HEADER, FrameKind, MAX_DAEMON_PAYLOAD, Re
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-use crate::passing;
+use crate::fd_passing;
 
 /// A frame, and how much of it has been sent.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct OutgoingFrame {
     header: [u8; FRAME_HEADER],
     bytes: Arc<[u8]>,
     /// Of the bytes, the payload.
@@ -21,35 +21,35 @@ pub(super) struct Parcel {
     sent: usize,
 }
 
-impl Parcel {
-    pub(super) fn control(reply: &Reply) -> io::Result<Parcel> {
+impl OutgoingFrame {
+    pub(super) fn control(reply: &Reply) -> io::Result<OutgoingFrame> {
         let bytes: Arc<[u8]> = serde_json::to_vec(reply)?.into();
         let payload = 0..bytes.len();
-        Parcel::new(FrameKind::Control, bytes, payload)
+        OutgoingFrame::new(FrameKind::Control, bytes, payload)
     }
 
     /// The first frame of a chunk of the stream; None: it is empty.
-    pub(super) fn data(bytes: Arc<[u8]>) -> io::Result<Option<Parcel>> {
-        Parcel::data_from(bytes, 0)
+    pub(super) fn data(bytes: Arc<[u8]>) -> io::Result<Option<OutgoingFrame>> {
+        OutgoingFrame::data_from(bytes, 0)
     }
 
     /// The frame that goes on with what this one has no room for.
-    pub(super) fn rest(&self) -> io::Result<Option<Parcel>> {
-        Parcel::data_from(Arc::clone(&self.bytes), self.payload.end)
+    pub(super) fn rest(&self) -> io::Result<Option<OutgoingFrame>> {
+        OutgoingFrame::data_from(Arc::clone(&self.bytes), self.payload.end)
     }
 
-    fn data_from(bytes: Arc<[u8]>, from: usize) -> io::Result<Option<Parcel>> {
+    fn data_from(bytes: Arc<[u8]>, from: usize) -> io::Result<Option<OutgoingFrame>> {
         let most = usize::try_from(MAX_DAEMON_PAYLOAD).unwrap_or(usize::MAX);
         let payload = from..bytes.len().min(from.saturating_add(most));
         match payload.is_empty() {
             true => Ok(None),
-            false => Parcel::new(FrameKind::Data, bytes, payload).map(Some),
+            false => OutgoingFrame::new(FrameKind::Data, bytes, payload).map(Some),
         }
     }
 
-    fn new(kind: FrameKind, bytes: Arc<[u8]>, payload: Range<usize>) -> io::Result<Parcel> {
+    fn new(kind: FrameKind, bytes: Arc<[u8]>, payload: Range<usize>) -> io::Result<OutgoingFrame> {
         let header = frame(kind, payload.len()).map_err(io::Error::other)?;
-        Ok(Parcel { header, bytes, payload, sent: 0 })
+        Ok(OutgoingFrame { header, bytes, payload, sent: 0 })
     }
 
     /// What is to be sent next; empty: all has been.
@@ -66,13 +66,16 @@ impl Parcel {
 
 /// Sends as much as finds room, once there is room; what has been sent whole
 /// is taken away. Cancelled, it has sent nothing.
-pub(super) async fn send_some(stream: &UnixStream, sending: &mut Option<Parcel>) -> io::Result<()> {
-    let Some(parcel) = sending else { return Ok(()) };
-    let left = parcel.left();
+pub(super) async fn send_some(
+    stream: &UnixStream,
+    sending: &mut Option<OutgoingFrame>,
+) -> io::Result<()> {
+    let Some(frame) = sending else { return Ok(()) };
+    let left = frame.left();
     let sent =
-        stream.async_io(Interest::WRITABLE, || passing::send(stream.as_fd(), left, &[])).await?;
-    parcel.sent += sent;
-    if parcel.left().is_empty() {
+        stream.async_io(Interest::WRITABLE, || fd_passing::send(stream.as_fd(), left, &[])).await?;
+    frame.sent += sent;
+    if frame.left().is_empty() {
         *sending = None;
     }
     Ok(())
@@ -85,14 +88,14 @@ mod tests {
     /// All frames of a chunk, sent so many bytes at a time.
     fn sent(chunk: usize, step: usize) -> Vec<u8> {
         let bytes: Arc<[u8]> = (0..=250u8).cycle().take(chunk).collect();
-        let mut next = Parcel::data(bytes).unwrap();
+        let mut next = OutgoingFrame::data(bytes).unwrap();
         let mut all = Vec::new();
-        while let Some(mut parcel) = next {
-            next = parcel.rest().unwrap();
-            while !parcel.left().is_empty() {
-                let taken = parcel.left().len().min(step);
-                all.extend_from_slice(&parcel.left()[..taken]);
-                parcel.sent += taken;
+        while let Some(mut frame) = next {
+            next = frame.rest().unwrap();
+            while !frame.left().is_empty() {
+                let taken = frame.left().len().min(step);
+                all.extend_from_slice(&frame.left()[..taken]);
+                frame.sent += taken;
             }
         }
         all

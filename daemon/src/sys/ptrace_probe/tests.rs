@@ -40,7 +40,7 @@ fn each_user_is_answered_as_that_user() {
     let mut child = sleeper(4001, &[]);
     let theirs = i32::try_from(child.id()).unwrap();
     let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
-    let oracle = Oracle::default();
+    let ptrace_probe = PtraceProbe::default();
     for ((uid, gid), pid, sees) in [
         ((4001, 4001), theirs, true),
         ((4001, 4002), theirs, false),
@@ -53,8 +53,8 @@ fn each_user_is_answered_as_that_user() {
         ((4001, 4001), i32::MAX, false),
         ((0, 0), rustix::process::getpid().as_raw_nonzero().get(), false),
     ] {
-        let asker = Asker { uid, gid };
-        assert_eq!(oracle.may_look_at(asker, pid).unwrap(), sees, "{asker:?} at {pid}");
+        let user = ProbeUser { uid, gid };
+        assert_eq!(ptrace_probe.may_access(user, pid).unwrap(), sees, "{user:?} at {pid}");
         assert_eq!(ids(), before);
     }
     child.kill().unwrap();
@@ -63,9 +63,9 @@ fn each_user_is_answered_as_that_user() {
 
 /// What a child does: on a thread here, as a test's process has several.
 fn looked_at(uid: u32, pid: i32) -> bool {
-    let asker = Asker { uid, gid: uid };
+    let user = ProbeUser { uid, gid: uid };
     let look = move || {
-        let sees = look_as(asker, pid).unwrap();
+        let sees = probe_as(user, pid).unwrap();
         let signal = rustix::process::parent_process_death_signal().unwrap();
         assert_eq!(signal, Some(Signal::KILL), "it does not outlive who asks");
         sees
@@ -89,7 +89,7 @@ fn who_made_a_namespace_is_who_looks_into_it() {
         assert_eq!(looked_at(uid, pid), sees, "{uid} at {pid}");
     }
     // Why nobody asks as the superuser that this is: it made that one.
-    let seen = seen_by(Asker { uid: 4001, gid: 4001 }, roots, &mut false).unwrap();
+    let seen = namespace_seen_by(ProbeUser { uid: 4001, gid: 4001 }, roots, &mut false).unwrap();
     assert!(seen.is_some() && seen != namespace(Path::new("/proc/self")).unwrap(), "{seen:?}");
     assert_eq!(ids(), before);
     for child in [&mut of_root, &mut of_user] {
@@ -100,17 +100,21 @@ fn who_made_a_namespace_is_who_looks_into_it() {
 
 #[test]
 fn nobody_waits_long_for_an_answer() {
-    let hear = |answer| hear(answer, Instant::now() + PATIENCE);
+    let receive = |answer| receive(answer, Instant::now() + PROBE_TIMEOUT);
     let (answer, held) = io::pipe().unwrap();
-    assert_eq!(hear(answer).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    assert_eq!(receive(answer).unwrap_err().kind(), io::ErrorKind::TimedOut);
     drop(held);
     let (answer, ended) = io::pipe().unwrap();
     drop(ended);
-    assert_eq!(hear(answer).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-    for (said, heard) in [(Said::Yes, Some(true)), (Said::No, Some(false)), (Said::Failed, None)] {
+    assert_eq!(receive(answer).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    for (said, heard) in [
+        (ProbeAnswer::Yes, Some(true)),
+        (ProbeAnswer::No, Some(false)),
+        (ProbeAnswer::Failed, None),
+    ] {
         let (answer, mut answers) = io::pipe().unwrap();
         answers.write_all(&[said.byte()]).unwrap();
-        assert_eq!(hear(answer).ok(), heard, "{said:?}");
+        assert_eq!(receive(answer).ok(), heard, "{said:?}");
     }
 }
 
@@ -132,10 +136,10 @@ fn ids_that_cannot_be_taken_on_need_not_be_laid_down() {
         let filter: BpfProgram = filter.try_into().unwrap();
         seccompiler::apply_filter(&filter).unwrap();
         let before = ids();
-        let oracle = Oracle::default();
-        let asked = oracle.may_look_at(Asker { uid: 4001, gid: 4001 }, theirs);
+        let ptrace_probe = PtraceProbe::default();
+        let asked = ptrace_probe.may_access(ProbeUser { uid: 4001, gid: 4001 }, theirs);
         assert_eq!(asked.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
-        assert!(!oracle.is_spoilt());
+        assert!(!ptrace_probe.is_tainted());
         assert_eq!(ids(), before);
     };
     std::thread::spawn(ask).join().unwrap();

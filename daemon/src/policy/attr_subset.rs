@@ -20,7 +20,7 @@ const HARMLESS: AttrFlags = AttrFlags::DISABLED
 /// The first thing that an attr wants more of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is beyond what was granted")]
-pub struct Stronger {
+pub struct AttrExcess {
     /// The field of `perf_event_attr`.
     pub what: &'static str,
 }
@@ -29,8 +29,8 @@ pub struct Stronger {
 /// no field, flag or privilege level beyond it.
 ///
 /// # Errors
-/// [`Stronger`] names the first field that asks for more.
-pub fn weaker(attr: &Attr, granted: &Attr) -> Result<(), Stronger> {
+/// [`AttrExcess`] names the first field that asks for more.
+pub fn attr_subset(attr: &Attr, granted: &Attr) -> Result<(), AttrExcess> {
     let same = [
         ("type", attr.kind == granted.kind),
         ("config", attr.config == granted.config),
@@ -68,5 +68,5 @@ pub fn weaker(attr: &Attr, granted: &Attr) -> Result<(), Stronger> {
     ];
     let differs = same.into_iter().find(|(_, same)| !same).map(|(what, _)| what);
     let exceeds = more.into_iter().find(|(_, more)| *more).map(|(what, _)| what);
-    differs.or(exceeds).map_or(Ok(()), |what| Err(Stronger { what }))
+    differs.or(exceeds).map_or(Ok(()), |what| Err(AttrExcess { what }))
 }

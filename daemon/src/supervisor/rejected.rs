@@ -16,19 +16,19 @@ use recorder::remote::protocol::ErrorCode;
 use recorder::sys::child;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::door::refuse;
+use super::acceptor::refuse;
 use crate::sys::peer::takes_descriptors;
 
 /// Lets connections go without waiting for anybody.
 #[derive(Debug, Default)]
-pub(super) struct TurnedAway {
+pub(super) struct RejectedConnections {
     /// For which there was no child yet.
     waiting: Vec<UnixStream>,
     /// Children that close some each.
     closing: Vec<Pid>,
 }
 
-impl TurnedAway {
+impl RejectedConnections {
     /// Says why, if that finds room at once, and lets the connection go.
     pub(super) fn refuse(&mut self, stream: UnixStream, code: ErrorCode, why: &str) {
         refuse(&stream, code, why);
@@ -96,10 +96,10 @@ mod tests {
         let (mut theirs, ours) = UnixStream::pair().unwrap();
         // Tests have threads, of which a child has but one: it is let go
         // nonetheless once there is none.
-        let mut turned_away = TurnedAway::default();
-        turned_away.close(ours);
-        assert_eq!(turned_away.waiting.len() + turned_away.closing.len(), 1);
-        drop(turned_away);
+        let mut rejected = RejectedConnections::default();
+        rejected.close(ours);
+        assert_eq!(rejected.waiting.len() + rejected.closing.len(), 1);
+        drop(rejected);
         assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
     }
 
@@ -115,10 +115,10 @@ mod tests {
             return;
         }
         let _later = UnixStream::connect(&path).unwrap();
-        let mut turned_away = TurnedAway::default();
+        let mut rejected = RejectedConnections::default();
         for kept in [1, 1] {
-            turned_away.close(listener.accept().unwrap().0);
-            assert_eq!(turned_away.waiting.len() + turned_away.closing.len(), kept);
+            rejected.close(listener.accept().unwrap().0);
+            assert_eq!(rejected.waiting.len() + rejected.closing.len(), kept);
         }
     }
 }

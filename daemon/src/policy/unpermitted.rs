@@ -9,7 +9,7 @@ use super::{Forbidden, OpenedBy, Permissions};
 
 /// Why a session without permission for the kernel is not opened at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Withheld {
+pub enum Unpermitted {
     #[error(
         "{event}: IBS samples what runs in virtual machines as well, of any user's on these CPUs, and \
          cannot leave it out: name a process, or have the policy grant kernel"
@@ -24,7 +24,11 @@ pub enum Withheld {
 }
 
 /// What is missing from a plan of user mode once it is restricted.
-pub fn withheld(plan: &Plan, permissions: Permissions, opened_by: OpenedBy) -> Option<Withheld> {
+pub fn unpermitted(
+    plan: &Plan,
+    permissions: Permissions,
+    opened_by: OpenedBy,
+) -> Option<Unpermitted> {
     if permissions.contains(Permissions::KERNEL) {
         return None;
     }
@@ -33,11 +37,11 @@ pub fn withheld(plan: &Plan, permissions: Permissions, opened_by: OpenedBy) -> O
         let is_ibs = event.promises.source == SampleSource::Ibs;
         let name = || event.name.clone();
         if is_ibs && forbidden.forced.contains(AttrFlags::EXCLUDE_GUEST) {
-            return Some(Withheld::Guests { event: name() });
+            return Some(Unpermitted::Guests { event: name() });
         }
         let by_registers = event.filter.asks(|condition| matches!(condition, Condition::Ibs(_)));
         let keeps_registers = !forbidden.fields.contains(SampleType::RAW);
-        (by_registers && !keeps_registers).then(|| Withheld::Registers { event: name() })
+        (by_registers && !keeps_registers).then(|| Unpermitted::Registers { event: name() })
     };
     plan.events.iter().find_map(of_event)
 }

@@ -27,14 +27,14 @@ struct Mapped {
     /// Behind its last address.
     end: u64,
     /// Its place among all that were noticed.
-    turn: u64,
+    sequence: u64,
     record: Arc<[u8]>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Residents {
+pub(crate) struct ProcessTable {
     processes: FxHashMap<i32, Process>,
-    turn: u64,
+    sequence: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ fn number(record: &[u8], at: usize) -> Option<i32> {
     record.get(at..at + 4)?.try_into().ok().map(i32::from_ne_bytes)
 }
 
-impl Residents {
+impl ProcessTable {
     pub(crate) fn notice(&mut self, chunk: &Chunk<'_>) {
         if chunk.side > 0 {
             for record in chunk.records() {
@@ -67,12 +67,13 @@ impl Residents {
         match kind(record) {
             RecordType::MMAP | RecordType::MMAP2 => {
                 let (start, length) = (word(record, 16)?, word(record, 24)?);
-                self.turn += 1;
+                self.sequence += 1;
                 let process = self.processes.entry(number(record, 8)?).or_default();
                 let mappings = Arc::make_mut(&mut process.mappings);
                 let end = start.saturating_add(length);
-                cut_out(mappings, start, end);
-                mappings.insert(start, Mapped { end, turn: self.turn, record: record.into() });
+                unmap(mappings, start, end);
+                mappings
+                    .insert(start, Mapped { end, sequence: self.sequence, record: record.into() });
             }
             RecordType::COMM => {
                 let misc = u16::from_ne_bytes(record.get(4..6)?.try_into().ok()?);
@@ -119,7 +120,7 @@ impl Residents {
                 out.extend(owned(comm, *pid, *tid));
             }
             let mut mappings: Vec<&Mapped> = process.mappings.values().collect();
-            mappings.sort_by_key(|mapped| mapped.turn);
+            mappings.sort_by_key(|mapped| mapped.sequence);
             for mapped in mappings {
                 out.extend(owned(&mapped.record, *pid, *pid));
             }
@@ -143,7 +144,7 @@ fn owned(record: &[u8], pid: i32, tid: i32) -> impl Iterator<Item = u8> {
 
 /// What is mapped anew hides what it covers. What it covers in part stays
 /// whole: records are given in their order, and so hide it for readers, too.
-fn cut_out(mappings: &mut Mappings, start: u64, end: u64) {
+fn unmap(mappings: &mut Mappings, start: u64, end: u64) {
     let covered = mappings.range(start..end.max(start)).filter(|(_, mapping)| mapping.end <= end);
     let covered: Vec<u64> = covered.map(|(first, _)| *first).collect();
     for first in covered {
@@ -202,9 +203,9 @@ mod tests {
     }
 
     /// `pid/tid name` and `pid start path`, sorted.
-    fn described(residents: &Residents) -> Vec<String> {
+    fn described(process_table: &ProcessTable) -> Vec<String> {
         let mut lines = Vec::new();
-        residents.describe(&mut |bytes| {
+        process_table.describe(&mut |bytes| {
             for record in Chunk::new(bytes).records() {
                 let name = |at: usize| {
                     let text = record[at..].split(|byte| *byte == 0).next().unwrap();
@@ -230,10 +231,10 @@ mod tests {
 
     #[test]
     fn births_deaths_and_new_programs_are_followed() {
-        let mut residents = Residents::default();
+        let mut process_table = ProcessTable::default();
         let mut notice = |records: &[(SideRecord<'_>, u16)]| {
-            residents.notice(&Chunk::new(&stream(records)));
-            described(&residents)
+            process_table.notice(&Chunk::new(&stream(records)));
+            described(&process_table)
         };
         let first = [
             comm(7, 7, b"shell", 0),
@@ -256,25 +257,25 @@ mod tests {
 
     #[test]
     fn what_is_mapped_over_goes() {
-        let mut residents = Residents::default();
+        let mut process_table = ProcessTable::default();
         let records = [
             mapping(7, 0x1000, 0x1000, b"low"),
             mapping(7, 0x2000, 0x1000, b"covered"),
             mapping(7, 0x3000, 0x2000, b"in_part"),
             mapping(7, 0x1800, 0x2000, b"new"),
         ];
-        residents.notice(&Chunk::new(&stream(&records)));
-        assert_eq!(described(&residents), ["7 1000 low", "7 1800 new", "7 3000 in_part"]);
+        process_table.notice(&Chunk::new(&stream(&records)));
+        assert_eq!(described(&process_table), ["7 1000 low", "7 1800 new", "7 3000 in_part"]);
     }
 
     #[test]
     fn short_records_say_nothing() {
-        let mut residents = Residents::default();
+        let mut process_table = ProcessTable::default();
         for kind in [1u32, 3, 4, 7, 10] {
             let mut record = kind.to_ne_bytes().to_vec();
             record.extend([0, 0, 8, 0]);
-            residents.notice(&Chunk::new(&record));
+            process_table.notice(&Chunk::new(&record));
         }
-        assert_eq!(described(&residents), [""; 0]);
+        assert_eq!(described(&process_table), [""; 0]);
     }
 }

@@ -15,15 +15,15 @@ use recorder::session::{Session, SessionSettings, Sink, TargetState};
 use recorder::{Facts, Fallback, Plan, PlannedEvent};
 use tokio::sync::oneshot;
 
-use super::bell::Ear;
-use super::complaint;
-use super::fan::{Fan, StreamEnding, Subscriber};
-use crate::broker::{Brokered, GrantLease, Reservation};
-use crate::control::{TallyMark, WorkerTally};
+use super::broadcast::{Broadcast, StreamEnding, Subscriber};
+use super::waker::WakeReceiver;
+use super::worker_error;
+use crate::broker::{BrokeredKernel, GrantLease, Reservation};
+use crate::control::{ReportedCounts, WorkerTally};
 use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict};
 
 /// Records do not lie in a ring longer than that.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) enum SessionOrder {
@@ -54,7 +54,7 @@ pub(crate) struct Progress {
 }
 
 #[derive(Debug)]
-pub(crate) struct Drive {
+pub(crate) struct SessionThread {
     pub(crate) plan: Plan,
     pub(crate) facts: Facts,
     pub(crate) settings: SessionSettings,
@@ -64,7 +64,7 @@ pub(crate) struct Drive {
     /// Bytes of the rings, and of tables in the kernel.
     pub(crate) reserved: Reservation,
     pub(crate) orders: Receiver<SessionOrder>,
-    pub(crate) ear: Ear,
+    pub(crate) wake_receiver: WakeReceiver,
     pub(crate) progress: Arc<Progress>,
     pub(crate) tally: Arc<WorkerTally>,
 }
@@ -84,12 +84,12 @@ pub(crate) struct SessionOpening {
     pub(crate) given_up: Vec<Fallback>,
 }
 
-impl Drive {
+impl SessionThread {
     /// Runs the session; `opened` is told how its start went.
     pub(crate) fn run(mut self, opened: impl FnOnce(Result<SessionOpening, ErrorReply>)) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
-            Err(complaint) => return opened(Err(complaint)),
+            Err(worker_error) => return opened(Err(worker_error)),
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
@@ -104,17 +104,17 @@ impl Drive {
             given_up: session.given_up().to_vec(),
         }));
         let (trailer, identified) = session.trailer();
-        let fan = Fan::new(trailer, identified, session.places());
-        let mut running = Running {
-            drive: &self,
+        let broadcast = Broadcast::new(trailer, identified, session.places());
+        let mut running = RunningSession {
+            thread: &self,
             session,
-            fan,
+            broadcast,
             preamble,
             joined: false,
             notes: Vec::new(),
-            told: TallyMark::default(),
+            reported: ReportedCounts::default(),
         };
-        let reason = running.follow();
+        let reason = running.run_until_end();
         running.end(reason);
     }
 
@@ -128,41 +128,41 @@ impl Drive {
         let (plan, settings) = (self.plan.clone(), self.settings.clone());
         let session = match &self.granted {
             Some(granted) => Session::open_on(&granted.kernel(&self.reserved), plan, settings),
-            None => Session::open_on(&Brokered::ungranted(&self.reserved), plan, settings),
+            None => Session::open_on(&BrokeredKernel::ungranted(&self.reserved), plan, settings),
         };
         let mut session = session.map_err(|error| match &self.granted {
             Some(granted) if granted.is_silent() => {
-                complaint::of_silence(&io::ErrorKind::BrokenPipe.into())
+                worker_error::of_silence(&io::ErrorKind::BrokenPipe.into())
             }
-            _ => complaint::of_failure(&error),
+            _ => worker_error::of_failure(&error),
         })?;
         self.progress.interval.store(session.interval(), Ordering::Relaxed);
         let mut preamble = Vec::new();
         session
             .preamble(&self.facts, &self.command_line, &mut preamble)
-            .map_err(|error| complaint::of_failure(&error))?;
+            .map_err(|error| worker_error::of_failure(&error))?;
         Ok((session, preamble.into()))
     }
 }
 
-struct Running<'d> {
-    drive: &'d Drive,
+struct RunningSession<'d> {
+    thread: &'d SessionThread,
     session: Session,
-    fan: Fan,
+    broadcast: Broadcast,
     preamble: Arc<[u8]>,
     /// A client has come, if only to go at once.
     joined: bool,
     notes: Vec<String>,
-    told: TallyMark,
+    reported: ReportedCounts,
 }
 
-impl Running<'_> {
+impl RunningSession<'_> {
     /// Until there is a reason to end, which it gives.
-    fn follow(&mut self) -> String {
+    fn run_until_end(&mut self) -> String {
         // The first client is there before the first record.
-        let mut ending = self.obey().err();
+        let mut ending = self.handle_orders().err();
         if ending.is_none()
-            && let Err(error) = self.session.start(&mut self.fan)
+            && let Err(error) = self.session.start(&mut self.broadcast)
         {
             return error.to_string();
         }
@@ -170,58 +170,59 @@ impl Running<'_> {
             if let Some(reason) = ending.take() {
                 return reason;
             }
-            let woken = match self.session.wait(LOOK, &[self.drive.ear.as_fd()]) {
+            let woken = match self.session.wait(POLL_INTERVAL, &[self.thread.wake_receiver.as_fd()])
+            {
                 Ok(woken) => woken,
                 Err(error) => return error.to_string(),
             };
-            self.drive.ear.hush();
-            ending = self.obey().err();
-            self.fan.prune();
-            self.fan.tell_gaps();
+            self.thread.wake_receiver.clear();
+            ending = self.handle_orders().err();
+            self.broadcast.prune();
+            self.broadcast.write_gaps();
             let began = Instant::now();
-            let pass = match self.session.drain(&mut self.fan) {
+            let pass = match self.session.drain(&mut self.broadcast) {
                 Ok(pass) => pass,
                 Err(error) => return error.to_string(),
             };
-            let tally = &self.drive.tally;
+            let tally = &self.thread.tally;
             tally.drained(began.elapsed(), pass.fullest.into());
-            tally.tell(&mut self.told, self.session.ledger(), self.fan.sent());
-            self.drive.report(&self.session, &self.fan);
+            tally.add_new(&mut self.reported, self.session.ledger(), self.broadcast.sent());
+            self.thread.report(&self.session, &self.broadcast);
             if pass.limit_reached {
                 return "the count is reached".into();
             }
             match woken.target {
                 TargetState::Gone => return "the target has ended".into(),
-                TargetState::Left if self.drive.settings.held.is_some() => {
+                TargetState::Left if self.thread.settings.held.is_some() => {
                     return "the command has ended".into();
                 }
                 TargetState::Left | TargetState::Running => {}
             }
-            if self.joined && self.fan.is_empty() {
+            if self.joined && self.broadcast.is_empty() {
                 return "no client is left".into();
             }
         }
     }
 
     /// Does what was ordered; an error is the reason to end.
-    fn obey(&mut self) -> Result<(), String> {
+    fn handle_orders(&mut self) -> Result<(), String> {
         loop {
-            match self.drive.orders.try_recv() {
+            match self.thread.orders.try_recv() {
                 Ok(SessionOrder::Join(subscriber)) => {
-                    self.fan.add(*subscriber, &self.preamble);
+                    self.broadcast.add(*subscriber, &self.preamble);
                     self.joined = true;
                 }
                 Ok(SessionOrder::Stop(reason)) => return Err(reason),
                 Ok(SessionOrder::Account(asked)) => {
                     // Clients that joined just now count.
-                    self.drive.report(&self.session, &self.fan);
+                    self.thread.report(&self.session, &self.broadcast);
                     // Who asked may have gone.
                     let _gone = asked.send(self.session.so_far().account());
                 }
                 Ok(SessionOrder::Losses(done)) => {
                     self.session.check_losses();
-                    // A fan takes everything.
-                    let _told = self.session.drain(&mut self.fan);
+                    // A broadcast takes everything.
+                    let _delivered = self.session.drain(&mut self.broadcast);
                     let _gone = done.send(());
                 }
                 Ok(SessionOrder::Interval { change, why, done }) => {
@@ -240,7 +241,7 @@ impl Running<'_> {
 
     fn change_interval(&mut self, change: IntervalChange, why: &str) -> Result<(), String> {
         let interval = self.session.change_interval(change).map_err(|error| error.to_string())?;
-        self.drive.progress.interval.store(interval, Ordering::Relaxed);
+        self.thread.progress.interval.store(interval, Ordering::Relaxed);
         self.note(format!("interval={interval};at={};why={why}", now()));
         Ok(())
     }
@@ -249,8 +250,8 @@ impl Running<'_> {
     fn note(&mut self, text: String) {
         match self.session.note(&text) {
             Ok(record) => {
-                // A fan takes everything.
-                let _told = self.fan.write(&record);
+                // A broadcast takes everything.
+                let _delivered = self.broadcast.write(&record);
                 self.preamble = [&self.preamble, &record[..]].concat().into();
                 self.notes.push(text);
             }
@@ -261,24 +262,24 @@ impl Running<'_> {
     fn end(mut self, reason: String) {
         let text: String = reason.replace([';', '\n', '\0'], ",");
         self.note(format!("ended={text}"));
-        let ledger = self.session.finish(&mut self.fan).unwrap_or_else(|error| {
+        let ledger = self.session.finish(&mut self.broadcast).unwrap_or_else(|error| {
             tracing::error!(%error, "a session's counts cannot be read");
             self.session.ledger().clone()
         });
-        self.drive.tally.tell(&mut self.told, &ledger, self.fan.sent());
+        self.thread.tally.add_new(&mut self.reported, &ledger, self.broadcast.sent());
         self.notes.pop();
         let ending = StreamEnding { reason, notes: self.notes, session: ledger.account() };
-        self.fan.end(ending, &ledger);
+        self.broadcast.end(ending, &ledger);
     }
 }
 
-impl Drive {
-    fn report(&self, session: &Session, fan: &Fan) {
+impl SessionThread {
+    fn report(&self, session: &Session, broadcast: &Broadcast) {
         let (progress, ledger) = (&self.progress, session.ledger());
         progress.beats.fetch_add(1, Ordering::Relaxed);
         progress.delivered.store(ledger.delivered, Ordering::Relaxed);
         progress.side.store(ledger.side_delivered, Ordering::Relaxed);
-        progress.clients.store(fan.len() as u64, Ordering::Relaxed);
-        progress.queued.store(fan.queued(), Ordering::Relaxed);
+        progress.clients.store(broadcast.len() as u64, Ordering::Relaxed);
+        progress.queued.store(broadcast.queued(), Ordering::Relaxed);
     }
 }

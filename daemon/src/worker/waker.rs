@@ -7,18 +7,18 @@ use std::sync::Arc;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Bell(Arc<OwnedFd>);
+pub(crate) struct Waker(Arc<OwnedFd>);
 
 #[derive(Debug)]
-pub(crate) struct Ear(OwnedFd);
+pub(crate) struct WakeReceiver(OwnedFd);
 
 /// A pipe, neither end of which ever waits.
-pub(crate) fn bell() -> io::Result<(Bell, Ear)> {
-    let (ear, bell) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    Ok((Bell(Arc::new(bell)), Ear(ear)))
+pub(crate) fn waker() -> io::Result<(Waker, WakeReceiver)> {
+    let (wake_receiver, waker) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    Ok((Waker(Arc::new(waker)), WakeReceiver(wake_receiver)))
 }
 
-impl Bell {
+impl Waker {
     pub(crate) fn ring(&self) {
         // Fails where the pipe is full, and so rings already, or where nobody
         // hears any more.
@@ -26,23 +26,23 @@ impl Bell {
     }
 }
 
-impl Ear {
-    /// Silences the bell; what happened before is to be looked at after.
-    pub(crate) fn hush(&self) {
+impl WakeReceiver {
+    /// Clears the wake-up; what happened before is to be looked at after.
+    pub(crate) fn clear(&self) {
         let mut rings = [0; 256];
         // Fails where it does not ring.
         while rustix::io::read(&self.0, &mut rings).is_ok_and(|read| read == rings.len()) {}
     }
 }
 
-impl AsFd for Ear {
+impl AsFd for WakeReceiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl From<Ear> for OwnedFd {
-    fn from(ear: Ear) -> OwnedFd {
-        ear.0
+impl From<WakeReceiver> for OwnedFd {
+    fn from(wake_receiver: WakeReceiver) -> OwnedFd {
+        wake_receiver.0
     }
 }

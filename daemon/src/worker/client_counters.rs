@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 use recorder::remote::protocol::Account;
 
-use super::fan::Passed;
+use super::broadcast::StreamTotals;
 use crate::control::ClientSamples;
 
 /// Counted by the ring thread, read by the client's task.
 #[derive(Debug, Default)]
-pub(crate) struct ClientShare {
+pub(crate) struct ClientCounters {
     before: AtomicU64,
     side_before: AtomicU64,
     taken: AtomicU64,
@@ -25,13 +25,13 @@ pub(crate) struct ClientShare {
     overrun: AtomicBool,
 }
 
-impl ClientShare {
-    pub(crate) fn join(&self, passed: &Passed) {
+impl ClientCounters {
+    pub(crate) fn join(&self, passed: &StreamTotals) {
         self.before.store(passed.samples, Ordering::Relaxed);
         self.side_before.store(passed.side, Ordering::Relaxed);
     }
 
-    pub(crate) fn took(&self, passed: &Passed) {
+    pub(crate) fn took(&self, passed: &StreamTotals) {
         self.taken.fetch_add(passed.samples, Ordering::Relaxed);
         self.exact_ip_taken.fetch_add(passed.exact_ip, Ordering::Relaxed);
         self.side_taken.fetch_add(passed.side, Ordering::Relaxed);

@@ -11,18 +11,18 @@ use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::passing;
+use crate::fd_passing;
 
 /// A frame that has begun must be whole by then.
-const PARTIAL: Duration = Duration::from_secs(1);
+const PARTIAL_FRAME_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum IntakeError {
+pub(crate) enum RequestReadError {
     #[error("the client has gone")]
     Closed,
     #[error("the connection ended inside a frame")]
     Cut,
-    #[error("a frame was not whole within {} s", PARTIAL.as_secs())]
+    #[error("a frame was not whole within {} s", PARTIAL_FRAME_TIMEOUT.as_secs())]
     Dribble,
     #[error("no hello within 5 s")]
     Late,
@@ -37,21 +37,24 @@ pub(crate) enum IntakeError {
 }
 
 #[derive(Debug)]
-pub(crate) struct Intake {
+pub(crate) struct RequestReader {
     buffer: Box<[u8]>,
     filled: usize,
     /// When the rest of a frame was waited for first.
     begun: Option<Instant>,
 }
 
-impl Intake {
-    pub(crate) fn new() -> Intake {
+impl RequestReader {
+    pub(crate) fn new() -> RequestReader {
         let size = FRAME_HEADER + usize::try_from(MAX_CLIENT_PAYLOAD).unwrap_or(0);
-        Intake { buffer: vec![0; size].into(), filled: 0, begun: None }
+        RequestReader { buffer: vec![0; size].into(), filled: 0, begun: None }
     }
 
     /// The next request. Cancelled, it loses nothing.
-    pub(crate) async fn next(&mut self, stream: &UnixStream) -> Result<ClientRequest, IntakeError> {
+    pub(crate) async fn next(
+        &mut self,
+        stream: &UnixStream,
+    ) -> Result<ClientRequest, RequestReadError> {
         loop {
             if let Some(asked) = self.parsed()? {
                 self.begun = None;
@@ -61,13 +64,13 @@ impl Intake {
                 self.receive(stream).await?
             } else {
                 // Of the frame, not of each of its bytes.
-                let deadline = *self.begun.get_or_insert_with(Instant::now) + PARTIAL;
+                let deadline = *self.begun.get_or_insert_with(Instant::now) + PARTIAL_FRAME_TIMEOUT;
                 let received = timeout_at(deadline, self.receive(stream)).await;
-                received.map_err(|_| IntakeError::Dribble)??
+                received.map_err(|_| RequestReadError::Dribble)??
             };
             match received {
-                0 if self.filled == 0 => return Err(IntakeError::Closed),
-                0 => return Err(IntakeError::Cut),
+                0 if self.filled == 0 => return Err(RequestReadError::Closed),
+                0 => return Err(RequestReadError::Cut),
                 bytes => self.filled += bytes,
             }
         }
@@ -75,17 +78,17 @@ impl Intake {
 
     async fn receive(&mut self, stream: &UnixStream) -> io::Result<usize> {
         let free = &mut self.buffer[self.filled..];
-        stream.async_io(Interest::READABLE, || passing::receive(stream.as_fd(), free)).await
+        stream.async_io(Interest::READABLE, || fd_passing::receive(stream.as_fd(), free)).await
     }
 
-    fn parsed(&mut self) -> Result<Option<ClientRequest>, IntakeError> {
+    fn parsed(&mut self) -> Result<Option<ClientRequest>, RequestReadError> {
         match parse(&self.buffer[..self.filled], MAX_CLIENT_PAYLOAD)? {
             Parsed::NeedMore(_) => Ok(None),
             Parsed::Frame(frame, taken) => {
                 if frame.kind != FrameKind::Control {
-                    return Err(IntakeError::Data);
+                    return Err(RequestReadError::Data);
                 }
-                let asked = request(frame.payload).map_err(IntakeError::Message)?;
+                let asked = request(frame.payload).map_err(RequestReadError::Message)?;
                 self.buffer.copy_within(taken..self.filled, 0);
                 self.filled -= taken;
                 Ok(Some(asked))

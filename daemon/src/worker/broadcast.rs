@@ -10,14 +10,14 @@ use recorder::session::ledger::Ledger;
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
 
-use super::bell::Bell;
 use super::chunk::{Chunk, ChunkTally, SampleGap, runs};
-use super::queue::{Feed, QueueLevel};
+use super::queue::{QueueLevel, QueueSender};
+use super::waker::Waker;
 use crate::control::ClientSamples;
 
 /// Bytes that are offered to a queue at once. A pass over full rings gives
 /// many more, which would be too much for a queue that is empty.
-const RUN: usize = 64 * 1024;
+const MAX_RUN_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct StreamEnding {
@@ -28,30 +28,30 @@ pub(crate) struct StreamEnding {
 
 /// What the stream has given so far, side records apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Passed {
+pub(crate) struct StreamTotals {
     pub(crate) samples: u64,
     /// Of these, samples with EXACT_IP.
     pub(crate) exact_ip: u64,
     pub(crate) side: u64,
 }
 
-impl Passed {
-    pub(crate) fn side(side: u64) -> Passed {
-        Passed { side, ..Passed::default() }
+impl StreamTotals {
+    pub(crate) fn side(side: u64) -> StreamTotals {
+        StreamTotals { side, ..StreamTotals::default() }
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Subscriber {
-    pub(crate) feed: Feed,
-    pub(crate) bell: Bell,
+    pub(crate) sender: QueueSender,
+    pub(crate) waker: Waker,
     pub(crate) when_slow: WhenSlow,
-    pub(crate) share: Arc<super::share::ClientShare>,
+    pub(crate) counters: Arc<super::client_counters::ClientCounters>,
     pub(crate) gap: SampleGap,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Fan {
+pub(crate) struct Broadcast {
     subscribers: Vec<Subscriber>,
     /// Zeros behind a LOST record, but for the id where the trailer ends in
     /// one.
@@ -60,26 +60,30 @@ pub(crate) struct Fan {
     identified: bool,
     /// Places of events in the session's account, by their ids.
     places: FxHashMap<u64, usize>,
-    passed: Passed,
+    passed: StreamTotals,
     passed_by_event: ChunkTally,
     sent: ClientSamples,
 }
 
-impl Fan {
+impl Broadcast {
     /// For a stream whose side records have this trailer. `places`: of the
     /// events in the session's account, by their ids.
-    pub(crate) fn new(trailer: Vec<u8>, identified: bool, places: FxHashMap<u64, usize>) -> Fan {
-        Fan { trailer, identified, places, ..Fan::default() }
+    pub(crate) fn new(
+        trailer: Vec<u8>,
+        identified: bool,
+        places: FxHashMap<u64, usize>,
+    ) -> Broadcast {
+        Broadcast { trailer, identified, places, ..Broadcast::default() }
     }
 
     pub(crate) fn add(&mut self, mut subscriber: Subscriber, preamble: &Arc<[u8]>) {
-        subscriber.share.join(&self.passed);
+        subscriber.counters.join(&self.passed);
         subscriber.gap.join(&self.passed_by_event);
-        if subscriber.feed.push(Arc::clone(preamble)) {
+        if subscriber.sender.push(Arc::clone(preamble)) {
             // The kernel's own place is described there.
-            subscriber.share.took(&Passed::side(Chunk::of_preamble(preamble).side));
+            subscriber.counters.took(&StreamTotals::side(Chunk::of_preamble(preamble).side));
         }
-        subscriber.bell.ring();
+        subscriber.waker.ring();
         self.subscribers.push(subscriber);
     }
 
@@ -89,17 +93,19 @@ impl Fan {
 
     /// Tells clients that have room again what they had none for: the next
     /// record, which would do so, may be far away.
-    pub(crate) fn tell_gaps(&mut self) {
+    pub(crate) fn write_gaps(&mut self) {
         for subscriber in &mut self.subscribers {
-            if !subscriber.gap.is_empty() && subscriber.feed.level(RUN) == QueueLevel::Low {
-                subscriber.tell_gap(&self.trailer);
-                subscriber.bell.ring();
+            if !subscriber.gap.is_empty()
+                && subscriber.sender.level(MAX_RUN_BYTES) == QueueLevel::Low
+            {
+                subscriber.write_gap(&self.trailer);
+                subscriber.waker.ring();
             }
         }
     }
 
     pub(crate) fn prune(&mut self) {
-        self.subscribers.retain(|subscriber| !subscriber.feed.is_abandoned());
+        self.subscribers.retain(|subscriber| !subscriber.sender.is_abandoned());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -112,7 +118,7 @@ impl Fan {
 
     /// Bytes that wait for clients.
     pub(crate) fn queued(&self) -> u64 {
-        let load = |s: &Subscriber| s.feed.queued().load(std::sync::atomic::Ordering::Relaxed);
+        let load = |s: &Subscriber| s.sender.queued().load(std::sync::atomic::Ordering::Relaxed);
         self.subscribers.iter().map(load).sum()
     }
 
@@ -128,31 +134,31 @@ impl Fan {
         let ending = Arc::new(ending);
         let ids = first_ids(&self.places);
         for mut subscriber in self.subscribers.drain(..) {
-            subscriber.tell_gap(&self.trailer);
+            subscriber.write_gap(&self.trailer);
             if let Some(own) = subscriber.gap.own(account, &self.places) {
-                subscriber.feed.push(notes(&own, &ids).into());
+                subscriber.sender.push(notes(&own, &ids).into());
             }
-            subscriber.feed.end(Arc::clone(&ending));
-            subscriber.bell.ring();
+            subscriber.sender.end(Arc::clone(&ending));
+            subscriber.waker.ring();
         }
     }
 }
 
-impl Sink for Fan {
+impl Sink for Broadcast {
     /// Never fails: what a client has no room for is that client's loss.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        runs(bytes, RUN).for_each(|run| self.pass_on(run));
+        runs(bytes, MAX_RUN_BYTES).for_each(|run| self.pass_on(run));
         Ok(())
     }
 
     /// Of the client with most of it: nobody waits for one that is slower.
     fn room(&self) -> Option<usize> {
-        let there = self.subscribers.iter().filter(|one| !one.feed.is_abandoned());
-        there.map(|subscriber| subscriber.feed.room()).max()
+        let there = self.subscribers.iter().filter(|one| !one.sender.is_abandoned());
+        there.map(|subscriber| subscriber.sender.room()).max()
     }
 }
 
-impl Fan {
+impl Broadcast {
     fn pass_on(&mut self, bytes: &[u8]) {
         let chunk = Chunk::new(bytes);
         self.passed.samples += chunk.samples;
@@ -160,22 +166,22 @@ impl Fan {
         self.passed.side += chunk.side;
         let tally = ChunkTally::of(&chunk, self.identified);
         self.passed_by_event.add(&tally);
-        let mut shared = Shared { chunk, tally, whole: bytes.into(), thinned: None };
+        let mut shared = SharedChunk { chunk, tally, whole: bytes.into(), thinned: None };
         let sent = &mut self.sent;
         self.subscribers.retain_mut(|subscriber| {
-            let before = subscriber.share.samples();
-            let kept = subscriber.give(&mut shared, &self.trailer);
-            let after = subscriber.share.samples();
+            let before = subscriber.counters.samples();
+            let kept = subscriber.deliver(&mut shared, &self.trailer);
+            let after = subscriber.counters.samples();
             sent.given += after.given - before.given;
             sent.dropped += after.dropped - before.dropped;
-            subscriber.bell.ring();
+            subscriber.waker.ring();
             kept
         });
     }
 }
 
 #[derive(Debug)]
-struct Shared<'b> {
+struct SharedChunk<'b> {
     chunk: Chunk<'b>,
     tally: ChunkTally,
     whole: Arc<[u8]>,
@@ -185,42 +191,42 @@ struct Shared<'b> {
 
 impl Subscriber {
     /// Whether it stays a subscriber.
-    fn give(&mut self, shared: &mut Shared<'_>, trailer: &[u8]) -> bool {
-        if self.feed.is_abandoned() {
+    fn deliver(&mut self, shared: &mut SharedChunk<'_>, trailer: &[u8]) -> bool {
+        if self.sender.is_abandoned() {
             return false;
         }
-        let Shared { chunk, tally, whole, thinned } = shared;
-        let level = self.feed.level(whole.len());
+        let SharedChunk { chunk, tally, whole, thinned } = shared;
+        let level = self.sender.level(whole.len());
         if level == QueueLevel::Low || chunk.samples == chunk.counted && level == QueueLevel::High {
-            self.tell_gap(trailer);
-            if self.feed.push(Arc::clone(whole)) {
-                self.share.took(&chunk.passed());
+            self.write_gap(trailer);
+            if self.sender.push(Arc::clone(whole)) {
+                self.counters.took(&chunk.passed());
                 return true;
             }
         }
         if self.when_slow == WhenSlow::Disconnect {
-            self.share.lose(chunk.samples, chunk.side);
-            self.share.overrun();
+            self.counters.lose(chunk.samples, chunk.side);
+            self.counters.overrun();
             return false;
         }
         let thinned = thinned.get_or_insert_with(|| chunk.without_samples().into());
-        let has_room = self.feed.level(thinned.len()) != QueueLevel::Full;
-        if thinned.is_empty() || has_room && self.feed.push(Arc::clone(thinned)) {
+        let has_room = self.sender.level(thinned.len()) != QueueLevel::Full;
+        if thinned.is_empty() || has_room && self.sender.push(Arc::clone(thinned)) {
             self.gap.add(tally);
-            self.share.lose(chunk.samples, 0);
-            self.share.took(&Passed::side(chunk.side));
+            self.counters.lose(chunk.samples, 0);
+            self.counters.took(&StreamTotals::side(chunk.side));
             return true;
         }
         // Not even what names its records: the rest would mean nothing.
-        self.share.lose(chunk.samples, chunk.side);
-        self.share.overrun();
+        self.counters.lose(chunk.samples, chunk.side);
+        self.counters.overrun();
         false
     }
 
     /// A LOST record for each event of which samples were dropped.
-    fn tell_gap(&mut self, trailer: &[u8]) {
+    fn write_gap(&mut self, trailer: &[u8]) {
         if !self.gap.is_empty() {
-            self.feed.push(self.gap.tell(trailer).into());
+            self.sender.push(self.gap.take_lost_records(trailer).into());
         }
     }
 }
@@ -243,10 +249,10 @@ fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bell::{Ear, bell};
     use super::super::chunk::lost_of;
-    use super::super::queue::{Next, Outlet, QueueItem, queue};
-    use super::super::share::ClientShare;
+    use super::super::client_counters::ClientCounters;
+    use super::super::queue::{Dequeued, QueueItem, QueueReceiver, queue};
+    use super::super::waker::{WakeReceiver, waker};
     use super::*;
 
     /// So many samples of 64 bytes each.
@@ -256,29 +262,32 @@ mod tests {
         record.repeat(count)
     }
 
-    fn client(fan: &mut Fan, capacity: u64) -> (Outlet, Arc<ClientShare>, Ear) {
-        let (feed, outlet) = queue(capacity);
-        let (bell, ear) = bell().unwrap();
-        let share = Arc::<ClientShare>::default();
+    fn client(
+        broadcast: &mut Broadcast,
+        capacity: u64,
+    ) -> (QueueReceiver, Arc<ClientCounters>, WakeReceiver) {
+        let (sender, receiver) = queue(capacity);
+        let (waker, wake_receiver) = waker().unwrap();
+        let counters = Arc::<ClientCounters>::default();
         let subscriber = Subscriber {
-            feed,
-            bell,
+            sender,
+            waker,
             when_slow: WhenSlow::DropNewest,
-            share: Arc::clone(&share),
+            counters: Arc::clone(&counters),
             gap: SampleGap::default(),
         };
-        fan.add(subscriber, &Arc::from(&[][..]));
-        (outlet, share, ear)
+        broadcast.add(subscriber, &Arc::from(&[][..]));
+        (receiver, counters, wake_receiver)
     }
 
-    fn fan() -> Fan {
-        Fan::new(vec![0; 8], true, FxHashMap::default())
+    fn broadcast() -> Broadcast {
+        Broadcast::new(vec![0; 8], true, FxHashMap::default())
     }
 
     /// What waits for a client: samples by kind, and the largest item.
-    fn waiting(outlet: &mut Outlet) -> (u64, usize) {
+    fn waiting(receiver: &mut QueueReceiver) -> (u64, usize) {
         let (mut found, mut largest) = (0, 0);
-        while let Next::Item(QueueItem::Bytes(bytes)) = outlet.next() {
+        while let Dequeued::Item(QueueItem::Bytes(bytes)) = receiver.next() {
             found += Chunk::new(&bytes).samples;
             largest = largest.max(bytes.len());
         }
@@ -287,63 +296,65 @@ mod tests {
 
     #[test]
     fn what_an_empty_queue_has_room_for_goes_in_however_much_comes_at_once() {
-        let mut fan = fan();
-        let (mut outlet, share, _ear) = client(&mut fan, 8 << 20);
+        let mut broadcast = broadcast();
+        let (mut receiver, counters, _wake) = client(&mut broadcast, 8 << 20);
         // 4 MiB: half of the queue.
-        fan.write(&samples(65_536)).unwrap();
+        broadcast.write(&samples(65_536)).unwrap();
         // Another 4 MiB: up to three fifths.
-        fan.write(&samples(65_536)).unwrap();
-        let account = share.account(&Account { delivered: 131_072, ..Account::default() });
-        let (found, largest) = waiting(&mut outlet);
-        assert_eq!((found, largest), (account.delivered, RUN));
+        broadcast.write(&samples(65_536)).unwrap();
+        let account = counters.account(&Account { delivered: 131_072, ..Account::default() });
+        let (found, largest) = waiting(&mut receiver);
+        assert_eq!((found, largest), (account.delivered, MAX_RUN_BYTES));
         assert!((77_000..=78_643).contains(&found), "{found} of three fifths of 8 MiB");
         assert_eq!(account.lost.get("queue"), Some(&(131_072 - found)));
         // A pass over full rings, which alone is more than three fifths.
-        fan.write(&samples(100_000)).unwrap();
-        let (found, _) = waiting(&mut outlet);
+        broadcast.write(&samples(100_000)).unwrap();
+        let (found, _) = waiting(&mut receiver);
         assert!((77_000..=78_643).contains(&found), "{found}");
     }
 
     #[test]
     fn a_client_is_told_how_many_exact_ips_it_was_given() {
-        let mut fan = fan();
-        let (mut outlet, share, _ear) = client(&mut fan, RUN as u64);
+        let mut broadcast = broadcast();
+        let (mut receiver, counters, _wake) = client(&mut broadcast, MAX_RUN_BYTES as u64);
         let mut exact = samples(300);
         exact.chunks_mut(64).for_each(|record| record[5] = 0x40);
-        fan.write(&[samples(200), exact.clone()].concat()).unwrap();
-        assert_eq!(waiting(&mut outlet).0, 500);
+        broadcast.write(&[samples(200), exact.clone()].concat()).unwrap();
+        assert_eq!(waiting(&mut receiver).0, 500);
         // More than there is room for: not given, not counted.
-        fan.write(&exact.repeat(5)).unwrap();
-        let account = share.account(&Account { delivered: 2000, ..Account::default() });
-        let (given, _) = waiting(&mut outlet);
+        broadcast.write(&exact.repeat(5)).unwrap();
+        let account = counters.account(&Account { delivered: 2000, ..Account::default() });
+        let (given, _) = waiting(&mut receiver);
         assert_eq!((account.delivered, account.exact_ip), (500 + given, 300 + given));
         assert!(given < 1500, "{given}");
     }
 
     #[test]
     fn a_queue_of_one_run_still_takes_that_run() {
-        let mut fan = fan();
-        let (mut outlet, share, _ear) = client(&mut fan, RUN as u64);
-        fan.write(&samples(1024)).unwrap();
-        assert_eq!(waiting(&mut outlet), (1024, RUN));
-        fan.write(&samples(1025)).unwrap();
-        assert_eq!(waiting(&mut outlet), (1024, RUN));
-        let account = share.account(&Account { delivered: 2049, ..Account::default() });
+        let mut broadcast = broadcast();
+        let (mut receiver, counters, _wake) = client(&mut broadcast, MAX_RUN_BYTES as u64);
+        broadcast.write(&samples(1024)).unwrap();
+        assert_eq!(waiting(&mut receiver), (1024, MAX_RUN_BYTES));
+        broadcast.write(&samples(1025)).unwrap();
+        assert_eq!(waiting(&mut receiver), (1024, MAX_RUN_BYTES));
+        let account = counters.account(&Account { delivered: 2049, ..Account::default() });
         assert_eq!((account.delivered, account.lost.get("queue")), (2048, Some(&1)));
     }
 
     #[test]
     fn what_found_no_room_is_told_once_there_is_room_though_nothing_comes() {
-        let mut fan = fan();
-        let (mut outlet, _share, _ear) = client(&mut fan, RUN as u64);
-        fan.write(&samples(1025)).unwrap();
-        fan.tell_gaps();
-        assert_eq!(waiting(&mut outlet), (1024, RUN), "the queue was full");
-        fan.tell_gaps();
-        let Next::Item(QueueItem::Bytes(gap)) = outlet.next() else { panic!("nothing is told") };
+        let mut broadcast = broadcast();
+        let (mut receiver, _share, _wake) = client(&mut broadcast, MAX_RUN_BYTES as u64);
+        broadcast.write(&samples(1025)).unwrap();
+        broadcast.write_gaps();
+        assert_eq!(waiting(&mut receiver), (1024, MAX_RUN_BYTES), "the queue was full");
+        broadcast.write_gaps();
+        let Dequeued::Item(QueueItem::Bytes(gap)) = receiver.next() else {
+            panic!("nothing is told")
+        };
         assert_eq!((gap[0], lost_of(&gap)), (2, 1), "a LOST record");
-        fan.tell_gaps();
-        assert!(matches!(outlet.next(), Next::Empty), "once");
+        broadcast.write_gaps();
+        assert!(matches!(receiver.next(), Dequeued::Empty), "once");
     }
 
     #[test]
@@ -386,9 +397,13 @@ mod tests {
     #[test]
     fn an_aggregate_goes_in_whole_or_is_counted_as_lost() {
         let bytes = aggregate(2000);
-        assert!(bytes.len() > 3 * RUN, "{} bytes are several records and runs", bytes.len());
+        assert!(
+            bytes.len() > 3 * MAX_RUN_BYTES,
+            "{} bytes are several records and runs",
+            bytes.len()
+        );
         let with_others = [samples(1), bytes.clone(), samples(1)].concat();
-        let lengths: Vec<usize> = runs(&with_others, RUN).map(<[u8]>::len).collect();
+        let lengths: Vec<usize> = runs(&with_others, MAX_RUN_BYTES).map(<[u8]>::len).collect();
         assert_eq!(lengths, [64, bytes.len(), 64]);
         let chunk = Chunk::new(&with_others);
         assert_eq!((chunk.samples, chunk.counted), (6002, 6000));
@@ -396,19 +411,19 @@ mod tests {
         assert_eq!(tally.iter().map(|(id, s)| (*id, s.all)).collect::<Vec<_>>(), [(7, 6000)]);
         assert!(chunk.without_samples().is_empty());
         // Room for one and a half.
-        let mut fan = fan();
-        let (mut outlet, share, _ear) = client(&mut fan, bytes.len() as u64 / 2 * 3);
-        fan.write(&bytes).unwrap();
-        fan.write(&bytes).unwrap();
-        let account = share.account(&Account { delivered: 12_000, ..Account::default() });
+        let mut broadcast = broadcast();
+        let (mut receiver, counters, _wake) = client(&mut broadcast, bytes.len() as u64 / 2 * 3);
+        broadcast.write(&bytes).unwrap();
+        broadcast.write(&bytes).unwrap();
+        let account = counters.account(&Account { delivered: 12_000, ..Account::default() });
         assert_eq!((account.delivered, account.lost.get("queue")), (6000, Some(&6000)));
-        assert_eq!(waiting(&mut outlet), (6000, bytes.len()));
-        fan.write(&aggregate(1)).unwrap();
-        let Next::Item(QueueItem::Bytes(gap)) = outlet.next() else {
+        assert_eq!(waiting(&mut receiver), (6000, bytes.len()));
+        broadcast.write(&aggregate(1)).unwrap();
+        let Dequeued::Item(QueueItem::Bytes(gap)) = receiver.next() else {
             panic!("the gap is told first")
         };
         let told = u64::from_ne_bytes(gap[16..24].try_into().unwrap());
         assert_eq!((gap[0], told), (2, 6000), "a LOST record");
-        assert_eq!(waiting(&mut outlet).0, 3);
+        assert_eq!(waiting(&mut receiver).0, 3);
     }
 }

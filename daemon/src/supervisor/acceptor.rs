@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use recorder::remote::protocol::{ErrorCode, ErrorReply, FrameKind, Reply, frame};
 
-use super::turned_away::TurnedAway;
+use super::rejected::RejectedConnections;
 
 /// After descriptors ran out, nobody is let in for so long.
 const BACK_OFF: Duration = Duration::from_millis(100);
@@ -16,21 +16,21 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 /// connection that finds none left could not even be refused, and would keep
 /// the socket readable.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Acceptor {
     reserve: Vec<File>,
-    shut_until: Option<Instant>,
+    paused_until: Option<Instant>,
 }
 
-impl Door {
-    pub(super) fn new() -> Door {
-        Door { reserve: reserve(), shut_until: None }
+impl Acceptor {
+    pub(super) fn new() -> Acceptor {
+        Acceptor { reserve: reserve(), paused_until: None }
     }
 
     /// How long it stays shut; None: it is open.
-    pub(super) fn shut_for(&mut self) -> Option<Duration> {
-        let left = self.shut_until?.checked_duration_since(Instant::now());
+    pub(super) fn paused_for(&mut self) -> Option<Duration> {
+        let left = self.paused_until?.checked_duration_since(Instant::now());
         if left.is_none() {
-            self.shut_until = None;
+            self.paused_until = None;
         }
         left
     }
@@ -40,7 +40,7 @@ impl Door {
     pub(super) fn accept(
         &mut self,
         listener: &UnixListener,
-        turned_away: &mut TurnedAway,
+        rejected: &mut RejectedConnections,
     ) -> Option<UnixStream> {
         let error = match listener.accept() {
             Ok((stream, _)) => return Some(stream),
@@ -48,7 +48,7 @@ impl Door {
         };
         match error.raw_os_error() {
             Some(libc::EMFILE | libc::ENFILE) => {
-                self.refuse_next(listener, &error, turned_away);
+                self.refuse_next(listener, &error, rejected);
             }
             _ if error.kind() == io::ErrorKind::WouldBlock => {}
             _ => tracing::warn!(%error, "no connection could be taken"),
@@ -56,23 +56,23 @@ impl Door {
         None
     }
 
-    pub(super) fn shut(&mut self) {
-        self.shut_until = Some(Instant::now() + BACK_OFF);
+    pub(super) fn pause(&mut self) {
+        self.paused_until = Some(Instant::now() + BACK_OFF);
     }
 
     fn refuse_next(
         &mut self,
         listener: &UnixListener,
         error: &io::Error,
-        turned_away: &mut TurnedAway,
+        rejected: &mut RejectedConnections,
     ) {
         self.reserve.clear();
         if let Ok((stream, _)) = listener.accept() {
-            turned_away.refuse(stream, ErrorCode::Exhausted, &out_of_descriptors(error));
+            rejected.refuse(stream, ErrorCode::Exhausted, &out_of_descriptors(error));
         }
         self.reserve = reserve();
         tracing::warn!(%error, "a connection is refused, and no other taken for a moment");
-        self.shut();
+        self.pause();
     }
 }
 
@@ -93,11 +93,11 @@ pub(super) fn out_of_descriptors(error: &io::Error) -> String {
 
 /// Says why there will be no worker, if that finds room at once.
 pub(super) fn refuse(stream: &UnixStream, code: ErrorCode, why: &str) {
-    let complaint = ErrorReply { code, text: format!("refused: {why}") };
-    let Ok(body) = serde_json::to_vec(&Reply::Refused(complaint)) else { return };
+    let error = ErrorReply { code, text: format!("refused: {why}") };
+    let Ok(body) = serde_json::to_vec(&Reply::Refused(error)) else { return };
     let Ok(header) = frame(FrameKind::Control, body.len()) else { return };
     if stream.set_nonblocking(true).is_ok() {
         // Who does not listen does not need to know.
-        let _deaf = crate::passing::send(stream, &[&header[..], &body].concat(), &[]);
+        let _deaf = crate::fd_passing::send(stream, &[&header[..], &body].concat(), &[]);
     }
 }

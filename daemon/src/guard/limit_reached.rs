@@ -3,7 +3,7 @@
 use super::Size;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Full {
+pub(crate) enum LimitReached {
     #[error(
         "user {uid} has {limit} connections open, as many as one user may (limits.\
          connections_per_user in the daemon's configuration): close one"
@@ -33,11 +33,11 @@ pub(crate) enum Full {
     Memory { wanted: u64, free: u64, limit: u64 },
 }
 
-impl Full {
+impl LimitReached {
     /// Bytes that would be given.
     pub(crate) fn free(self) -> Option<u64> {
         match self {
-            Full::UserMemory { free, .. } | Full::Memory { free, .. } => Some(free),
+            LimitReached::UserMemory { free, .. } | LimitReached::Memory { free, .. } => Some(free),
             _ => None,
         }
     }
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_hear_the_numbers() {
-        let text = Full::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 };
+    fn users_read_the_numbers() {
+        let text = LimitReached::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 };
         let text = text.to_string();
         assert!(["26.0 MiB", "12.0 MiB", "64.0 MiB"].iter().all(|n| text.contains(n)), "{text}");
     }

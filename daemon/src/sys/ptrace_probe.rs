@@ -16,7 +16,7 @@
 //! nor trace it: its real and saved ids stay the caller's. What they can do is
 //! have it answer late, for which nobody waits long, nor twice.
 
-mod latecomers;
+mod timed_out_users;
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -32,47 +32,47 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
-use latecomers::{Latecomers, is_buried};
 use recorder::sys::child;
+use timed_out_users::{TimedOutUsers, is_reaped};
 
 /// A child takes well below a millisecond, where its user lets it.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct ProbeUser {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Oracle {
-    late: RefCell<Latecomers>,
-    is_spoilt: Cell<bool>,
+pub(crate) struct PtraceProbe {
+    timed_out: RefCell<TimedOutUsers>,
+    is_tainted: Cell<bool>,
 }
 
-impl Oracle {
+impl PtraceProbe {
     /// Whether the kernel lets a process of that user and group, without
     /// capabilities, look at process `pid`. False: also where there is no such
     /// process.
     ///
     /// # Errors
     /// The ids could not be taken on, or laid down again (see
-    /// [`is_spoilt`](Oracle::is_spoilt)): PermissionDenied. Nobody answered in
+    /// [`is_tainted`](PtraceProbe::is_tainted)): PermissionDenied. Nobody answered in
     /// time, now or a moment ago: TimedOut.
-    pub(crate) fn may_look_at(&self, asker: Asker, pid: i32) -> io::Result<bool> {
+    pub(crate) fn may_access(&self, user: ProbeUser, pid: i32) -> io::Result<bool> {
         // Any process may look at itself, whoever it is just now.
         if pid == rustix::process::getpid().as_raw_nonzero().get() {
             return Ok(false);
         }
-        if self.is_spoilt() {
+        if self.is_tainted() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let own = namespace(Path::new("/proc/self"))?;
-        let mut is_spoilt = false;
-        let seen = seen_by(asker, pid, &mut is_spoilt);
-        self.is_spoilt.set(is_spoilt);
+        let mut is_tainted = false;
+        let seen = namespace_seen_by(user, pid, &mut is_tainted);
+        self.is_tainted.set(is_tainted);
         let seen = seen?;
-        let is_effective = asker.uid == rustix::process::geteuid().as_raw();
+        let is_effective = user.uid == rustix::process::geteuid().as_raw();
         if is_effective || seen.is_some() && seen == own {
             return Ok(seen.is_some());
         }
@@ -81,53 +81,54 @@ impl Oracle {
             Ok(None) => Ok(false),
             Ok(there) if there == own => Ok(false),
             // Not to be told: the child's answer holds anywhere.
-            Ok(Some(_)) | Err(_) => self.ask_child(asker, pid),
+            Ok(Some(_)) | Err(_) => self.probe_in_child(user, pid),
         }
     }
 
     /// Whether this process is not what it was, and should end: it took on
     /// somebody's ids, and could not lay them down.
-    pub(crate) fn is_spoilt(&self) -> bool {
-        self.is_spoilt.get()
+    pub(crate) fn is_tainted(&self) -> bool {
+        self.is_tainted.get()
     }
 
     /// Has a child look whose effective user the asker is.
-    fn ask_child(&self, asker: Asker, pid: i32) -> io::Result<bool> {
+    fn probe_in_child(&self, user: ProbeUser, pid: i32) -> io::Result<bool> {
         self.reap();
-        if self.late.borrow().has(asker.uid) {
+        if self.timed_out.borrow().has(user.uid) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let (answer, mut answers) = io::pipe()?;
         let child = child::fork(|| {
             // One that is late keeps nobody's line or socket open.
             child::close_all_but(&[answers.as_fd()]);
-            let said = look_as(asker, pid).map_or(Said::Failed, Said::of);
+            let said = probe_as(user, pid).map_or(ProbeAnswer::Failed, ProbeAnswer::of);
             u8::from(answers.write_all(&[said.byte()]).is_err())
         })?;
         drop(answers);
         let child = Pid::from_raw(child).ok_or(io::ErrorKind::NotFound)?;
-        let deadline = Instant::now() + PATIENCE;
-        let said = hear(answer, deadline);
-        let is_late = said.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        let deadline = Instant::now() + PROBE_TIMEOUT;
+        let said = receive(answer, deadline);
+        let has_timed_out =
+            said.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
         // It ends with its answer, unless its user has it take its time.
-        if is_late || !ends_by(child, deadline) {
-            self.late.borrow_mut().add(child, asker.uid, Instant::now());
+        if has_timed_out || !exits_by(child, deadline) {
+            self.timed_out.borrow_mut().add(child, user.uid, Instant::now());
         }
         said
     }
 
     pub(crate) fn reap(&self) {
-        self.late.borrow_mut().reap(Instant::now());
+        self.timed_out.borrow_mut().reap(Instant::now());
     }
 }
 
 /// Whether a child has ended by then, and is buried.
-fn ends_by(child: Pid, deadline: Instant) -> bool {
+fn exits_by(child: Pid, deadline: Instant) -> bool {
     let ended = rustix::process::pidfd_open(child, PidfdFlags::empty())
         .map_err(io::Error::from)
         .and_then(|pidfd| is_readable_by(pidfd.as_fd(), deadline));
     // Where that cannot be told, it may have.
-    ended.unwrap_or(true) && is_buried(child)
+    ended.unwrap_or(true) && is_reaped(child)
 }
 
 fn is_readable_by(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
@@ -144,35 +145,35 @@ fn is_readable_by(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+enum ProbeAnswer {
     Yes,
     No,
     Failed,
 }
 
-impl Said {
-    fn of(sees: bool) -> Said {
-        if sees { Said::Yes } else { Said::No }
+impl ProbeAnswer {
+    fn of(sees: bool) -> ProbeAnswer {
+        if sees { ProbeAnswer::Yes } else { ProbeAnswer::No }
     }
 
     fn byte(self) -> u8 {
         match self {
-            Said::Yes => b'y',
-            Said::No => b'n',
-            Said::Failed => b'!',
+            ProbeAnswer::Yes => b'y',
+            ProbeAnswer::No => b'n',
+            ProbeAnswer::Failed => b'!',
         }
     }
 }
 
-fn hear(mut answer: PipeReader, deadline: Instant) -> io::Result<bool> {
+fn receive(mut answer: PipeReader, deadline: Instant) -> io::Result<bool> {
     if !is_readable_by(answer.as_fd(), deadline)? {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    let mut said = [Said::Failed.byte()];
+    let mut said = [ProbeAnswer::Failed.byte()];
     answer.read_exact(&mut said)?;
     match said {
-        [byte] if byte == Said::Yes.byte() => Ok(true),
-        [byte] if byte == Said::No.byte() => Ok(false),
+        [byte] if byte == ProbeAnswer::Yes.byte() => Ok(true),
+        [byte] if byte == ProbeAnswer::No.byte() => Ok(false),
         _ => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "a process cannot be looked at as another user",
@@ -181,11 +182,11 @@ fn hear(mut answer: PipeReader, deadline: Instant) -> io::Result<bool> {
 }
 
 /// The life of a child, which never is what it was again.
-fn look_as(asker: Asker, pid: i32) -> io::Result<bool> {
+fn probe_as(user: ProbeUser, pid: i32) -> io::Result<bool> {
     let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
     // The file system ids become what the effective ones do.
-    set_thread_res_gid(gid, Gid::from_raw(asker.gid), gid)?;
-    set_thread_res_uid(uid, Uid::from_raw(asker.uid), uid)?;
+    set_thread_res_gid(gid, Gid::from_raw(user.gid), gid)?;
+    set_thread_res_uid(uid, Uid::from_raw(user.uid), uid)?;
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     // Other ids make it what fs.suid_dumpable says.
@@ -196,33 +197,33 @@ fn look_as(asker: Asker, pid: i32) -> io::Result<bool> {
 }
 
 /// The user namespace of a process that its asker may look at, with the
-/// effective user that this process has. `spoilt`: their ids stay.
-fn seen_by(asker: Asker, pid: i32, spoilt: &mut bool) -> io::Result<Option<PathBuf>> {
-    let own = Asker {
+/// effective user that this process has. `tainted`: their ids stay.
+fn namespace_seen_by(user: ProbeUser, pid: i32, tainted: &mut bool) -> io::Result<Option<PathBuf>> {
+    let own = ProbeUser {
         uid: rustix::process::geteuid().as_raw(),
         gid: rustix::process::getegid().as_raw(),
     };
     let rights = capabilities(None)?;
-    let taken_on = take_on(asker, rights.permitted, CapabilitySet::empty());
-    let sight = namespace(&process(pid));
-    let laid_down = take_on(own, rights.permitted, rights.effective);
+    let taken_on = assume_fs_ids(user, rights.permitted, CapabilitySet::empty());
+    let seen = namespace(&process(pid));
+    let laid_down = assume_fs_ids(own, rights.permitted, rights.effective);
     // Other ids make it what fs.suid_dumpable says.
     let hidden = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     // Nothing may have been taken on in the first place.
     let is_own = laid_down.is_ok() || is_still(own, rights).unwrap_or(false);
-    *spoilt = !is_own || hidden.is_err();
+    *tainted = !is_own || hidden.is_err();
     taken_on?;
     laid_down?;
     hidden?;
-    match sight {
+    match seen {
         Err(error) if is_refusal(&error) => Ok(None),
-        sight => sight,
+        seen => seen,
     }
 }
 
 /// Whether files are looked at with these ids, with these capabilities; told
 /// by /proc, as whoever may not set an id may not be told it by the same call.
-fn is_still(own: Asker, rights: CapabilitySets) -> io::Result<bool> {
+fn is_still(own: ProbeUser, rights: CapabilitySets) -> io::Result<bool> {
     let status = fs::read_to_string("/proc/thread-self/status")?;
     let of_files = |key: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(key))?;
@@ -254,8 +255,8 @@ fn is_refusal(error: &io::Error) -> bool {
 
 /// Becomes these ids for files, with `effective` of the `permitted`
 /// capabilities afterwards.
-fn take_on(
-    Asker { uid, gid }: Asker,
+fn assume_fs_ids(
+    ProbeUser { uid, gid }: ProbeUser,
     permitted: CapabilitySet,
     effective: CapabilitySet,
 ) -> io::Result<()> {

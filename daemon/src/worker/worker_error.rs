@@ -6,9 +6,9 @@ use recorder::remote::protocol::{ErrorCode, ErrorReply, Reply};
 use recorder::session::SessionError;
 use recorder::{AttachError, OpenError, Refusal};
 
-use crate::policy::Withheld;
+use crate::policy::Unpermitted;
 
-pub(crate) fn complain(code: ErrorCode, text: impl ToString) -> Reply {
+pub(crate) fn error_reply(code: ErrorCode, text: impl ToString) -> Reply {
     Reply::Refused(ErrorReply { code, text: text.to_string() })
 }
 
@@ -25,8 +25,8 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> ErrorReply {
 
 /// What a plan needs and its user may not have is a denial, with which policy
 /// may help.
-pub(crate) fn of_withheld(withheld: &Withheld) -> ErrorReply {
-    ErrorReply { code: ErrorCode::Denied, text: withheld.to_string() }
+pub(crate) fn of_unpermitted(unpermitted: &Unpermitted) -> ErrorReply {
+    ErrorReply { code: ErrorCode::Denied, text: unpermitted.to_string() }
 }
 
 pub(crate) fn of_failure(error: &SessionError) -> ErrorReply {
@@ -84,7 +84,7 @@ fn of_open(error: &OpenError) -> ErrorCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::{Broker, JobNumbers, NotGranted};
+    use crate::broker::{Broker, GrantError, WireJob};
     use recorder::Modes;
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         let (supervisor, worker) = crate::line::line().unwrap();
         drop(supervisor);
         let broker = Broker::new(worker);
-        let job = JobNumbers {
+        let job = WireJob {
             events: arrayvec::ArrayVec::new(),
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
@@ -100,7 +100,7 @@ mod tests {
             data_mappings: false,
             target: recorder::remote::protocol::NamedTarget::System,
         };
-        let Err(NotGranted::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
+        let Err(GrantError::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
         assert!(broker.is_silent());
         let complaint = of_silence(&error);
         assert_eq!(complaint.code, ErrorCode::Failed);

@@ -7,29 +7,29 @@ use rustix::fs::{Mode, OFlags, fstat, mkdirat, open, openat};
 
 use crate::store::Directory;
 
-pub(in crate::standing) trait Place: std::fmt::Debug + Send {
+pub(in crate::standing) trait StoreLocation: std::fmt::Debug + Send {
     /// The directory, made anew where somebody has removed it.
     fn open(&self) -> io::Result<Directory>;
 
     /// Fails where a test has a disk fail.
-    fn fault(&self, _call: Call) -> io::Result<()> {
+    fn fault(&self, _call: DiskCall) -> io::Result<()> {
         Ok(())
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::standing) enum Call {
+pub(in crate::standing) enum DiskCall {
     Write,
     Sync,
 }
 
 #[derive(Debug)]
-pub(in crate::standing) struct Below {
+pub(in crate::standing) struct Subdirectory {
     pub(in crate::standing) directory: PathBuf,
     pub(in crate::standing) name: String,
 }
 
-impl Place for Below {
+impl StoreLocation for Subdirectory {
     fn open(&self) -> io::Result<Directory> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let wrong = |why: &str| {

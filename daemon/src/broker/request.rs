@@ -11,21 +11,21 @@ use recorder::session::synthesize::KernelFile;
 use recorder::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
 
-use super::program::ProgramNumbers;
+use super::program::WireProgram;
 use crate::control::{NAME_BYTES, StandingStatus};
 use crate::fixed_size;
 
 /// Bytes of every request: what the longest needs, which loads a program.
-pub(crate) const ASK_BYTES: usize = 256;
+pub(crate) const REQUEST_BYTES: usize = 256;
 pub(crate) const ATTR_WORDS: usize = Attr::MAX_SIZE as usize / 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Rank {
-    Alone,
+pub(crate) enum GroupRole {
+    Single,
     /// The leader of a group, whose member is opened next.
-    Leads,
+    Leader,
     /// The member of a group, whose leader was opened before it.
-    Follows,
+    Member,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub(crate) struct TaskOnCpu {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EventNumbers {
+pub(crate) struct WireEvent {
     /// Place of the type in the table.
     pub(crate) event: u64,
     /// None: the type's default.
@@ -45,9 +45,9 @@ pub(crate) struct EventNumbers {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct JobNumbers {
+pub(crate) struct WireJob {
     /// At least one.
-    pub(crate) events: ArrayVec<EventNumbers, { Request::MAX_EVENTS }>,
+    pub(crate) events: ArrayVec<WireEvent, { Request::MAX_EVENTS }>,
     pub(crate) modes: Modes,
     pub(crate) allow_skid: bool,
     pub(crate) call_graph: Option<CallGraph>,
@@ -56,13 +56,13 @@ pub(crate) struct JobNumbers {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Ask {
-    Grant(JobNumbers),
+pub(crate) enum BrokerRequest {
+    Grant(WireJob),
     Open {
         grant: u64,
         place: TaskOnCpu,
         attr: [u64; ATTR_WORDS],
-        rank: Rank,
+        rank: GroupRole,
     },
     /// /proc/PID/maps of a process under a grant.
     Maps {
@@ -113,19 +113,19 @@ pub(crate) enum Ask {
     /// reservation.
     Program {
         reservation: u64,
-        program: Box<ProgramNumbers>,
+        program: Box<WireProgram>,
     },
 }
 
-impl JobNumbers {
+impl WireJob {
     /// The numbers of a request; None: it is none that can be granted (no
     /// type of the table, event masks).
-    pub(crate) fn of(request: &Request, target: NamedTarget) -> Option<JobNumbers> {
+    pub(crate) fn of(request: &Request, target: NamedTarget) -> Option<WireJob> {
         if !request.masks.is_empty() || request.also.len() >= Request::MAX_EVENTS {
             return None;
         }
-        let events = request.each().map(|one| EventNumbers::of(&one.event, one.interval));
-        Some(JobNumbers {
+        let events = request.each().map(|one| WireEvent::of(&one.event, one.interval));
+        Some(WireJob {
             events: events.collect::<Option<_>>()?,
             modes: request.modes,
             allow_skid: request.allow_skid,
@@ -138,7 +138,7 @@ impl JobNumbers {
     /// The request that the numbers stand for, on the target that was found.
     /// None: there is no such type.
     pub(crate) fn request(&self, target: Target) -> Option<Request> {
-        let mut events = self.events.iter().map(EventNumbers::request);
+        let mut events = self.events.iter().map(WireEvent::request);
         let EventRequest { event, interval, .. } = events.next()??;
         Some(Request {
             interval,
@@ -151,16 +151,16 @@ impl JobNumbers {
     }
 }
 
-impl EventNumbers {
+impl WireEvent {
     /// None: it is no type of the table, or an interval of nothing.
-    fn of(event: &EventSpec, interval: Option<u64>) -> Option<EventNumbers> {
+    fn of(event: &EventSpec, interval: Option<u64>) -> Option<WireEvent> {
         let entry = catalogue::find(&event.0)?;
         let place = catalogue::all().position(|one| one.name == entry.name)?;
         let interval = match interval {
             Some(interval) => Some(NonZeroU64::new(interval)?),
             None => None,
         };
-        Some(EventNumbers { event: place.try_into().ok()?, interval })
+        Some(WireEvent { event: place.try_into().ok()?, interval })
     }
 
     /// None: there is no such type.
@@ -171,13 +171,13 @@ impl EventNumbers {
     }
 }
 
-impl Ask {
-    pub(crate) fn encode(&self) -> [u8; ASK_BYTES] {
+impl BrokerRequest {
+    pub(crate) fn encode(&self) -> [u8; REQUEST_BYTES] {
         fixed_size::encode(self)
     }
 
     /// None: no request.
-    pub(crate) fn decode(bytes: &[u8; ASK_BYTES]) -> Option<Ask> {
+    pub(crate) fn decode(bytes: &[u8; REQUEST_BYTES]) -> Option<BrokerRequest> {
         fixed_size::decode(bytes)
     }
 }
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn asks_come_out_as_they_went_in() {
-        let event = EventNumbers { event: 3, interval: NonZeroU64::new(1000) };
-        let job = JobNumbers {
+        let event = WireEvent { event: 3, interval: NonZeroU64::new(1000) };
+        let job = WireJob {
             events: ArrayVec::from_iter([event]),
             modes: Modes::KERNEL,
             allow_skid: false,
@@ -203,56 +203,60 @@ mod tests {
             target: NamedTarget::Process(ProcessIdentity { pid: 7, start_time: 1 << 40 }),
         };
         let stored = Stored { bytes: u64::MAX, ..Stored::default() };
-        for ask in [
-            Ask::Grant(job.clone()),
-            Ask::Grant(JobNumbers {
+        for request in [
+            BrokerRequest::Grant(job.clone()),
+            BrokerRequest::Grant(WireJob {
                 // The longest there is.
-                events: [EventNumbers { event: u64::MAX, interval: NonZeroU64::new(u64::MAX) }; 8]
+                events: [WireEvent { event: u64::MAX, interval: NonZeroU64::new(u64::MAX) }; 8]
                     .into(),
                 target: NamedTarget::Held(ProcessIdentity { pid: i32::MIN, start_time: u64::MAX }),
                 ..job.clone()
             }),
-            Ask::Grant(JobNumbers {
+            BrokerRequest::Grant(WireJob {
                 target: NamedTarget::System,
                 modes: Modes::USER,
                 call_graph: Some(CallGraph::BranchStack),
                 ..job.clone()
             }),
-            Ask::Grant(JobNumbers {
+            BrokerRequest::Grant(WireJob {
                 target: NamedTarget::Cgroup { id: 1 << 50, path_bytes: 99 },
                 ..job
             }),
-            Ask::Open {
+            BrokerRequest::Open {
                 grant: 7,
                 place: TaskOnCpu { tid: -1, cpu: 3 },
                 attr: [u64::MAX; ATTR_WORDS],
-                rank: Rank::Alone,
+                rank: GroupRole::Single,
             },
-            Ask::Open {
+            BrokerRequest::Open {
                 grant: 7,
                 place: TaskOnCpu { tid: 9, cpu: 0 },
                 attr: [1; ATTR_WORDS],
-                rank: Rank::Follows,
+                rank: GroupRole::Member,
             },
-            Ask::Maps { grant: u64::MAX, pid: 1 },
-            Ask::Release { grant: 0 },
-            Ask::Reserve { bytes: 1 << 40, session: true, reader: None },
-            Ask::Reserve { bytes: 0, session: false, reader: Some(0) },
-            Ask::Free { reservation: 9 },
-            Ask::Closed,
-            Ask::Leave { given: 3 },
-            Ask::Kernel { grant: 2, file: KernelFile::Symbols },
-            Ask::Kernel { grant: 2, file: KernelFile::Modules },
-            Ask::Follow {
+            BrokerRequest::Maps { grant: u64::MAX, pid: 1 },
+            BrokerRequest::Release { grant: 0 },
+            BrokerRequest::Reserve { bytes: 1 << 40, session: true, reader: None },
+            BrokerRequest::Reserve { bytes: 0, session: false, reader: Some(0) },
+            BrokerRequest::Free { reservation: 9 },
+            BrokerRequest::Closed,
+            BrokerRequest::Leave { given: 3 },
+            BrokerRequest::Kernel { grant: 2, file: KernelFile::Symbols },
+            BrokerRequest::Kernel { grant: 2, file: KernelFile::Modules },
+            BrokerRequest::Follow {
                 name: "x".repeat(NAME_BYTES).as_str().try_into().unwrap(),
                 since: None,
                 live: true,
             },
-            Ask::Follow { name: ArrayString::new(), since: Some(Duration::MAX), live: false },
-            Ask::Standing { place: 3 },
-            Ask::Report { status: StandingStatus { state: State::Down, stored } },
+            BrokerRequest::Follow {
+                name: ArrayString::new(),
+                since: Some(Duration::MAX),
+                live: false,
+            },
+            BrokerRequest::Standing { place: 3 },
+            BrokerRequest::Report { status: StandingStatus { state: State::Down, stored } },
         ] {
-            assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+            assert_eq!(BrokerRequest::decode(&request.encode()), Some(request));
         }
     }
 
@@ -260,7 +264,7 @@ mod tests {
     fn every_type_of_the_table_has_a_number() {
         for entry in catalogue::all() {
             let request = Request::new(EventSpec(entry.name.into()), Modes::USER, Target::System);
-            let Some(job) = JobNumbers::of(&request, NamedTarget::System) else {
+            let Some(job) = WireJob::of(&request, NamedTarget::System) else {
                 panic!("{}", entry.name)
             };
             assert_eq!(job.request(Target::System), Some(request));
@@ -272,10 +276,10 @@ mod tests {
         fn any_bytes_are_an_ask_or_none(
             first in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 1..48),
         ) {
-            let mut bytes = [0; ASK_BYTES];
+            let mut bytes = [0; REQUEST_BYTES];
             bytes[..first.len()].copy_from_slice(&first);
-            if let Some(ask) = Ask::decode(&bytes) {
-                prop_assert_eq!(ask.encode(), bytes);
+            if let Some(request) = BrokerRequest::decode(&bytes) {
+                prop_assert_eq!(request.encode(), bytes);
             }
         }
     }

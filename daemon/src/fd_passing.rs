@@ -12,10 +12,10 @@ use rustix::net::{
 
 /// Descriptors that one message of the supervisor may carry: a program, and
 /// its maps.
-pub(crate) const MOST_HANDED: usize = 9;
+pub(crate) const MAX_FDS: usize = 9;
 
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedMessage {
     /// Bytes in the caller's buffer; 0: the other side has closed.
     pub(crate) bytes: usize,
     /// Descriptors that came with them, close-on-exec.
@@ -29,10 +29,10 @@ pub(crate) struct Received {
 /// # Errors
 /// As sendmsg(2); EPIPE instead of SIGPIPE.
 pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     // The buffer is aligned up, and may have room for more.
-    let fits = fds.len() <= MOST_HANDED;
+    let fits = fds.len() <= MAX_FDS;
     let mut is_packed = || fits && control.push(SendAncillaryMessage::ScmRights(fds));
     if !(fds.is_empty() || is_packed()) {
         return Err(io::Error::other("more descriptors than a message may carry"));
@@ -55,8 +55,11 @@ pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<usize>
 ///
 /// # Errors
 /// As recvmsg(2).
-pub(crate) fn receive_handed(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED))];
+pub(crate) fn receive_with_fds(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+) -> io::Result<ReceivedMessage> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [IoSliceMut::new(buffer)];
     let message = recvmsg(socket, &mut slices, &mut control, RecvFlags::CMSG_CLOEXEC)?;
@@ -68,7 +71,7 @@ pub(crate) fn receive_handed(socket: impl AsFd, buffer: &mut [u8]) -> io::Result
     }
     // The kernel says nothing else of those that it could not install.
     let is_whole = !message.flags.contains(ReturnFlags::CTRUNC);
-    Ok(Received { bytes: message.bytes, fds, is_whole })
+    Ok(ReceivedMessage { bytes: message.bytes, fds, is_whole })
 }
 
 #[cfg(test)]
@@ -89,7 +92,7 @@ mod tests {
         assert_eq!(send(&one, b"hello", &[writer.as_fd()]).unwrap(), 5);
         drop(writer);
         let mut buffer = [0; 64];
-        let received = receive_handed(&other, &mut buffer).unwrap();
+        let received = receive_with_fds(&other, &mut buffer).unwrap();
         assert_eq!((&buffer[..received.bytes], received.fds.len()), (&b"hello"[..], 1));
         let mut passed = std::fs::File::from(received.fds.into_iter().next().unwrap());
         passed.write_all(b"through").unwrap();
@@ -114,11 +117,11 @@ mod tests {
     #[test]
     fn the_supervisor_hands_over_a_program_and_its_maps() {
         let (one, other) = UnixStream::pair().unwrap();
-        let files: Vec<_> = (0..=MOST_HANDED).map(|_| std::io::pipe().unwrap().0).collect();
+        let files: Vec<_> = (0..=MAX_FDS).map(|_| std::io::pipe().unwrap().0).collect();
         let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-        send(&one, b"x", &fds[..MOST_HANDED]).unwrap();
-        let received = receive_handed(&other, &mut [0; 8]).unwrap();
-        assert_eq!((received.fds.len(), received.is_whole), (MOST_HANDED, true));
+        send(&one, b"x", &fds[..MAX_FDS]).unwrap();
+        let received = receive_with_fds(&other, &mut [0; 8]).unwrap();
+        assert_eq!((received.fds.len(), received.is_whole), (MAX_FDS, true));
         let error = send(&one, b"x", &fds).unwrap_err();
         assert!(error.to_string().contains("more descriptors"), "{error}");
     }
@@ -127,12 +130,12 @@ mod tests {
     fn descriptors_that_found_no_room_are_told() {
         let (one, other) = UnixStream::pair().unwrap();
         let file = std::io::pipe().unwrap().0;
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED * 2))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FDS * 2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
-        let fds = [file.as_fd(); MOST_HANDED * 2];
+        let fds = [file.as_fd(); MAX_FDS * 2];
         assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
         sendmsg(&one, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()).unwrap();
-        let received = receive_handed(&other, &mut [0; 8]).unwrap();
+        let received = receive_with_fds(&other, &mut [0; 8]).unwrap();
         assert!(!received.is_whole && received.fds.len() < fds.len(), "{received:?}");
     }
 

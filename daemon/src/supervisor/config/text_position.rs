@@ -1,7 +1,7 @@
 //! A place in a text, as editors count it.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextPlace {
+pub struct TextPosition {
     /// From 1.
     pub line: usize,
     /// In characters, from 1.
@@ -10,10 +10,10 @@ pub struct TextPlace {
     pub text: String,
 }
 
-impl TextPlace {
+impl TextPosition {
     /// Of the byte `at`; behind the end, and within a character, of the last
     /// place before.
-    pub(super) fn of(text: &str, at: usize) -> TextPlace {
+    pub(super) fn of(text: &str, at: usize) -> TextPosition {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;
@@ -21,7 +21,7 @@ impl TextPlace {
         let (before, after) = text.split_at(at);
         let begun = before.rfind('\n').map_or(0, |end| end + 1);
         let rest = after.find('\n').unwrap_or(after.len());
-        TextPlace {
+        TextPosition {
             line: before.matches('\n').count() + 1,
             column: before[begun..].chars().count() + 1,
             text: text[begun..at + rest].trim().to_owned(),
@@ -46,7 +46,10 @@ mod tests {
             (text.len(), 3, 1, ""),
             (99, 3, 1, ""),
         ] {
-            assert_eq!(TextPlace::of(text, at), TextPlace { line, column, text: says.into() });
+            assert_eq!(
+                TextPosition::of(text, at),
+                TextPosition { line, column, text: says.into() }
+            );
         }
     }
 }
