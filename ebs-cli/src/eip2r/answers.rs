@@ -1,128 +1,113 @@
-//! Address -> its line of output.
+//! Address -> its line of output, and those of the callers that it was
+//! inlined into.
+//!
+//! What a profile hits, it hits again: of each batch of the input the
+//! addresses that were not seen before are sorted and asked for in that
+//! order, which reads each unit of debug info once, and then every line is
+//! answered from what is known.
 
-use super::names::{NameId, Names};
-use super::page::Page;
-use super::texts::{Found, Texts};
+use super::arguments::Arguments;
+use super::line_source::LineSource;
+use super::names::Names;
+use super::shortfalls::Shortfalls;
+use super::shown_frames::{Style, shown};
 use rustc_hash::FxHashMap;
-use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io::{self, Write};
+use symbolizer::Depth;
 
-/// Answers kept for addresses that [`Texts`] do not have; a power of two.
-const KEPT: usize = 1 << 16;
-/// Addresses looked up before the first of them is printed: the processor
-/// then has many reads of tables under way.
-const LOT: usize = 64;
+/// Bytes of answers kept; then they begin anew.
+const MOST_KEPT: usize = 64 << 20;
 
-#[derive(Debug)]
-pub(super) struct Answers<'a> {
-    texts: &'a Texts,
-    names: &'a Mutex<&'a mut Names>,
-    offset: bool,
-    /// By a hash of the address: the address, its offset, and one more than
-    /// its name's number in `lines`. Zero: none yet. Zeros take no memory
-    /// before they are written over.
-    known: Vec<(u64, u64, u32)>,
-    /// A blank, the name or a reason against one, a newline.
-    lines: Vec<Line>,
-    numbers: FxHashMap<NameId, u32>,
+pub(super) struct Answers {
+    source: Source,
+    known: FxHashMap<u64, Answer>,
+    kept: usize,
+    shortfalls: Shortfalls,
 }
 
-#[derive(Debug)]
-struct Line {
+enum Source {
+    Names { names: Names, offset: bool },
+    Lines { lines: LineSource, style: Style },
+}
+
+struct Answer {
     text: Box<[u8]>,
-    name: NameId,
-    is_reason: bool,
-    /// How many addresses got it in place of a name.
-    count: u64,
+    /// The reason for what it lacks.
+    shortfall: Option<usize>,
 }
 
-impl<'a> Answers<'a> {
-    pub(super) fn new(
-        texts: &'a Texts,
-        names: &'a Mutex<&'a mut Names>,
-        offset: bool,
-    ) -> Answers<'a> {
-        let (lines, numbers) = (Vec::new(), FxHashMap::default());
-        Answers { texts, names, offset, known: Vec::new(), lines, numbers }
+impl Answers {
+    pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Answers> {
+        let source = match arguments.lines {
+            true => {
+                Source::Lines { lines: LineSource::open(arguments)?, style: Style::of(arguments) }
+            }
+            false => Source::Names { names: Names::new(arguments)?, offset: arguments.offset },
+        };
+        let (known, shortfalls) = (FxHashMap::default(), Shortfalls::default());
+        Ok(Answers { source, known, kept: 0, shortfalls })
     }
 
-    #[inline]
-    pub(super) fn push_all(&mut self, page: &mut Page, addresses: &[u64]) {
-        let mut found = [Found::default(); LOT];
-        for addresses in addresses.chunks(LOT) {
-            for (found, &address) in found.iter_mut().zip(addresses) {
-                *found = self.texts.find(address);
+    /// Asks for those of a batch's addresses that are not known.
+    pub(super) fn learn(&mut self, mut addresses: Vec<u64>) {
+        let Answers { source, known, kept, shortfalls } = self;
+        if *kept > MOST_KEPT {
+            known.clear();
+            *kept = 0;
+        }
+        addresses.retain(|address| !known.contains_key(address));
+        addresses.sort_unstable();
+        addresses.dedup();
+        let mut keep = |address, text: Vec<u8>, why: Option<&str>| {
+            *kept += text.len() + size_of::<(u64, Answer)>();
+            let shortfall = why.map(|why| shortfalls.number(why));
+            known.insert(address, Answer { text: text.into(), shortfall });
+        };
+        match source {
+            Source::Names { names, offset } => {
+                for address in addresses {
+                    let (text, why) = named(names, address, *offset);
+                    keep(address, text, why);
+                }
             }
-            for (found, &address) in found.iter().zip(addresses) {
-                match (found.text.is_empty(), self.offset) {
-                    (false, false) => page.push_line(address, self.texts.arena(), found.text),
-                    (false, true) => {
-                        let text = self.texts.arena().get(found.text);
-                        let offset = self.texts.offset(*found, address);
-                        push_with_offset(page, address, text, offset);
-                    }
-                    (true, _) => self.push_other(page, address),
+            Source::Lines { lines, style } => {
+                for (&address, found) in addresses.iter().zip(lines.frames(&addresses)) {
+                    let why = match &found {
+                        Ok(frames) => match &frames.depth {
+                            Depth::Debug => None,
+                            Depth::Lines(why) => Some(format!("without inlined callers: {why}")),
+                            Depth::Symbols(why) => Some(format!("without a line: {why}")),
+                        },
+                        Err(reason) => Some(format!("without a name: {reason}")),
+                    };
+                    keep(address, shown(address, found.as_ref(), *style), why.as_deref());
                 }
             }
         }
     }
 
-    fn push_other(&mut self, page: &mut Page, address: u64) {
-        if self.known.is_empty() {
-            self.known = vec![(0, 0, 0); KEPT];
+    /// Writes the answer for an address that was learnt.
+    pub(super) fn write(&mut self, address: u64, out: &mut impl Write) -> io::Result<()> {
+        let Some(answer) = self.known.get(&address) else { return Ok(()) };
+        if let Some(number) = answer.shortfall {
+            self.shortfalls.add(number, 1);
         }
-        let mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-        let slot = usize::try_from(mixed).unwrap_or(0) & (KEPT - 1);
-        if self.known[slot].2 == 0 || self.known[slot].0 != address {
-            self.known[slot] = self.ask(address);
-        }
-        let (_, offset, number) = self.known[slot];
-        let line = &mut self.lines[number as usize - 1];
-        if line.is_reason {
-            line.count += 1;
-        }
-        match self.offset && !line.is_reason {
-            true => push_with_offset(page, address, &line.text, offset),
-            false => {
-                page.push_address(address);
-                page.push(&line.text);
-            }
-        }
+        out.write_all(&answer.text)
     }
 
-    #[cold]
-    fn ask(&mut self, address: u64) -> (u64, u64, u32) {
-        let mut names = lock(self.names);
-        let named = names.look_up(address);
-        let number = *self.numbers.entry(named.name).or_insert_with(|| {
-            let text = [b" ", names.text(named.name).as_bytes(), b"\n"].concat().into();
-            let is_reason = named.offset.is_none();
-            self.lines.push(Line { text, name: named.name, is_reason, count: 0 });
-            u32::try_from(self.lines.len()).unwrap_or(u32::MAX)
-        });
-        (address, named.offset.unwrap_or(0), number)
-    }
-
-    pub(super) fn report(self) {
-        let mut names = lock(self.names);
-        for line in self.lines.iter().filter(|line| line.count > 0) {
-            names.without(line.name, line.count);
-        }
+    /// Says on stderr which addresses got no name or line and why.
+    pub(super) fn report(&self) {
+        self.shortfalls.report();
     }
 }
 
-/// `text` ends with a newline.
-fn push_with_offset(page: &mut Page, address: u64, text: &[u8], offset: u64) {
-    page.push_address(address);
-    page.push(&text[..text.len() - 1]);
-    let mut digits = [0; 24];
-    let mut rest = &mut digits[..];
-    // 16 digits, `+0x` and a newline have room.
-    let _ = writeln!(rest, "+{offset:#x}");
-    let left = rest.len();
-    page.push(&digits[..digits.len() - left]);
-}
-
-fn lock<'a, 'b>(names: &'a Mutex<&'b mut Names>) -> MutexGuard<'a, &'b mut Names> {
-    names.lock().unwrap_or_else(PoisonError::into_inner)
+/// A line of output; and why it has no name.
+fn named(names: &mut Names, address: u64, offset: bool) -> (Vec<u8>, Option<&str>) {
+    let named = names.find(address);
+    let name = names.get(named.name);
+    let text = match named.offset.filter(|_| offset) {
+        Some(offset) => format!("{address:016x} {}+{offset:#x}\n", name.text),
+        None => format!("{address:016x} {}\n", name.text),
+    };
+    (text.into_bytes(), name.start.as_ref().err().map(String::as_str))
 }

@@ -101,8 +101,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "KEY", default_value = "address", requires = "count")]
     pub by: By,
 
-    /// Threads that read EIP_FILE [default: one a CPU]. The output is the same. A line for each
-    /// line of a pipe and --count by address take one.
+    /// Threads that read debug info for --lines [default: one a CPU]. The output is the same.
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 

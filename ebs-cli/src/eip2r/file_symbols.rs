@@ -2,7 +2,6 @@
 
 use crate::terminal::debuginfod;
 use anyhow::Context;
-use perfdata::printable::push_printable;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -32,24 +31,6 @@ impl FileSymbols {
             first.start..end
         });
         Ok(FileSymbols { symbols, extent, shown })
-    }
-
-    pub(super) fn extent(&self) -> Option<Range<u64>> {
-        self.extent.clone()
-    }
-
-    /// Which addresses belong to one routine, in order. One within which
-    /// others lie has several.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.symbols.stretches()
-    }
-
-    /// Appends the name of the routine that holds an address; gives its first
-    /// address.
-    pub(super) fn push_routine(&self, out: &mut Vec<u8>, address: u64) -> u64 {
-        let Some(routine) = self.symbols.find(address) else { return address };
-        push_printable(routine.name.as_bytes(), out);
-        routine.start
     }
 
     pub(super) fn resolve(&self, address: u64) -> Resolution<'_> {

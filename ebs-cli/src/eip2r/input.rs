@@ -1,50 +1,27 @@
-//! Reads in blocks of whole lines.
+//! The lines of the input, a batch at a time.
 
+use super::line::Line;
 use std::fs::File;
-use std::io::{self, Read};
-use std::ops::Range;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Bytes asked for at once.
-const READ: usize = 128 * 1024;
-/// Reads that start at a page boundary are three times as fast as others on
-/// some machines.
-const PAGE: usize = 4096;
-/// Room before the read for the line that the last read cut; what is longer
-/// than this loses its end.
-const CARRY: usize = 16 * PAGE;
+/// Bytes asked for at once: as many addresses as debug info is worth a walk.
+const READ: usize = 1 << 20;
+/// Bytes of a line that count; all columns of a record fit many times.
+const LONGEST: usize = (64 << 10) - 1;
 /// Room that a pipe is asked to have: with the usual 64 KiB the writer waits
 /// for the reader and the reader for the writer.
 const PIPE: usize = 1 << 20;
 
-/// Bytes of a line that count; all columns of a record fit many times.
-pub(super) const LONGEST: usize = CARRY - 1;
-
-/// A file, pipe or terminal, read in blocks of whole lines.
+/// A file, pipe or terminal.
 #[derive(Debug)]
 pub(super) struct Input<R> {
-    source: R,
-    /// The line that the last read cut.
-    unfinished: Vec<u8>,
-    /// The rest of a line that is too long is being passed over.
-    skipping: bool,
-    ended: bool,
-}
-
-#[derive(Debug)]
-pub(super) struct Buffer {
-    bytes: Vec<u8>,
-    /// Where in `bytes` reads land; on a page boundary.
-    landing: usize,
-}
-
-impl Buffer {
-    pub(super) fn new() -> Buffer {
-        let bytes = vec![0; CARRY + PAGE + READ];
-        let landing = CARRY + bytes[CARRY..].as_ptr().align_offset(PAGE).min(PAGE);
-        Buffer { bytes, landing }
-    }
+    reader: BufReader<R>,
+    /// Column of the address, counted from 0.
+    position: usize,
+    /// Whole lines, each with its newline.
+    batch: Vec<u8>,
 }
 
 /// Opens `path`, or stdin for none and for `-`.
@@ -59,56 +36,48 @@ pub(super) fn open(path: Option<&Path>) -> io::Result<File> {
 }
 
 impl<R: Read> Input<R> {
-    pub(super) fn new(source: R) -> Input<R> {
-        Input { source, unfinished: Vec::new(), skipping: false, ended: false }
+    pub(super) fn new(source: R, position: usize) -> Input<R> {
+        let reader = BufReader::with_capacity(READ, source);
+        Input { reader, position, batch: Vec::new() }
     }
 
-    /// The next block: whole lines, each with its newline. The last line of
-    /// all gets one if it has none; of a line longer than [`LONGEST`] at
-    /// least that much comes.
-    pub(super) fn next_block<'b>(
-        &mut self,
-        buffer: &'b mut Buffer,
-    ) -> io::Result<Option<&'b [u8]>> {
-        Ok(self.fill(buffer)?.map(|block| &buffer.bytes[block]))
-    }
-
-    fn fill(&mut self, Buffer { bytes, landing }: &mut Buffer) -> io::Result<Option<Range<usize>>> {
-        let landing = *landing;
-        while !self.ended {
-            let read = match self.source.read(&mut bytes[landing..][..READ]) {
+    /// Takes the next lines, those of one read: somebody may wait for the
+    /// answer to them. False at the end.
+    pub(super) fn next_batch(&mut self) -> io::Result<bool> {
+        self.batch.clear();
+        loop {
+            let read = match self.reader.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
-            let mut start = landing - self.unfinished.len();
-            bytes[start..landing].copy_from_slice(&self.unfinished);
-            let end = landing + read;
-            if read == 0 {
-                self.ended = true;
-                bytes[end] = b'\n';
-                return Ok((start < end).then_some(start..end + 1));
+            if read.is_empty() {
+                let has_rest = !self.batch.is_empty();
+                self.batch.extend(has_rest.then_some(b'\n'));
+                return Ok(has_rest);
             }
-            if self.skipping {
-                let newline = memchr::memchr(b'\n', &bytes[start..end]);
-                let Some(newline) = newline else { continue };
-                start += newline + 1;
-                self.skipping = false;
-            }
-            let whole = memchr::memrchr(b'\n', &bytes[start..end]);
-            let mut tail = whole.map_or(start, |newline| start + newline + 1);
-            self.unfinished.clear();
-            if end - tail < CARRY {
-                self.unfinished.extend_from_slice(&bytes[tail..end]);
-            } else {
-                tail += CARRY;
-                bytes[tail - 1] = b'\n';
-                self.skipping = true;
-            }
-            if start < tail {
-                return Ok(Some(start..tail));
+            let whole = memchr::memrchr(b'\n', read).map(|last| last + 1);
+            let taken = whole.unwrap_or(read.len());
+            // A line without an end must not fill the memory.
+            let passed_over = match self.batch.len() < LONGEST {
+                true => 0,
+                false => memchr::memchr(b'\n', read).unwrap_or(taken),
+            };
+            self.batch.extend_from_slice(&read[passed_over..taken]);
+            self.reader.consume(taken);
+            if whole.is_some() {
+                return Ok(true);
             }
         }
-        Ok(None)
+    }
+
+    /// The lines of the batch.
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let mut start = 0;
+        memchr::memchr_iter(b'\n', &self.batch).map(move |end| {
+            let line = &self.batch[start..end];
+            start = end + 1;
+            Line::read(&line[..line.len().min(LONGEST)], self.position)
+        })
     }
 }
 
@@ -130,12 +99,12 @@ mod tests {
     }
 
     fn lines(text: &[u8], pieces: Vec<usize>) -> Vec<Vec<u8>> {
-        let mut input = Input::new(Pieces(text, pieces));
-        let (mut lines, mut buffer) = (Vec::new(), Buffer::new());
-        while let Some(block) = input.next_block(&mut buffer).unwrap() {
-            assert_eq!(block.last(), Some(&b'\n'));
+        let mut input = Input::new(Pieces(text, pieces), 0);
+        let mut lines = Vec::new();
+        while input.next_batch().unwrap() {
+            let batch = input.batch.strip_suffix(b"\n").unwrap();
             let cut = |line: &[u8]| line[..line.len().min(LONGEST)].to_vec();
-            lines.extend(block[..block.len() - 1].split(|&byte| byte == b'\n').map(cut));
+            lines.extend(batch.split(|&byte| byte == b'\n').map(cut));
         }
         lines
     }
@@ -154,17 +123,29 @@ mod tests {
 
     #[test]
     fn long_lines_lose_their_end_wherever_they_are_cut() {
-        for length in [LONGEST - 1, LONGEST, CARRY, CARRY + 1, READ, READ + CARRY, 3 * READ] {
+        for length in
+            [LONGEST - 1, LONGEST, LONGEST + 1, LONGEST + 2, READ, READ + LONGEST, 3 * READ]
+        {
             let mut text = b"first\n".to_vec();
             text.extend((0..length).map(|at| b'a' + u8::try_from(at % 23).unwrap()));
             let kept = text[6..].iter().copied().take(LONGEST).collect::<Vec<_>>();
             text.extend(b"\nlast");
-            for pieces in [vec![], vec![100; 10], vec![READ, 7], vec![CARRY + 6, CARRY - 1]] {
+            for pieces in [vec![], vec![100; 10], vec![READ, 7], vec![LONGEST + 7, LONGEST]] {
                 let found = lines(&text, pieces);
                 assert_eq!(found.len(), 3, "{length}");
                 assert!(found[1] == kept, "{length}");
                 assert_eq!((&*found[0], &*found[2]), (&b"first"[..], &b"last"[..]));
             }
         }
+    }
+
+    #[test]
+    fn what_is_there_is_not_kept_waiting() {
+        let mut input = Input::new(Pieces(b"1\n2\n3\n4", vec![3, 4]), 0);
+        let mut batches = Vec::new();
+        while input.next_batch().unwrap() {
+            batches.push(String::from_utf8(input.batch.clone()).unwrap());
+        }
+        assert_eq!(batches, ["1\n2\n", "3\n", "4\n"]);
     }
 }

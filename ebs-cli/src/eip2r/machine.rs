@@ -1,10 +1,8 @@
 //! The kernel's routines, and those that a process maps.
 
 use super::arguments::Arguments;
-use super::direct::Direct;
 use crate::terminal::{debuginfod, say};
 use anyhow::{Context, bail};
-use perfdata::printable::push_printable;
 use perfdata::{CpuMode, Pid, Time};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -27,7 +25,6 @@ pub(super) struct Machine {
     process: Option<Pid>,
     /// First and last address of the kernel's routines.
     kernel: Option<(u64, u64)>,
-    dense: Vec<Range<u64>>,
 }
 
 impl Machine {
@@ -42,51 +39,31 @@ impl Machine {
         });
         let maps = arguments.maps.as_deref();
         let process = maps.map(|maps| add_maps(&mut symbolizer, maps)).transpose()?;
-        let dense: Vec<Range<u64>> = match symbolizer.kernel_extents() {
+        let extents: Vec<Range<u64>> = match symbolizer.kernel_extents() {
             // What the distance moves across the last address is nowhere.
             Ok(extents) => extents.into_iter().filter(|range| range.start < range.end).collect(),
             // User addresses can do without, unless a list was asked for.
             Err(_) if process.is_some() && kernel_list(arguments).is_none() => Vec::new(),
             Err(reason) => bail!("{reason}"),
         };
-        let kernel = dense
+        let kernel = extents
             .iter()
             .map(|range| range.start)
             .min()
-            .zip(dense.iter().map(|range| range.end - 1).max());
+            .zip(extents.iter().map(|range| range.end - 1).max());
         for note in symbolizer.notes() {
             say("eip2r", &note.to_string());
         }
-        Ok(Machine { symbolizer, process, kernel, dense })
+        Ok(Machine { symbolizer, process, kernel })
     }
 
-    pub(super) fn dense(&self) -> &[Range<u64>] {
-        &self.dense
-    }
-
-    /// The kernel's routines where addresses are surely its; of each that is
-    /// not, nothing.
-    pub(super) fn direct(&mut self) -> Direct {
-        let Ok(symbols) = self.symbolizer.kernel_symbols() else { return Direct::default() };
-        let routines = (0..symbols.len()).map(|index| symbols.routine(index));
-        let range = |start, end| if start >= UPPER_HALF { start..end } else { 0..0 };
-        Direct::new(routines.map(|routine| range(routine.start, routine.end)))
-    }
-
-    pub(super) fn push_routine(&mut self, out: &mut Vec<u8>, number: u32) {
-        if let Ok(symbols) = self.symbolizer.kernel_symbols() {
-            let name = symbols.routine(number as usize).name;
-            push_printable(name, out);
-        }
-    }
-
-    pub(super) fn is_kernel(&self, address: u64) -> bool {
+    fn is_kernel(&self, address: u64) -> bool {
         address >= UPPER_HALF
             || self.kernel.is_some_and(|(first, last)| (first..=last).contains(&address))
     }
 
-    pub(super) fn has_no_process(&self) -> bool {
-        self.process.is_none()
+    pub(super) fn has_process(&self) -> bool {
+        self.process.is_some()
     }
 
     fn place(&mut self, address: u64) -> symbolizer::Place {

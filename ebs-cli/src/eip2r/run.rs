@@ -1,11 +1,11 @@
 //! The command from start to exit status.
 
+use super::answers::Answers;
 use super::arguments::Arguments;
-use super::bad_lines::BadLines;
-use super::line_source::LineSource;
+use super::input::Input;
 use super::names::Names;
 use super::output::{Output, OutputError};
-use super::{frames, histogram, input, listing};
+use super::{histogram, input, listing, output};
 use crate::terminal::signals;
 use crate::terminal::{causes, say};
 use anyhow::Context;
@@ -13,16 +13,7 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Format {
-    /// Column, counted from 0.
-    pub(super) position: usize,
-    pub(super) offset: bool,
-    pub(super) threads: NonZeroUsize,
-}
 
 /// Runs the command; `words` start with the program's name.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -59,20 +50,18 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let file = arguments.eip_file.as_deref();
     let shown = file.map_or("stdin".into(), |file| file.display().to_string());
-    let input = input::open(file).with_context(|| format!("cannot open {shown}"))?;
-    let bad = match arguments.lines {
+    let file = input::open(file).with_context(|| format!("cannot open {shown}"))?;
+    let input = Input::new(&file, arguments.position.get() - 1);
+    let bad = match arguments.count {
         true => {
-            let mut lines = LineSource::open(arguments)?;
-            let mut output = open_output(arguments, &input)?;
-            frames::print(&input, &mut output, &mut lines, arguments)?
+            let mut names = Names::new(arguments)?;
+            let mut output = open_output(arguments, &file)?;
+            histogram::print(input, &mut output, &mut names, arguments)?
         }
         false => {
-            let mut names = Names::new(arguments)?;
-            let mut output = open_output(arguments, &input)?;
-            let bad = name(arguments, &input, &mut output, &mut names)?;
-            output.flush().context("cannot write the output")?;
-            names.report();
-            bad
+            let mut answers = Answers::new(arguments)?;
+            let mut output = open_output(arguments, &file)?;
+            listing::print(input, &mut output, &mut answers, arguments)?
         }
     };
     let Some((number, text)) = bad.first else { return Ok(true) };
@@ -89,22 +78,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 fn open_output(arguments: &Arguments, input: &File) -> anyhow::Result<Output> {
     let path = arguments.output.as_deref();
-    Output::open(path, input).with_context(|| {
+    output::open(path, input).with_context(|| {
         let path = path.map_or("stdout".into(), |path| path.display().to_string());
         format!("cannot write {path}")
     })
-}
-
-fn name(
-    arguments: &Arguments,
-    input: &File,
-    output: &mut Output,
-    names: &mut Names,
-) -> anyhow::Result<BadLines> {
-    let position = arguments.position.get() - 1;
-    let format = Format { position, offset: arguments.offset, threads: arguments.threads() };
-    match arguments.count {
-        true => histogram::print(input, output, names, (format, arguments.by)),
-        false => listing::print(input, output, names, format),
-    }
 }

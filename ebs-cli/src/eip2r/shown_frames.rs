@@ -1,10 +1,10 @@
 //! Frames as a user sees them.
 
-use super::output::push_address;
+use super::arguments::Arguments;
 use perfdata::printable::push_printable;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 use symbolizer::{Frame, Frames, Reason};
 
 /// What stands in the output for a line without a number.
@@ -16,6 +16,12 @@ pub(super) enum Style {
     Text,
     /// An object a line.
     Json,
+}
+
+impl Style {
+    pub(super) fn of(arguments: &Arguments) -> Style {
+        if arguments.json { Style::Json } else { Style::Text }
+    }
 }
 
 #[derive(Serialize)]
@@ -44,41 +50,43 @@ enum Other<'a> {
     Bad(Cow<'a, str>),
 }
 
-/// Appends a comment or a blank line as it came, so that there are as many
+/// Writes a comment or a blank line as it came, so that there are as many
 /// lines of output as of input.
-pub(super) fn push_comment(out: &mut Vec<u8>, line: &[u8], style: Style) {
+pub(super) fn write_comment(out: &mut impl Write, line: &[u8], style: Style) -> io::Result<()> {
     match style {
         Style::Text => {
-            out.extend_from_slice(line);
-            out.push(b'\n');
+            out.write_all(line)?;
+            out.write_all(b"\n")
         }
-        Style::Json => push_other(out, &Other::Comment(String::from_utf8_lossy(line))),
+        Style::Json => write_other(out, &Other::Comment(String::from_utf8_lossy(line))),
     }
 }
 
-pub(super) fn push_bad(out: &mut Vec<u8>, line: &[u8], style: Style) {
+pub(super) fn write_bad(out: &mut impl Write, line: &[u8], style: Style) -> io::Result<()> {
     match style {
-        Style::Text => out.extend_from_slice(NO_NUMBER),
-        Style::Json => push_other(out, &Other::Bad(String::from_utf8_lossy(line))),
+        Style::Text => out.write_all(NO_NUMBER),
+        Style::Json => write_other(out, &Other::Bad(String::from_utf8_lossy(line))),
     }
 }
 
-fn push_other(out: &mut Vec<u8>, line: &Other<'_>) {
-    // As below.
-    let _ = analysis::json::write_line(line, &mut *out);
-    out.push(b'\n');
+fn write_other(out: &mut impl Write, line: &Other<'_>) -> io::Result<()> {
+    analysis::json::write_line(line, &mut *out)?;
+    out.write_all(b"\n")
 }
 
-pub(super) fn push(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>, style: Style) {
+/// What stands in the output for an address.
+pub(super) fn shown(address: u64, found: Result<&Frames, &Reason>, style: Style) -> Vec<u8> {
+    let mut out = Vec::new();
     match style {
-        Style::Text => push_text(out, address, found),
-        Style::Json => push_json(out, address, found),
+        Style::Text => push_text(&mut out, address, found),
+        Style::Json => push_json(&mut out, address, found),
     }
+    out
 }
 
 fn push_text(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>) {
-    push_address(out, address);
-    out.push(b' ');
+    // A Vec takes everything.
+    let _ = write!(out, "{address:016x} ");
     match found {
         Err(reason) => {
             out.extend_from_slice(reason.tag().as_bytes());
@@ -99,7 +107,7 @@ fn push_frame(out: &mut Vec<u8>, frame: &Frame) {
     push_printable(frame.name.as_deref().unwrap_or("??").as_bytes(), out);
     out.extend_from_slice(b" at ");
     push_printable(frame.source.as_ref().map_or("??", |it| &it.file).as_bytes(), out);
-    // A Vec takes everything.
+    // As above.
     let _ = match &frame.source {
         None => writeln!(out, ":0"),
         Some(source) if source.column == 0 => writeln!(out, ":{}", source.line),
@@ -152,10 +160,8 @@ mod tests {
             depth: Depth::Debug,
         };
         let reason = Reason::BetweenSymbols { object: "prog".to_owned() };
-        let mut out = Vec::new();
-        push(&mut out, 0x1234, Ok(&frames), style);
-        push(&mut out, 5, Err(&reason), style);
-        String::from_utf8(out).unwrap()
+        let both = [shown(0x1234, Ok(&frames), style), shown(5, Err(&reason), style)];
+        String::from_utf8(both.concat()).unwrap()
     }
 
     #[test]

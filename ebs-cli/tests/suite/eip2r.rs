@@ -151,7 +151,7 @@ fn counts_equal_sort_and_uniq() {
     assert_eq!(scene.out(&["-s", "kernel", "--count"], &input), expected);
 }
 
-/// Some megabytes of every shape of line: more than one piece for a thread.
+/// Some megabytes of every shape of line: more than one batch.
 #[test]
 fn any_number_of_threads_and_a_pipe_give_the_same_output() {
     let scene = Scene::new();
@@ -183,7 +183,7 @@ fn any_number_of_threads_and_a_pipe_give_the_same_output() {
             assert!(from_file.stdout == from_pipe.stdout, "{words:?}");
             assert_eq!(text(&from_file.stderr), said, "{words:?}");
         }
-        // Short inputs are answered one address after the other, without tables.
+        // What was read before does not matter.
         if !more.contains(&"--count") {
             let lines: Vec<&str> = input.split_inclusive('\n').collect();
             let pieces = lines.chunks(40_000).map(|lines| lines.concat());
