@@ -1,10 +1,9 @@
 //! Address -> its line of output, and those of the callers that it was
 //! inlined into.
 //!
-//! What a profile hits, it hits again: of each batch of the input the
-//! addresses that were not seen before are sorted and asked for in that
-//! order, which reads each unit of debug info once, and then every line is
-//! answered from what is known.
+//! What a profile hits, it hits again: each address is asked for once. Those
+//! of a batch can be asked for together, in their order, which reads each
+//! unit of debug info once.
 
 use super::arguments::Arguments;
 use super::line_source::LineSource;
@@ -19,13 +18,13 @@ use symbolizer::Depth;
 const MOST_KEPT: usize = 64 << 20;
 
 pub(super) struct Answers {
-    source: Source,
+    source: AnswerSource,
     known: FxHashMap<u64, Answer>,
     kept: usize,
     shortfalls: Shortfalls,
 }
 
-enum Source {
+enum AnswerSource {
     Names { names: Names, offset: bool },
     Lines { lines: LineSource, style: Style },
 }
@@ -39,16 +38,19 @@ struct Answer {
 impl Answers {
     pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Answers> {
         let source = match arguments.lines {
-            true => {
-                Source::Lines { lines: LineSource::open(arguments)?, style: Style::of(arguments) }
+            true => AnswerSource::Lines {
+                lines: LineSource::open(arguments)?,
+                style: Style::of(arguments),
+            },
+            false => {
+                AnswerSource::Names { names: Names::new(arguments)?, offset: arguments.offset }
             }
-            false => Source::Names { names: Names::new(arguments)?, offset: arguments.offset },
         };
         let (known, shortfalls) = (FxHashMap::default(), Shortfalls::default());
         Ok(Answers { source, known, kept: 0, shortfalls })
     }
 
-    /// Asks for those of a batch's addresses that are not known.
+    /// Asks for those of the addresses that are not known.
     pub(super) fn learn(&mut self, mut addresses: Vec<u64>) {
         let Answers { source, known, kept, shortfalls } = self;
         if *kept > MOST_KEPT {
@@ -64,13 +66,13 @@ impl Answers {
             known.insert(address, Answer { text: text.into(), shortfall });
         };
         match source {
-            Source::Names { names, offset } => {
+            AnswerSource::Names { names, offset } => {
                 for address in addresses {
                     let (text, why) = named(names, address, *offset);
                     keep(address, text, why);
                 }
             }
-            Source::Lines { lines, style } => {
+            AnswerSource::Lines { lines, style } => {
                 for (&address, found) in addresses.iter().zip(lines.frames(&addresses)) {
                     let why = match &found {
                         Ok(frames) => match &frames.depth {
@@ -86,9 +88,14 @@ impl Answers {
         }
     }
 
-    /// Writes the answer for an address that was learnt.
     pub(super) fn write(&mut self, address: u64, out: &mut impl Write) -> io::Result<()> {
-        let Some(answer) = self.known.get(&address) else { return Ok(()) };
+        let answer = match self.known.get(&address) {
+            Some(answer) => answer,
+            None => {
+                self.learn(vec![address]);
+                &self.known[&address]
+            }
+        };
         if let Some(number) = answer.shortfall {
             self.shortfalls.add(number, 1);
         }

@@ -6,8 +6,6 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Bytes asked for at once: as many addresses as debug info is worth a walk.
-const READ: usize = 1 << 20;
 /// Bytes of a line that count; all columns of a record fit many times.
 const LONGEST: usize = (64 << 10) - 1;
 /// Room that a pipe is asked to have: with the usual 64 KiB the writer waits
@@ -36,8 +34,9 @@ pub(super) fn open(path: Option<&Path>) -> io::Result<File> {
 }
 
 impl<R: Read> Input<R> {
-    pub(super) fn new(source: R, position: usize) -> Input<R> {
-        let reader = BufReader::with_capacity(READ, source);
+    /// `position` counts columns from 0; `most` bytes are asked for at once.
+    pub(super) fn new(source: R, position: usize, most: usize) -> Input<R> {
+        let reader = BufReader::with_capacity(most, source);
         Input { reader, position, batch: Vec::new() }
     }
 
@@ -85,6 +84,8 @@ impl<R: Read> Input<R> {
 mod tests {
     use super::*;
 
+    const READ: usize = 128 << 10;
+
     /// Gives what it has in pieces of the given sizes.
     struct Pieces<'a>(&'a [u8], Vec<usize>);
 
@@ -99,7 +100,7 @@ mod tests {
     }
 
     fn lines(text: &[u8], pieces: Vec<usize>) -> Vec<Vec<u8>> {
-        let mut input = Input::new(Pieces(text, pieces), 0);
+        let mut input = Input::new(Pieces(text, pieces), 0, READ);
         let mut lines = Vec::new();
         while input.next_batch().unwrap() {
             let batch = input.batch.strip_suffix(b"\n").unwrap();
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_kept_waiting() {
-        let mut input = Input::new(Pieces(b"1\n2\n3\n4", vec![3, 4]), 0);
+        let mut input = Input::new(Pieces(b"1\n2\n3\n4", vec![3, 4]), 0, READ);
         let mut batches = Vec::new();
         while input.next_batch().unwrap() {
             batches.push(String::from_utf8(input.batch.clone()).unwrap());

@@ -19,11 +19,13 @@ pub(super) fn print(
     let style = Style::of(arguments);
     let mut bad = BadLines::default();
     while input.next_batch().context("cannot read the input")? {
-        let lines: Vec<Line<'_>> = input.lines().collect();
-        answers.learn(lines.iter().filter_map(Line::address).collect());
-        for line in &lines {
-            bad.count(line);
-            write(line, output, answers, style).context("cannot write the output")?;
+        // Each unit of debug info is read once for all of them.
+        if arguments.lines {
+            answers.learn(input.lines().filter_map(|line| line.address()).collect());
+        }
+        for line in input.lines() {
+            bad.count(&line);
+            write(&line, output, answers, style).context("cannot write the output")?;
         }
         output.flush().context("cannot write the output")?;
     }

@@ -15,6 +15,11 @@ use std::fs::File;
 use std::io;
 use std::process::ExitCode;
 
+/// Bytes of input that are read at once.
+const READ: usize = 128 << 10;
+/// Those for --lines: so many addresses are worth a walk through debug info.
+const READ_FOR_LINES: usize = 1 << 20;
+
 /// Runs the command; `words` start with the program's name.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     signals::fail_beyond_file_limit();
@@ -51,7 +56,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let file = arguments.eip_file.as_deref();
     let shown = file.map_or("stdin".into(), |file| file.display().to_string());
     let file = input::open(file).with_context(|| format!("cannot open {shown}"))?;
-    let input = Input::new(&file, arguments.position.get() - 1);
+    let most = if arguments.lines { READ_FOR_LINES } else { READ };
+    let input = Input::new(&file, arguments.position.get() - 1, most);
     let bad = match arguments.count {
         true => {
             let mut names = Names::new(arguments)?;
