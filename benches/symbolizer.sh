@@ -147,8 +147,8 @@ elf() {
 }
 if [ -n "${RUSTPROG:-}" ]; then
     echo "# $RUSTPROG: 1,000,000 addresses with lines and inlined callers"
-    elf rust "$RUSTPROG" 10 1
-    most "rust, one address" "$(cat "$work/rust-one.s")" 0.025 s
+    elf rust "$RUSTPROG" 2 1
+    most "rust, one address" "$(cat "$work/rust-one.s")" 0.030 s
 else skip rust "RUSTPROG names no program"; fi
 if [ -n "${VMLINUX:-}" ]; then
     echo "# $VMLINUX: 1,000,000 addresses"
@@ -159,7 +159,7 @@ if [ -n "${VMLINUX:-}" ]; then
         run symtab-llvm 3 "exec $llvm --obj=$work/symbols < $work/symtab" peer
         gate "by symbol table beside $llvm" symtab-llvm symtab 5
     fi
-    elf vmlinux "$VMLINUX" 6 0.5
-    most "vmlinux, one address, cold" "$(cat "$work/vmlinux-one.s")" 0.060 s
-    most "its memory" "$(cat "$work/vmlinux-one.kb")" 307200 KiB
+    elf vmlinux "$VMLINUX" 2 0.5
+    most "vmlinux, one address, cold" "$(cat "$work/vmlinux-one.s")" 0.300 s
+    most "its memory" "$(cat "$work/vmlinux-one.kb")" 409600 KiB
 else skip vmlinux "VMLINUX names none"; fi

@@ -5,7 +5,7 @@ use super::debug::{Sections, borrow};
 use super::debug_file::{DebugHolder, FoundDebugFile, absent};
 use super::finder::Finder;
 use super::layout::{FirstAddresses, Layout};
-use super::root::{Root, RootForms, UnitHead};
+use super::root::{Root, UnitForms};
 use super::sections::{DebugUse, SectionReader, SectionSource};
 use super::split::Splits;
 use crate::answer::NoDebug;
@@ -203,7 +203,7 @@ impl DebugSections {
             walk.all(alternate, told);
         }
         let mut walk = UnitWalk::of(&dwarf, MAIN, first);
-        let mut splits = Splits::new(self.finder.clone());
+        let splits = Splits::new(self.finder.clone());
         let mut next = FIRST_SPLIT;
         let mut units = dwarf.units();
         loop {
@@ -222,16 +222,22 @@ impl DebugSections {
                     continue;
                 }
             };
-            if root.split.is_none() {
-                let unit = root.unit;
+            let Root { unit, directory, split } = root;
+            let Some(name) = split.map(|name| name.slice()) else {
                 told(Ok(SectionUnit { section: MAIN, info: MAIN, dwarf: &dwarf, unit, first }));
                 continue;
-            }
-            match splits.open(&dwarf, &root) {
-                Ok(split) => match split.dwarf(&dwarf) {
+            };
+            let Some(id) = unit.dwo_id else {
+                let name = String::from_utf8_lossy(name);
+                told(Err(format!("{name} is named without its id")));
+                continue;
+            };
+            let directory = directory.map_or(&[][..], |directory| directory.slice());
+            match splits.open(id, directory, name) {
+                Ok(split) => match split.dwarf(&dwarf, |section| section) {
                     Ok(dwarf) => {
                         let mut walk = UnitWalk::of(&dwarf, next, first);
-                        walk.skeleton = Some(root.head());
+                        walk.skeleton = Some(&unit);
                         walk.all(&dwarf, told);
                         next = next.saturating_add(2);
                     }
@@ -251,39 +257,39 @@ impl DebugSections {
     }
 }
 
-struct UnitWalk {
-    forms: RootForms,
+struct UnitWalk<'u, 'a> {
+    forms: UnitForms,
     info: u32,
     /// What split units take their addresses from.
-    skeleton: Option<UnitHead>,
+    skeleton: Option<&'u Unit<SectionReader<'a>>>,
     first: FirstAddresses,
 }
 
-impl UnitWalk {
-    fn of(dwarf: &Dwarf<SectionReader<'_>>, info: u32, first: FirstAddresses) -> UnitWalk {
-        UnitWalk { forms: RootForms::new(dwarf), info, skeleton: None, first }
+impl<'u, 'a> UnitWalk<'u, 'a> {
+    fn of(dwarf: &Dwarf<SectionReader<'a>>, info: u32, first: FirstAddresses) -> UnitWalk<'u, 'a> {
+        UnitWalk { forms: UnitForms::new(dwarf), info, skeleton: None, first }
     }
 
-    fn root<'a>(
+    fn root(
         &mut self,
         dwarf: &Dwarf<SectionReader<'a>>,
         header: UnitHeader<SectionReader<'a>>,
     ) -> Result<Root<'a>, String> {
         let at = header.debug_info_offset().map_or(0, |offset| offset.0);
         let failed = |error: gimli::Error| format!("unit at {at:#x}: {error}");
-        let forms = self.forms.all(dwarf, &header).map_err(failed)?;
+        let forms = self.forms.of(dwarf, &header).map_err(failed)?;
         let forms = forms.ok_or_else(|| {
             format!("unit at {at:#x}: more forms are listed than the file can hold")
         })?;
         let mut root = Root::read(dwarf, header, forms).map_err(failed)?;
         if let Some(skeleton) = &self.skeleton {
-            skeleton.lend(&mut root.unit);
+            root.unit.copy_relocated_attributes(skeleton);
         }
         Ok(root)
     }
 
     /// Units of a file that has no skeletons.
-    fn all(&mut self, dwarf: &Dwarf<SectionReader<'_>>, told: &mut Told<'_>) {
+    fn all(&mut self, dwarf: &Dwarf<SectionReader<'a>>, told: &mut Told<'_>) {
         let mut units = dwarf.units();
         let (info, first) = (self.info, self.first);
         loop {
@@ -301,7 +307,7 @@ impl UnitWalk {
     }
 
     /// Units of `.debug_types`.
-    fn types(&mut self, dwarf: &Dwarf<SectionReader<'_>>, section: u32, told: &mut Told<'_>) {
+    fn types(&mut self, dwarf: &Dwarf<SectionReader<'a>>, section: u32, told: &mut Told<'_>) {
         let mut units = dwarf.type_units();
         loop {
             let unit = match units.next() {

@@ -19,10 +19,9 @@ const MOST_BYTES: u64 = 2 << 30;
 const MOST_TIMES_OF_FILE: u64 = 16;
 const BEYOND_FILE: u64 = 64 << 20;
 
-const OF_PROGRAM: [SectionId; 13] = [
+const OF_PROGRAM: [SectionId; 12] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
-    SectionId::DebugAranges,
     SectionId::DebugInfo,
     SectionId::DebugLine,
     SectionId::DebugLineStr,

@@ -2,27 +2,28 @@
 
 use super::bytes::{FileBytes, SectionBytes};
 use super::finder::Finder;
-use super::functions::DebugPart;
 use super::layout::Layout;
-use super::root::{Root, UnitHead};
+use super::root::Root;
 use super::sections::{SectionReader, SectionSource};
-use gimli::{Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, RunTimeEndian};
+use gimli::{
+    Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, Reader, RunTimeEndian, UnitType,
+};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The rest of one unit.
 #[derive(Debug)]
 pub(crate) struct Split {
-    pub(crate) part: DebugPart,
-    pub(crate) head: UnitHead,
-    pub(crate) mangles: bool,
+    /// Where the unit begins among the entries of its file.
+    pub(crate) offset: usize,
     sections: Sections,
     id: DwoId,
     endian: RunTimeEndian,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Sections {
-    Alone(Arc<DwarfSections<SectionBytes>>),
+    Alone(Box<DwarfSections<SectionBytes>>),
     Packed(Arc<DwarfPackageSections<SectionBytes>>),
 }
 
@@ -30,24 +31,23 @@ enum Sections {
 #[derive(Debug, Default)]
 pub(crate) struct Splits {
     finder: Option<Finder>,
-    /// None: not looked for yet.
-    package: Option<Option<(Arc<DwarfPackageSections<SectionBytes>>, RunTimeEndian)>>,
-    opened: u32,
+    /// Empty: not looked for yet.
+    package: OnceCell<Option<(Arc<DwarfPackageSections<SectionBytes>>, RunTimeEndian)>>,
 }
 
 impl Splits {
     pub(crate) fn new(finder: Option<Finder>) -> Splits {
-        Splits { finder, package: None, opened: 0 }
+        Splits { finder, package: OnceCell::new() }
     }
 
     pub(crate) fn each_package_type(
-        &mut self,
+        &self,
         dwarf: &Dwarf<SectionReader<'_>>,
         act: &mut dyn FnMut(gimli::Result<&Dwarf<SectionReader<'_>>>),
     ) {
         let Some((package, endian)) = self.packed() else { return };
-        let empty = EndianSlice::new(&[], endian);
-        let package = match package.borrow(|bytes| EndianSlice::new(bytes, endian), empty) {
+        let empty = EndianSlice::new(&[], *endian);
+        let package = match package.borrow(|bytes| EndianSlice::new(bytes, *endian), empty) {
             Ok(package) => package,
             Err(error) => return act(Err(error)),
         };
@@ -59,62 +59,43 @@ impl Splits {
         }
     }
 
-    /// The rest of the unit of which `skeleton` is in the program, or why it
-    /// cannot be had.
-    pub(crate) fn open(
-        &mut self,
-        dwarf: &Dwarf<SectionReader<'_>>,
-        skeleton: &Root<'_>,
-    ) -> Result<Split, String> {
-        let name = skeleton.split.map_or(&[][..], |name| name.slice());
+    /// The rest of the unit of an id, of which a skeleton in the program names
+    /// the file; or why it cannot be had.
+    pub(crate) fn open(&self, id: DwoId, directory: &[u8], name: &[u8]) -> Result<Split, String> {
         let shown = String::from_utf8_lossy(name);
-        let id = skeleton.dwo_id().ok_or_else(|| format!("{shown} is named without its id"))?;
-        let (sections, endian) = match self.packed() {
-            Some((package, endian)) if has(&package, endian, id, dwarf) => {
-                (Sections::Packed(package), endian)
+        let mut split = match self.packed() {
+            Some((package, endian)) if has(package, *endian, id) => {
+                let sections = Sections::Packed(Arc::clone(package));
+                Split { offset: 0, sections, id, endian: *endian }
             }
             _ => {
                 let finder = self.finder.as_ref().ok_or_else(|| format!("{shown} is not read"))?;
-                let directory = skeleton.directory.map_or(&[][..], |directory| directory.slice());
                 let (image, layout) = finder
                     .split(directory, name)
                     .ok_or_else(|| format!("{shown} (split debug info) was not found"))?;
                 let mut source = SectionSource::new(&image, &layout)?;
                 let sections = DwarfSections::load(|id| source.split(id).map_err(Unread))
                     .map_err(|why| format!("{shown}: {}", why.0))?;
-                (Sections::Alone(Arc::new(sections)), layout.endian)
-            }
-        };
-        let failed = |error: gimli::Error| format!("{shown}: {error}");
-        let part = DebugPart::Split(self.opened);
-        let (head, mangles) = {
-            let split = sections.borrow(id, endian, dwarf).map_err(failed)?;
-            let mut units = split.units();
-            let mut found = None;
-            while let Some(header) = units.next().map_err(failed)? {
-                let forms = split.abbreviations(&header).map_err(failed)?;
-                let mut root = Root::read(&split, header, forms).map_err(failed)?;
-                if root.dwo_id() == Some(id) {
-                    skeleton.head().lend(&mut root.unit);
-                    found = Some((root.head(), root.mangles));
-                    break;
+                Split {
+                    offset: 0,
+                    sections: Sections::Alone(sections.into()),
+                    id,
+                    endian: layout.endian,
                 }
             }
-            found.ok_or_else(|| {
-                format!("{shown} is of another build (id {:#x} is not in it)", id.0)
-            })?
         };
-        self.opened += 1;
-        Ok(Split { part, head, mangles, sections, id, endian })
+        let offset = split.find().map_err(|error| format!("{shown}: {error}"))?;
+        split.offset = offset
+            .ok_or_else(|| format!("{shown} is of another build (id {:#x} is not in it)", id.0))?;
+        Ok(split)
     }
 
-    fn packed(&mut self) -> Option<(Arc<DwarfPackageSections<SectionBytes>>, RunTimeEndian)> {
-        let finder = self.finder.as_ref();
-        let package = self.package.get_or_insert_with(|| {
-            let (image, layout) = finder?.package()?;
+    fn packed(&self) -> Option<&(Arc<DwarfPackageSections<SectionBytes>>, RunTimeEndian)> {
+        let package = self.package.get_or_init(|| {
+            let (image, layout) = self.finder.as_ref()?.package()?;
             read_package(&image, &layout).map(|package| (Arc::new(package), layout.endian))
         });
-        package.clone()
+        package.as_ref()
     }
 }
 
@@ -132,50 +113,51 @@ fn read_package(image: &FileBytes, layout: &Layout) -> Option<DwarfPackageSectio
     DwarfPackageSections::load(|id| source.split(id).map_err(Unread)).ok()
 }
 
-fn has(
-    package: &DwarfPackageSections<SectionBytes>,
-    endian: RunTimeEndian,
-    id: DwoId,
-    parent: &Dwarf<SectionReader<'_>>,
-) -> bool {
-    unpack(package, endian, id, parent).is_ok()
-}
-
-fn unpack<'a>(
-    package: &'a DwarfPackageSections<SectionBytes>,
-    endian: RunTimeEndian,
-    id: DwoId,
-    parent: &Dwarf<SectionReader<'a>>,
-) -> gimli::Result<Dwarf<SectionReader<'a>>> {
+fn has(package: &DwarfPackageSections<SectionBytes>, endian: RunTimeEndian, id: DwoId) -> bool {
     let empty = EndianSlice::new(&[], endian);
-    let package = package.borrow(|bytes| EndianSlice::new(bytes, endian), empty)?;
-    package.find_cu(id, parent)?.ok_or(gimli::Error::MissingUnitDie)
+    let package = package.borrow(|bytes| EndianSlice::new(bytes, endian), empty);
+    package.is_ok_and(|package| package.cu_index.find(id.0).is_some())
 }
 
-impl Sections {
-    fn borrow<'a>(
+impl Split {
+    /// Its debug info, which takes addresses from the program's. `reader`: how
+    /// its sections are read.
+    pub(crate) fn dwarf<'a, R: Reader<Offset = usize>>(
         &'a self,
-        id: DwoId,
-        endian: RunTimeEndian,
-        parent: &Dwarf<SectionReader<'a>>,
-    ) -> gimli::Result<Dwarf<SectionReader<'a>>> {
-        match self {
-            Sections::Packed(package) => unpack(package, endian, id, parent),
+        parent: &Dwarf<R>,
+        reader: impl Fn(SectionReader<'a>) -> R,
+    ) -> gimli::Result<Dwarf<R>> {
+        let reader = |bytes: &'a [u8]| reader(EndianSlice::new(bytes, self.endian));
+        match &self.sections {
+            Sections::Packed(package) => {
+                let package = package.borrow(|bytes| reader(bytes), reader(&[]))?;
+                package.find_cu(self.id, parent)?.ok_or(gimli::Error::MissingUnitDie)
+            }
             Sections::Alone(sections) => {
-                let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+                let mut dwarf = sections.borrow(|bytes| reader(bytes));
                 dwarf.make_dwo(parent);
                 Ok(dwarf)
             }
         }
     }
-}
 
-impl Split {
-    /// Its debug info, which takes addresses from the program's.
-    pub(crate) fn dwarf<'a>(
-        &'a self,
-        parent: &Dwarf<SectionReader<'a>>,
-    ) -> gimli::Result<Dwarf<SectionReader<'a>>> {
-        self.sections.borrow(self.id, self.endian, parent)
+    /// Where the unit of its id begins.
+    fn find(&self) -> gimli::Result<Option<usize>> {
+        let dwarf = self.dwarf(&Dwarf::default(), |section| section)?;
+        let mut units = dwarf.units();
+        while let Some(header) = units.next()? {
+            let id = match header.type_() {
+                UnitType::SplitCompilation(id) => Some(id),
+                // Before DWARF 5 its first entry has it.
+                UnitType::Compilation => {
+                    Root::read(&dwarf, header, dwarf.abbreviations(&header)?)?.unit.dwo_id
+                }
+                _ => None,
+            };
+            if id == Some(self.id) {
+                return Ok(header.debug_info_offset().map(|offset| offset.0));
+            }
+        }
+        Ok(None)
     }
 }

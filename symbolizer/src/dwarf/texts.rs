@@ -27,9 +27,8 @@ impl Texts {
     }
 
     /// The one copy of a path.
-    pub(crate) fn file(&mut self, path: &[u8]) -> Arc<str> {
-        let path = String::from_utf8_lossy(path);
-        if let Some(known) = self.files.get(&*path) {
+    pub(crate) fn file(&mut self, path: &str) -> Arc<str> {
+        if let Some(known) = self.files.get(path) {
             return Arc::clone(known);
         }
         let file: Arc<str> = path.into();

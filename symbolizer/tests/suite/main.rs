@@ -1,9 +1,8 @@
-//! Names and lines against programs built here, files made by others, llvm,
-//! addr2line and perf.
+//! Names and lines against programs built here, files made by others, llvm
+//! and perf.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that skips says why, and counts are told")]
 
-mod addr2line;
 mod binaries;
 mod damaged;
 mod data;
