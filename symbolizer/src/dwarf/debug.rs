@@ -268,6 +268,8 @@ impl DebugSource {
         let mut units = *dwarf.debug_info.reader();
         units.skip(split.offset).map_err(failed)?;
         dwarf.debug_info = units.into();
+        let size = units.len() + dwarf.debug_abbrev.reader().len();
+        self.guard.grow(MOST_READ_OF_BYTE.saturating_mul(size as u64));
         Ok(Arc::new(dwarf))
     }
 }

@@ -34,6 +34,14 @@ impl ReadGuard {
         self.first.store(0, Relaxed);
     }
 
+    /// Lets so much more be read.
+    pub(crate) fn grow(&self, numbers: u64) {
+        let left = self.left.load(Relaxed);
+        // What is spent stays so.
+        let numbers = if left == 0 { 0 } else { numbers };
+        self.left.store(left.saturating_add(numbers), Relaxed);
+    }
+
     /// Begins a lookup. `first`: where the file's code begins. While units are
     /// found it must be 0, as their addresses count from a base that may be 0.
     pub(crate) fn enter(&self, first: u64) {

@@ -1,8 +1,9 @@
 //! Debug info that was damaged: answers or reasons, never a panic.
 
+use crate::toolchain::command;
 use std::ops::Range;
 use std::path::Path;
-use symbolizer::{DebugFile, ElfSymbols, Frames};
+use symbolizer::{DebugFile, Depth, ElfSymbols, Frames, NoDebug};
 
 /// Damaged copies of each file; HARDMETER_ROUNDS sets another number.
 const ROUNDS: usize = 200;
@@ -73,4 +74,46 @@ fn damaged_debug_info_answers_or_says_why() {
         }
     }
     assert!(files > 4);
+}
+
+/// One routine with a million calls inlined into each other, a byte each.
+const NESTED: &str = r#"
+    .globl _start
+    .text
+    _start: .fill 64, 1, 0x90
+    .Lend:
+    .section .debug_abbrev,"",@progbits
+    .byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0
+    .byte 2, 0x2e, 1, 3, 8, 0x11, 1, 0x12, 7, 0, 0
+    .byte 3, 0x1d, 1, 0, 0
+    .byte 0
+    .section .debug_info,"",@progbits
+    .long .Linfo_end - .Linfo
+    .Linfo: .value 4
+    .long 0
+    .byte 8
+    .byte 1
+    .quad _start, .Lend - _start
+    .byte 2
+    .asciz "nested"
+    .quad _start, .Lend - _start
+    .fill 1000000, 1, 3
+    .fill 1000002, 1, 0
+    .Linfo_end:
+"#;
+
+#[test]
+fn calls_inlined_without_end_are_damage() {
+    let scene = tempfile::tempdir().unwrap();
+    std::fs::write(scene.path().join("p.s"), NESTED).unwrap();
+    if !command(scene.path(), &["gcc", "-nostdlib", "-static", "-o", "p", "p.s"]) {
+        return eprintln!("skipped: no gcc for x86-64, or it cannot link this");
+    }
+    let bytes = std::fs::read(scene.path().join("p")).unwrap();
+    let start = ElfSymbols::parse(&bytes).unwrap().stretches().map(|it| it.start).min().unwrap();
+    let file = DebugFile::parse(&bytes).unwrap();
+    for address in [start, start + 9] {
+        let depth = file.frames(address).depth;
+        assert!(matches!(depth, Depth::Symbols(NoDebug::Damaged { .. })), "{depth:?}");
+    }
 }
