@@ -14,6 +14,7 @@ mod loss;
 pub(crate) mod miss_causes;
 mod miss_curves;
 mod plots;
+pub(crate) mod row_columns;
 mod shared_lines;
 mod sieved;
 mod type_uses;
@@ -58,6 +59,7 @@ use crate::error::Error;
 use crate::query::Weighting;
 use crate::query::key::Key;
 use perfdata::IpMeaning;
+use row_columns::ROW_COLUMNS;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
@@ -356,16 +358,8 @@ pub struct OwnCount {
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("period", &self.period)?;
-        map.serialize_entry("share", &self.share)?;
-        map.serialize_entry("share_error", &self.share_error)?;
-        map.serialize_entry("exact_ip", &self.exact_ip)?;
-        if let Some(own) = &self.own {
-            map.serialize_entry("self", own)?;
-        }
-        if let Some(AccessReport { latency, levels }) = &self.served {
-            map.serialize_entry("latency", latency)?;
+        render::row_entries(&ROW_COLUMNS, self, &mut map)?;
+        if let Some(AccessReport { levels, .. }) = &self.served {
             map.serialize_entry("levels", levels)?;
         }
         if let Some(facts) = &self.facts {

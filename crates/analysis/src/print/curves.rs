@@ -3,6 +3,7 @@
 use crate::causes::{MissCurve, remedy};
 use crate::print::table::{Style, heads, note, percent, printable};
 use crate::report::{CurveReport, EventCurve};
+use render::{Cell, Head, Table};
 use std::fmt::Write;
 
 /// Columns of a bar of all.
@@ -57,27 +58,24 @@ pub fn marks(curve: &EventCurve, bytes: u64) -> String {
 }
 
 fn points(curve: &EventCurve, style: Style, out: &mut String) {
-    let rows: Vec<[String; 4]> = curve
-        .curve
-        .points
-        .iter()
-        .map(|it| [size(it.bytes), it.misses.to_string(), it.left.to_string(), percent(it.share)])
-        .collect();
-    let titles = ["size", "misses", "left", "share"].map(str::to_owned);
-    let widths: [usize; 4] = std::array::from_fn(|column| {
-        rows.iter().chain([&titles]).map(|row| row[column].len()).max().unwrap_or(0)
-    });
-    let line = |row: &[String; 4]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    let (bold, plain) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    let _ = writeln!(out, "{bold}{}{plain}", line(&titles));
-    for (point, row) in curve.curve.points.iter().zip(&rows) {
+    let table = Table::of(
+        "",
+        &curve.curve.points,
+        &[
+            (Head::number("size"), &|it| Cell::words(size(it.bytes))),
+            (Head::number("misses"), &|it| Cell::Count(it.misses)),
+            (Head::number("left"), &|it| Cell::Count(it.left)),
+            (Head::number("share"), &|it| Cell::Share(it.share)),
+        ],
+    );
+    let text = table.text(None, style.color);
+    let mut lines = text.lines();
+    out.extend(lines.next().into_iter().chain(["\n"]));
+    for (point, line) in curve.curve.points.iter().zip(lines) {
         let bar = "#".repeat(length(point.left, curve.curve.again));
         let marks = marks(curve, point.bytes);
         let beside = if marks.is_empty() { bar } else { format!("{bar:<LONGEST$}  {marks}") };
-        let _ = writeln!(out, "{}", format!("{}  {beside}", line(row)).trim_end());
+        let _ = writeln!(out, "{}", format!("{line}  {beside}").trim_end());
     }
 }
 

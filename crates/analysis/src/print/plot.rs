@@ -1,8 +1,9 @@
 //! Histograms as text: pure functions of numbers.
 
-use crate::print::table::{Style, note, number_of, percent, printable};
+use crate::print::table::{Style, note, number_of, printable};
 use crate::query::Weighting;
 use crate::report::{EventPlots, PlotBar, SetOrigin, SetPlot};
+use render::{Cell, Head, Table};
 use std::fmt::Write;
 
 /// Columns of a line where nothing says how long lines are.
@@ -125,43 +126,36 @@ impl PlotText {
         self.note(&format!("in no bar: {} without a {what}{kernel}", number_of(lacking, "sample")));
     }
 
-    fn rows(&mut self, heading: &str, bars: &[&PlotBar], weighting: Weighting) {
+    fn rows(&mut self, heading: &'static str, bars: &[&PlotBar], weighting: Weighting) {
         let by_period = weighting == Weighting::Period;
-        let row = |bar: &PlotBar| {
-            let mut cells = vec![bar.count.to_string()];
-            cells.extend(by_period.then(|| bar.period.to_string()));
-            cells.extend([percent(bar.share), bar.label.clone()]);
+        let mut heads = vec![Head::number("count"), Head::number("share"), Head::number(heading)];
+        if by_period {
+            heads.insert(1, Head::number("period"));
+        }
+        let mut table = Table::new("", heads);
+        table.rows.extend(bars.iter().map(|bar| {
+            let mut cells = vec![Cell::Count(bar.count)];
+            cells.extend(by_period.then_some(Cell::Count(bar.period)));
+            cells.extend([Cell::Share(bar.share), Cell::name(&*bar.label)]);
             cells
-        };
-        let mut titles = vec!["count".to_owned()];
-        titles.extend(by_period.then(|| "period".to_owned()));
-        titles.extend(["share".to_owned(), heading.to_owned()]);
-        let rows: Vec<Vec<String>> = bars.iter().map(|bar| row(bar)).collect();
-        let widths: Vec<usize> = (0..titles.len())
-            .map(|column| {
-                let cells = rows.iter().chain([&titles]).map(|row| row[column].len());
-                cells.max().unwrap_or(0)
-            })
-            .collect();
-        let numbers = |row: &[String]| {
-            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
-            cells.collect::<Vec<_>>().join("  ")
-        };
+        }));
+        let text = table.text(None, self.style.color);
+        let mut lines = text.lines();
+        let titles = lines.next().unwrap_or_default();
         let levels: Vec<String> = bars.iter().map(|bar| levels(bar)).collect();
         let beside = levels.iter().map(|text| text.chars().count() + 2).max().unwrap_or(0);
-        let taken = widths.iter().map(|width| width + 2).sum::<usize>() + beside;
+        let taken = text.lines().last().map_or(0, |line| line.chars().count() + 2) + beside;
         let length = self.columns().saturating_sub(taken).clamp(SHORTEST, LONGEST);
         let most = bars.iter().map(|bar| bar.weight(weighting)).max().unwrap_or(0);
-        let (bold, plain) = if self.style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-        let _ = writeln!(self.text, "{bold}{}{plain}", numbers(&titles));
-        for ((bar, cells), levels) in bars.iter().zip(&rows).zip(&levels) {
+        let _ = writeln!(self.text, "{titles}");
+        for ((bar, numbers), levels) in bars.iter().zip(lines).zip(&levels) {
             let drawn = drawn(Part { weight: bar.weight(weighting), most }, length, self.glyphs);
             let padded = match levels.is_empty() {
                 true => drawn.trim_end().to_owned(),
                 false => drawn,
             };
             let (colour, plain) = if self.style.color { ("\x1b[36m", "\x1b[0m") } else { ("", "") };
-            let line = format!("{}  {colour}{padded}{plain}  {levels}", numbers(cells));
+            let line = format!("{numbers}  {colour}{padded}{plain}  {levels}");
             self.text.push_str(line.trim_end());
             self.text.push('\n');
         }

@@ -2,25 +2,25 @@
 //! header, a line a row, columns aligned.
 
 mod call_tree;
-mod columns;
 mod diff;
-mod facts;
+pub(crate) mod facts;
 mod head;
 mod joined;
 mod listing;
 mod trials;
 
 use crate::causes::share_interval::ratio;
-use crate::query::Weighting;
-use crate::query::key::Key;
-use crate::query::time::seconds;
-use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, ReportChains, Row, hex};
-use columns::{Align, Columns};
+use crate::print::row_table::RowTable;
+pub use crate::print::row_table::number_table;
+use crate::report::{EventReport, Report, ReportChains, Row};
 pub use diff::render as render_diff;
 pub use joined::render as render_joined;
+pub(crate) use joined::told;
 pub use listing::render_listing;
 pub(crate) use listing::tidy;
 pub(crate) use perfdata::printable::printable;
+pub(crate) use render::percent;
+use render::{Cell, Head, Table};
 pub use trials::render_trial;
 
 /// How text looks.
@@ -106,6 +106,10 @@ impl Text {
         self.text.push_str(plain);
         self.text.push('\n');
     }
+
+    fn table(&mut self, table: &Table<'_>) {
+        self.text.push_str(&table.text(self.style.width, self.style.color));
+    }
 }
 
 pub(crate) fn number_of(count: u64, thing: &str) -> String {
@@ -113,120 +117,8 @@ pub(crate) fn number_of(count: u64, thing: &str) -> String {
     format!("{count} {thing}{plural}")
 }
 
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.2}%", share * 100.0)
-}
-
 fn rows(rows: &[Row], event: &EventReport, chains: &ReportChains, out: &mut Text) {
-    let by_period = event.weighting == Weighting::Period;
-    let has = |any: fn(&AccessReport) -> bool| {
-        rows.iter().any(|row| row.served.as_ref().is_some_and(any))
-    };
-    let has_latency = has(|served| served.latency.is_some());
-    let levels = match has(|served| !served.levels.is_empty()) {
-        true => event.levels.as_slice(),
-        false => &[],
-    };
-    let mut columns = Columns::new(out.style);
-    columns.add("count", Align::Right);
-    if by_period {
-        columns.add("period", Align::Right);
-    }
-    columns.add("share", Align::Right);
-    let has_own = rows.iter().any(|row| row.own.is_some());
-    if has_own {
-        columns.add("self", Align::Right);
-    }
-    if has_latency {
-        for column in ["cycles", "mean", "median", "p95"] {
-            columns.add(column, Align::Right);
-        }
-    }
-    for level in levels {
-        columns.add(level, Align::Right);
-    }
-    add_keys(rows.iter().take(1).flat_map(|row| row.keys.iter()), &mut columns);
-    // Beside its object a mark needs not say whose it is.
-    let is_of_object = rows.first().is_some_and(|row| row.keys.contains(&Key::Object));
-    let facts = facts::Columns::of(rows);
-    facts.add(&mut columns);
-    for row in rows {
-        let mut line = vec![row.count.to_string()];
-        if by_period {
-            line.push(row.period.to_string());
-        }
-        line.push(percent(row.share));
-        if has_own {
-            line.push(row.own.map_or_else(|| NOTHING.to_owned(), |own| percent(own.share)));
-        }
-        let served = row.served.as_ref();
-        if has_latency {
-            line.extend(latency(served.and_then(|served| served.latency)));
-        }
-        let share = |level| served.and_then(|served| served.levels.get(level));
-        line.extend(
-            levels.iter().map(|level| {
-                share(level).map_or_else(|| NOTHING.to_owned(), |share| percent(*share))
-            }),
-        );
-        row.cells.iter().for_each(|it| cell(it, is_of_object, chains, &mut line));
-        facts.row(row, &mut line);
-        columns.row(line);
-    }
-    columns.render(&mut out.text);
-}
-
-fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
-    for key in keys {
-        match key {
-            Key::Site => {
-                columns.add("address", Align::Whole);
-                columns.add("routine", Align::Left);
-                columns.add("object", Align::Left);
-            }
-            Key::Data => {
-                columns.add("data", Align::Whole);
-                columns.add("variable", Align::Left);
-                columns.add("data object", Align::Left);
-            }
-            Key::Pid | Key::Tid | Key::Cpu | Key::Time(_) => {
-                columns.add(&key.to_string(), Align::Right);
-            }
-            Key::Routine
-            | Key::Inlined
-            | Key::Srcline
-            | Key::RoutineLine
-            | Key::Operands
-            | Key::Caller
-            | Key::Callee
-            | Key::Stack
-            | Key::Object
-            | Key::Comm
-            | Key::Region
-            | Key::Miss
-            | Key::Variable
-            | Key::Alloc
-            | Key::AllocLine
-            | Key::Block
-            | Key::Holder
-            | Key::Type
-            | Key::Member
-            | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
-            key => columns.add(&key.to_string(), Align::Whole),
-        }
-    }
-}
-
-const NOTHING: &str = "-";
-
-/// Part of all cycles, mean, median, and what 95 of 100 do not exceed.
-fn latency(latency: Option<Latencies>) -> [String; 4] {
-    latency.map_or_else(
-        || [(); 4].map(|()| NOTHING.to_owned()),
-        |Latencies { share, mean, median, p95, .. }| {
-            [percent(share), format!("{mean:.1}"), median.to_string(), p95.to_string()]
-        },
-    )
+    out.table(&RowTable::of_event(rows, event, chains));
 }
 
 fn rest(event: &EventReport, out: &mut Text) {
@@ -240,30 +132,6 @@ fn rest(event: &EventReport, out: &mut Text) {
         // Inclusive rows have samples in common.
         let is_inclusive = event.rows.iter().any(|row| row.own.is_some());
         out.note(&if is_inclusive { rows } else { format!("{rows}, {rest}") });
-    }
-}
-
-fn cell(cell: &Cell, is_of_object: bool, chains: &ReportChains, line: &mut Vec<String>) {
-    match cell {
-        Cell::Number(number) => line.push(number.to_string()),
-        Cell::Time(nanoseconds) => line.push(seconds(*nanoseconds)),
-        Cell::Address(address) => line.push(hex(*address)),
-        Cell::Text(text) => line.push(text.to_string()),
-        Cell::Chain(chain) => line.push(chains.folded(*chain)),
-        Cell::Missing(missing) => line.push(missing.mark(is_of_object)),
-        Cell::Site(site) | Cell::Data(site) => {
-            line.push(hex(site.address));
-            line.push(match &site.routine {
-                Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
-                Err(unresolved) => unresolved.tag.to_owned(),
-            });
-            line.push(site.object.to_string());
-        }
-        Cell::SiteMissing(missing) => {
-            line.push(NOTHING.to_owned());
-            line.push(missing.mark(true));
-            line.push(NOTHING.to_owned());
-        }
     }
 }
 
@@ -285,28 +153,27 @@ fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text)
         out.text.push_str(&register.finding());
         out.text.push('\n');
     }
-    let mut columns = Columns::new(out.style);
-    columns.add("register", Align::Left);
-    columns.add("count", Align::Right);
-    columns.add("share", Align::Right);
-    columns.add("value", Align::Whole);
+    let heads = [
+        Head::left("register"),
+        Head::number("count"),
+        Head::number("share"),
+        Head::whole("value"),
+    ];
+    let mut table = Table::new("", heads);
     // One value, or each value once: the finding said it all.
     let repeats = event.registers.iter().filter(|register| {
         register.distinct > 1 && register.top.first().is_some_and(|value| value.count > 1)
     });
     for register in repeats {
-        for value in &register.top {
-            columns.row(vec![
-                register.name.clone(),
-                value.count.to_string(),
-                percent(ratio(value.count, register.samples)),
-                hex(value.value),
-            ]);
-        }
+        table.rows.extend(register.top.iter().map(|value| {
+            let share = Cell::Share(ratio(value.count, register.samples));
+            let name = Cell::name(register.name.as_str());
+            vec![name, Cell::Count(value.count), share, Cell::Address(value.value)]
+        }));
     }
-    if !columns.is_empty() {
+    if !table.rows.is_empty() {
         out.text.push('\n');
-        columns.render(&mut out.text);
+        out.table(&table);
     }
 }
 

@@ -1,11 +1,11 @@
 //! A tree of routines: a line a node, each below the one above it. What has one
 //! way on alone shares its line.
 
-use super::columns::{Align, Columns};
-use super::{Text, number_of, percent};
+use super::{Text, number_of};
 use crate::query::Weighting;
 use crate::query::chain_view::TreeOrder;
 use crate::report::{CallTree, EventReport, OtherNodes, ReportChains, TreeNode};
+use render::{Cell, Head, Table};
 
 #[derive(Debug)]
 struct TreeLine {
@@ -21,30 +21,24 @@ struct TreeLine {
 pub(super) fn render(tree: &CallTree, event: &EventReport, chains: &ReportChains, out: &mut Text) {
     let by_period = event.weighting == Weighting::Period;
     let is_down = tree.order == TreeOrder::Callees;
-    let mut columns = Columns::new(out.style);
-    columns.add("count", Align::Right);
-    if by_period {
-        columns.add("period", Align::Right);
-    }
-    columns.add("share", Align::Right);
+    let routine = if is_down { "routine, and what it called" } else { "routine, and its callers" };
+    let mut heads = vec![Head::number("count"), Head::number("share"), Head::left(routine)];
     if is_down {
-        columns.add("self", Align::Right);
+        heads.insert(2, Head::number("self"));
     }
-    columns.add(
-        if is_down { "routine, and what it called" } else { "routine, and its callers" },
-        Align::Left,
-    );
-    for line in lines(tree, chains) {
-        let mut cells = vec![line.count.to_string()];
-        cells.extend(by_period.then(|| line.period.to_string()));
-        cells.push(percent(line.share));
-        cells.extend(is_down.then(|| line.own.map_or_else(String::new, percent)));
-        cells.push(format!("{}{}", "  ".repeat(line.depth), line.text));
-        columns.row(cells);
+    if by_period {
+        heads.insert(1, Head::number("period"));
     }
-    if !columns.is_empty() {
-        columns.render(&mut out.text);
-    }
+    let mut table = Table::new("", heads);
+    table.rows.extend(lines(tree, chains).into_iter().map(|line| {
+        let mut cells = vec![Cell::Count(line.count)];
+        cells.extend(by_period.then_some(Cell::Count(line.period)));
+        cells.push(Cell::Share(line.share));
+        cells.extend(is_down.then(|| line.own.map_or(Cell::words(""), Cell::Share)));
+        cells.push(Cell::Nested(line.depth, line.text.into()));
+        cells
+    }));
+    out.table(&table);
 }
 
 fn lines(tree: &CallTree, chains: &ReportChains) -> Vec<TreeLine> {

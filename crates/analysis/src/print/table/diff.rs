@@ -1,9 +1,10 @@
 //! Two sides in one table.
 
-use super::columns::{Align, Columns};
 use super::joined::told;
-use super::{NOTHING, Style, Text, number_of};
+use super::{Style, Text, number_of};
 use crate::diff::{DiffEvent, DiffReport, DiffRow, DiffRunFacts, DiffVerdict};
+use crate::print::diff_columns::DIFF_COLUMNS;
+use render::{Cell, Head, Table};
 
 /// In the place of keys of a row that is all of an event.
 const ALL: &str = "[all]";
@@ -73,32 +74,27 @@ fn head(event: &DiffEvent, diff: &DiffReport) -> String {
 }
 
 fn rows(event: &DiffEvent, diff: &DiffReport, top: Option<usize>, out: &mut Text) {
-    let mut columns = Columns::new(out.style);
-    for header in ["A", "B", "ratio", "from", "to", "q"] {
-        columns.add(header, Align::Right);
-    }
-    columns.add("told", Align::Whole);
-    diff.by.iter().for_each(|key| columns.add(key, Align::Left));
-    let mut total = line(&event.total);
-    if event.counted {
+    let heads = DIFF_COLUMNS.iter().map(|column| column.head.clone());
+    let mut table = Table { heads: heads.collect(), ..Table::default() };
+    table.heads.extend(diff.by.iter().map(|key| Head::left(key.clone())));
+    let mut total = numbers(&event.total);
+    if let (true, false, Some(told)) = (event.counted, diff.repeated, total.last_mut()) {
         // Whether it is the same is not asked of what was counted once.
-        if let (false, Some(told)) = (diff.repeated, total.get_mut(6)) {
-            "counted".clone_into(told);
-        }
+        *told = Cell::words("counted");
     }
-    total.push(ALL.to_owned());
-    total.resize(7 + diff.by.len(), String::new());
-    columns.row(total);
+    total.push(Cell::words(ALL));
+    total.resize(table.heads.len(), Cell::words(""));
+    table.rows.push(total);
     let shown = top.unwrap_or(usize::MAX).min(event.rows.len());
     for row in event.rows.iter().take(shown) {
-        let mut cells = line(row);
-        cells.extend(row.keys.iter().cloned());
+        let mut cells = numbers(row);
+        cells.extend(row.keys.iter().map(|key| Cell::name(&**key)));
         if let (Some(was), Some(last)) = (&row.was, cells.last_mut()) {
-            *last = format!("{last} (was {})", was.join(" "));
+            *last = Cell::name(format!("{} (was {})", last.text(), was.join(" ")));
         }
-        columns.row(cells);
+        table.rows.push(cells);
     }
-    columns.render(&mut out.text);
+    out.table(&table);
     let more = event.rows_total.saturating_sub(shown);
     if more > 0 {
         let more = u64::try_from(more).unwrap_or(u64::MAX);
@@ -106,26 +102,6 @@ fn rows(event: &DiffEvent, diff: &DiffReport, top: Option<usize>, out: &mut Text
     }
 }
 
-fn line(row: &DiffRow) -> Vec<String> {
-    let of = |value: Option<f64>, none: &str| value.map_or_else(|| none.to_owned(), told);
-    let has_any = row.a.events + row.b.events > 0.0;
-    let infinite = if has_any { "inf" } else { NOTHING };
-    vec![
-        told(row.a.rate),
-        told(row.b.rate),
-        of(row.ratio, infinite),
-        of(row.low, infinite),
-        of(row.high, infinite),
-        row.q.map_or_else(|| NOTHING.to_owned(), likelihood),
-        row.verdict.word().to_owned(),
-    ]
-}
-
-/// Small ones by their size alone.
-fn likelihood(value: f64) -> String {
-    match value {
-        0.0 => "0".to_owned(),
-        0.001.. => format!("{value:.3}"),
-        _ => format!("{value:.0e}"),
-    }
+fn numbers(row: &DiffRow) -> Vec<Cell<'_>> {
+    DIFF_COLUMNS.iter().map(|column| column.cell(row)).collect()
 }

@@ -1,55 +1,46 @@
 //! Columns and lines of what the kernel counted.
 
-use super::columns::{self, Align};
-use super::{NOTHING, Text, percent};
+use super::Text;
 use crate::causes::share_interval::ratio;
-use crate::report::{Row, RowFacts, Stride, hex};
+use crate::report::{CommonBits, RowFacts, Stride, hex};
+use render::{Cell, Head, percent};
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Columns {
-    addresses: bool,
-    strides: bool,
-    structures: bool,
+/// What people are shown in words, then what programs have.
+pub(crate) fn heads() -> [Head; 9] {
+    let of_people = |heading| Head::whole(heading).of_group(heading);
+    [
+        of_people("addresses"),
+        of_people("stride"),
+        of_people("low bits"),
+        Head::program("address_min"),
+        Head::program("address_max"),
+        Head::program("stride_from"),
+        Head::program("stride_to"),
+        Head::program("stride_share"),
+        Head::program("low_bits"),
+    ]
 }
 
-impl Columns {
-    pub(super) fn of(rows: &[Row]) -> Columns {
-        let has =
-            |any: fn(&RowFacts) -> bool| rows.iter().any(|row| row.facts.as_ref().is_some_and(any));
-        Columns {
-            addresses: has(|facts| facts.address.is_some()),
-            strides: has(|facts| !facts.strides.is_empty()),
-            structures: has(|facts| !facts.structures().is_empty()),
-        }
-    }
-
-    pub(super) fn add(self, columns: &mut columns::Columns) {
-        let all = [
-            (self.addresses, "addresses"),
-            (self.strides, "stride"),
-            (self.structures, "low bits"),
-        ];
-        for (_, name) in all.into_iter().filter(|(is_there, _)| *is_there) {
-            columns.add(name, Align::Whole);
-        }
-    }
-
-    pub(super) fn row(self, row: &Row, line: &mut Vec<String>) {
-        let facts = row.facts.as_ref();
-        let mut push = |is_there: bool, text: Option<String>| {
-            if is_there {
-                line.push(
-                    text.filter(|text| !text.is_empty()).unwrap_or_else(|| NOTHING.to_owned()),
-                );
-            }
-        };
-        push(self.addresses, facts.and_then(addresses));
-        push(
-            self.strides,
-            facts.and_then(RowFacts::stride).map(|(most, share)| stride(most, share)),
-        );
-        push(self.structures, facts.map(structures));
-    }
+pub(crate) fn cells(facts: Option<&RowFacts>) -> [Cell<'static>; 9] {
+    let words = |text: Option<String>| {
+        text.filter(|text| !text.is_empty()).map_or(Cell::Nothing, Cell::words)
+    };
+    let range = facts.and_then(|facts| facts.address.as_ref()?.range);
+    let most = facts.and_then(RowFacts::stride);
+    let structures = facts.map(RowFacts::structures).unwrap_or_default();
+    let all: Vec<String> = structures.into_iter().map(CommonBits::brief).collect();
+    let of = |value: Option<u64>, cell: fn(u64) -> Cell<'static>| value.map_or(Cell::Nothing, cell);
+    [
+        words(facts.and_then(addresses)),
+        words(most.map(|(most, share)| stride(most, share))),
+        words(facts.map(self::structures)),
+        of(range.map(|(min, _)| min), Cell::Address),
+        of(range.map(|(_, max)| max), Cell::Address),
+        of(most.map(|(most, _)| most.from), Cell::Count),
+        of(most.map(|(most, _)| most.to), Cell::Count),
+        most.map_or(Cell::Nothing, |(_, share)| Cell::Share(share)),
+        words(Some(all.join("; "))),
+    ]
 }
 
 fn addresses(facts: &RowFacts) -> Option<String> {

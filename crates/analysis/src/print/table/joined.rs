@@ -1,10 +1,11 @@
 //! Several events in one table.
 
-use super::columns::{Align, Columns};
-use super::{NOTHING, Style, Text, add_keys, cell, head, number_of, percent};
+use super::{Style, Text, head, number_of};
 use crate::collect::event::request;
+use crate::print::row_table::{key_heads, push_key};
 use crate::query::key::Key;
 use crate::report::{JoinedCount, JoinedReport, Report};
+use render::{Cell, Head, Table};
 
 /// The table, below what holds for each event. `report` is what was joined.
 pub fn render(joined: &JoinedReport, report: &Report, style: Style) -> String {
@@ -14,29 +15,28 @@ pub fn render(joined: &JoinedReport, report: &Report, style: Style) -> String {
         head::event(event, &mut out);
     }
     let Some(first) = joined.rows.first() else { return out.text };
-    let mut columns = Columns::new(style);
+    let mut heads = Vec::new();
     for (index, event) in joined.events.iter().enumerate() {
-        let name = request(&event.name);
-        columns.add(name, Align::Right);
-        columns.add("share", Align::Right);
+        heads.extend([Head::number(request(&event.name).to_owned()), Head::number("share")]);
         if index != joined.per {
-            columns.add(&format!("per {}", per(joined)), Align::Right);
+            heads.push(Head::number(format!("per {}", per(joined))));
         }
     }
-    add_keys(first.keys.iter(), &mut columns);
+    heads.extend(first.keys.iter().flat_map(|key| key_heads(&key.to_string())));
     let is_of_object = first.keys.contains(&Key::Object);
+    let mut table = Table::new("", heads);
     for row in &joined.rows {
-        let mut line = Vec::new();
+        let mut cells = Vec::new();
         for (index, count) in row.events.iter().enumerate() {
-            line.extend(counted(*count));
+            cells.extend(counted(*count));
             if index != joined.per {
-                line.push(count.ratio.map_or_else(|| NOTHING.to_owned(), told));
+                cells.push(count.ratio.map_or(Cell::Nothing, |it| Cell::Rounded(it, told(it))));
             }
         }
-        row.cells.iter().for_each(|it| cell(it, is_of_object, &joined.chains, &mut line));
-        columns.row(line);
+        row.cells.iter().for_each(|it| push_key(it, is_of_object, &joined.chains, &mut cells));
+        table.rows.push(cells);
     }
-    columns.render(&mut out.text);
+    out.table(&table);
     let more = joined.rows_total.saturating_sub(joined.rows.len());
     if more > 0 {
         out.note(&number_of(u64::try_from(more).unwrap_or(u64::MAX), "more row"));
@@ -48,14 +48,14 @@ fn per(joined: &JoinedReport) -> &str {
     joined.events.get(joined.per).map_or("", |event| request(&event.name))
 }
 
-fn counted(count: JoinedCount) -> [String; 2] {
+fn counted(count: JoinedCount) -> [Cell<'static>; 2] {
     match count.count {
-        0 => [NOTHING, NOTHING].map(str::to_owned),
-        _ => [count.period.to_string(), percent(count.share)],
+        0 => [Cell::Nothing, Cell::Nothing],
+        _ => [Cell::Count(count.period), Cell::Share(count.share)],
     }
 }
 
-pub(super) fn told(ratio: f64) -> String {
+pub(crate) fn told(ratio: f64) -> String {
     match ratio {
         0.0 => "0".to_owned(),
         100.0.. => format!("{ratio:.0}"),

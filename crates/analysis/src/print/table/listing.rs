@@ -1,6 +1,6 @@
 //! Source files with what was counted in their lines.
 
-use super::{NOTHING, Style, Text, head, percent, printable};
+use super::{Style, Text, head, percent, printable};
 use crate::collect::event::request;
 use crate::report::{ListedCounts, ListedFile, Report, SourceListing};
 use std::fmt::Write;
@@ -107,7 +107,7 @@ impl Page {
 
     fn counted(&mut self, counts: &ListedCounts, text: &str) {
         let cells = counts.0.iter().map(|count| match count.count {
-            0 => NOTHING.to_owned(),
+            0 => "-".to_owned(),
             _ => format!("{} {:>7}", count.period, format!("({})", percent(count.share))),
         });
         let line = self.numbers(cells);

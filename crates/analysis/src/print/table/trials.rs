@@ -1,9 +1,9 @@
 //! Layouts that were tried as text for a terminal.
 
-use super::columns::{Align, Columns};
 use super::{Style, note, number_of, printable};
 use crate::print::causes::routine_of;
 use crate::report::{EventTrial, LayoutTrial, TrialCount, TrialRow};
+use render::{Cell, Head, Table};
 
 /// What was tried, and `top` rows of each event: misses as the program is, and
 /// after each change.
@@ -25,29 +25,27 @@ pub fn render_trial(trial: &LayoutTrial, top: usize, style: Style) -> String {
 }
 
 fn table(event: &EventTrial, top: usize, style: Style, out: &mut String) {
-    let mut columns = Columns::new(style);
-    columns.add("before", Align::Right);
-    columns.add("cause", Align::Whole);
+    let mut heads = vec![Head::number("before"), Head::whole("cause")];
     for number in 1..=event.after.len() {
-        columns.add(&number.to_string(), Align::Right);
-        columns.add("cause", Align::Whole);
+        heads.extend([Head::number(number.to_string()), Head::whole("cause")]);
     }
-    columns.add("routine", Align::Left);
-    columns.add("on", Align::Left);
+    heads.extend([Head::left("routine"), Head::left("on")]);
+    let mut table = Table::new("", heads);
     let all = [event.before].into_iter().chain(event.after.iter().copied());
-    let mut total: Vec<String> = all.flat_map(|it| [it.to_string(), String::new()]).collect();
-    total.extend(["[all]".to_owned(), String::new()]);
-    columns.row(total);
-    event.rows.iter().take(top).for_each(|row| columns.row(cells(row)));
-    columns.render(out);
+    let mut total: Vec<Cell<'_>> = all.flat_map(|it| [Cell::Count(it), Cell::words("")]).collect();
+    total.extend(["[all]", ""].map(Cell::words));
+    table.rows.push(total);
+    table.rows.extend(event.rows.iter().take(top).map(cells));
+    out.push_str(&table.text(style.width, style.color));
     if let Some(more) = event.rows.len().checked_sub(top).filter(|more| *more > 0) {
         out.push_str(&note(&number_of(more as u64, "more row"), style));
     }
 }
 
-fn cells(row: &TrialRow) -> Vec<String> {
-    let of =
-        |count: &TrialCount| [count.events.to_string(), count.cause.unwrap_or_default().to_owned()];
+fn cells(row: &TrialRow) -> Vec<Cell<'_>> {
+    let of = |count: &TrialCount| {
+        [Cell::Count(count.events), Cell::words(count.cause.unwrap_or_default())]
+    };
     let counts = [&row.before].into_iter().chain(&row.after).flat_map(of);
-    counts.chain([routine_of(&row.site), row.data.clone()]).collect()
+    counts.chain([Cell::name(routine_of(&row.site)), Cell::name(&*row.data)]).collect()
 }
