@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analysis", &["perfdata", "symbolizer", "types", "render"]),
     ("types", &["symbolizer"]),
     ("export", &["perfdata", "symbolizer", "analysis"]),
-    ("page", &["perfdata", "types", "analysis"]),
+    ("page", &["types", "analysis", "render"]),
     ("top", &["perfdata", "analysis"]),
     ("hardmeter", &["perfdata", "symbolizer", "emulator", "recorder", "analysis"]),
     ("hardmeter-c", &["hardmeter"]),

@@ -1,8 +1,8 @@
 //! Pictures of a page: each with a title and a text in its place, and a table
 //! of its numbers.
 
-use crate::html_text::HtmlText;
-use crate::table::PageTable;
+use render::HtmlText;
+use render::Table;
 
 #[derive(Debug)]
 pub(crate) struct PagePicture<'p> {
@@ -17,7 +17,7 @@ pub(crate) struct PagePicture<'p> {
     pub(crate) width: f64,
     /// Pixels.
     pub(crate) height: f64,
-    pub(crate) table: &'p PageTable,
+    pub(crate) table: &'p Table<'p>,
 }
 
 impl PagePicture<'_> {
@@ -35,7 +35,7 @@ impl PagePicture<'_> {
         draw(out);
         out.mark("</svg></div><p class=\"told\">").words(&self.told);
         out.mark("</p><details><summary>The numbers of this picture</summary>\n");
-        self.table.write(out);
+        self.table.html(out);
         out.mark("</details></figure>\n");
     }
 }

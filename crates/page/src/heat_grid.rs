@@ -1,8 +1,8 @@
 //! Cells of a picture by heat: a path a colour, so that a page does not grow
 //! with its cells more than it must.
 
-use crate::html_text::HtmlText;
 use analysis::report::MapCell;
+use render::HtmlText;
 use std::collections::BTreeMap;
 
 /// Paths by heat, from little on.

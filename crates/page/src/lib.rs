@@ -5,18 +5,16 @@
 //! - [`PageContent`]: what the page shows, a field a section.
 //! - [`render`]: the page.
 //!
-//! `html_text` is the only file that puts words of others into markup, and
-//! escapes them; `policy` names what a browser may run and load; `table` and
-//! `figure` are what sections are made of; `sections` has a file each.
+//! `policy` names what a browser may run and load; [`render::Table`] and `figure`
+//! are what sections are made of; `sections` has a file each. Words of others get
+//! into markup through [`render::HtmlText`] alone, which escapes them.
 
 mod content;
 mod figure;
 mod heat_grid;
-mod html_text;
 mod page;
 mod policy;
 mod sections;
-mod table;
 
 pub use content::{AnnotatedRoutine, PageContent, SectionContent};
 pub use page::render;

@@ -1,12 +1,12 @@
 //! The page, from its policy to its script.
 
 use crate::content::PageContent;
-use crate::html_text::HtmlText;
 use crate::policy::{SCRIPT, STYLE, policy};
 use crate::sections::{
     absent, callers, causes, curve, levels, maps, members, recording, routines, sharing, sites,
     threads,
 };
+use render::HtmlText;
 
 struct PageSection {
     id: &'static str,

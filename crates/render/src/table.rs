@@ -192,7 +192,7 @@ impl<'t> Table<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CsvNames, CsvTable, row_entries};
+    use crate::{CsvNames, CsvTable, HtmlText, row_entries};
     use serde::ser::{SerializeMap, Serializer};
 
     struct Counted {
@@ -240,6 +240,11 @@ mod tests {
         let [first, second] = rows.each_ref().map(|row| json(&columns, row));
         assert_eq!(first, r#"{"count":4,"mean_period":2.5,"latency":{"cycles":30}}"#);
         assert_eq!(second, r#"{"count":1,"mean_period":1.0,"latency":null}"#);
+        let mut html = HtmlText::default();
+        table.html(&mut html);
+        let html = html.into_text();
+        assert!(html.contains("<th scope=\"col\" class=\"n\">each</th>"), "{html}");
+        assert!(html.contains("<td class=\"n\">4</td><td class=\"n\">2.5</td>"), "{html}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a page does not show, and why.
 
 use crate::content::PageContent;
-use crate::html_text::HtmlText;
+use render::HtmlText;
 
 fn reasons(content: &PageContent) -> Vec<(&'static str, &str)> {
     let all = [

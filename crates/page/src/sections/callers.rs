@@ -3,9 +3,8 @@
 
 use crate::content::PageContent;
 use crate::figure::PagePicture;
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
 use analysis::report::{CallTree, EventReport, ReportChains};
+use render::{Cell, Head, HtmlText, Table};
 
 /// Nodes that are drawn of an event: those with the largest shares.
 const MOST_NODES: usize = 800;
@@ -109,26 +108,26 @@ impl<'r> Icicle<'r> {
         colour.min(COLOURS.len() - 1)
     }
 
-    fn table(&self, event: &EventReport) -> PageTable {
+    fn table(&self, event: &EventReport) -> Table<'r> {
         let caption = format!("Call chains of {}, each routine below its caller", event.name);
-        let mut table =
-            PageTable::new(caption, &["routine", "#count", "#share", "#in itself", "object"]);
-        for node in &self.nodes {
-            table.row(vec![
-                PageCell::Nested(node.depth, node.routine.to_owned()),
-                PageCell::Number(node.count),
-                PageCell::Share(node.share),
-                PageCell::Number(node.own),
-                PageCell::Name(node.object.to_owned()),
-            ]);
-        }
-        if self.left_out > 0 {
-            table.rest(format!(
+        let mut table = Table::of(
+            caption,
+            &self.nodes,
+            &[
+                (Head::left("routine"), &|it| Cell::Nested(it.depth, it.routine.into())),
+                (Head::number("count"), &|it| Cell::Count(it.count)),
+                (Head::number("share"), &|it| Cell::Share(it.share)),
+                (Head::number("in itself"), &|it| Cell::Count(it.own)),
+                (Head::left("object"), &|it| Cell::name(it.object)),
+            ],
+        );
+        table.foot = (self.left_out > 0).then(|| {
+            format!(
                 "{} more, each with {:.2}% at most: `ebs report --tree` has them",
                 self.left_out,
                 self.least * 100.0
-            ));
-        }
+            )
+        });
         table
     }
 }
@@ -140,7 +139,7 @@ fn icicle(number: usize, event: &EventReport, icicle: &Icicle<'_>, out: &mut Htm
         "A box a routine, as wide as its share of {} samples; below it what it called. {} boxes, {} \
          deep.",
         event.totals.counted,
-        table.len(),
+        table.rows.len(),
         icicle.depth
     );
     if let Some(top) = icicle.nodes.iter().max_by_key(|node| node.own) {

@@ -2,10 +2,10 @@
 //! instruction and object.
 
 use crate::content::PageContent;
-use crate::html_text::HtmlText;
 use analysis::cause_cards::{hindrance_method, judged_by, told, told_of_hindrance};
 use analysis::causes::Remedy;
 use analysis::report::{EventCauses, EventHindrances, SiteCell};
+use render::HtmlText;
 
 /// Cards of an event.
 const MOST_CARDS: usize = 12;

@@ -3,10 +3,9 @@
 use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::heat_grid::number;
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
 use analysis::curves::{fits, marks, size};
 use analysis::report::EventCurve;
+use render::{Cell, Head, HtmlText, Table};
 
 /// Pixels.
 const LEFT: f64 = 60.0;
@@ -27,21 +26,22 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     }
 }
 
-fn table(curve: &EventCurve) -> PageTable {
-    let titles = ["size", "#bytes", "#misses", "#left", "#share", "of the model"];
-    let mut table = PageTable::new(format!("Misses of {} by cache size", curve.event), &titles);
-    for point in &curve.curve.points {
-        let there = marks(curve, point.bytes);
-        table.row(vec![
-            PageCell::Name(size(point.bytes)),
-            PageCell::Number(point.bytes),
-            PageCell::Number(point.misses),
-            PageCell::Number(point.left),
-            PageCell::Share(point.share),
-            if there.is_empty() { PageCell::Nothing } else { PageCell::Name(there) },
-        ]);
-    }
-    table
+fn table(curve: &EventCurve) -> Table<'static> {
+    Table::of(
+        format!("Misses of {} by cache size", curve.event),
+        &curve.curve.points,
+        &[
+            (Head::left("size"), &|it| Cell::name(size(it.bytes))),
+            (Head::number("bytes"), &|it| Cell::Count(it.bytes)),
+            (Head::number("misses"), &|it| Cell::Count(it.misses)),
+            (Head::number("left"), &|it| Cell::Count(it.left)),
+            (Head::number("share"), &|it| Cell::Share(it.share)),
+            (Head::left("of the model"), &|it| match marks(curve, it.bytes) {
+                none if none.is_empty() => Cell::Nothing,
+                there => Cell::name(there),
+            }),
+        ],
+    )
 }
 
 fn picture(curve: &EventCurve, out: &mut HtmlText) {

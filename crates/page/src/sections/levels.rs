@@ -2,9 +2,9 @@
 
 use crate::content::PageContent;
 use crate::figure::PagePicture;
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
-use analysis::report::{Cell, EventReport, Row};
+use crate::sections::threads::name;
+use analysis::report::{EventReport, Latencies, Row};
+use render::{Cell, Head, HtmlText, Table};
 
 /// Pixels.
 const WIDTH: f64 = 820.0;
@@ -21,14 +21,6 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     }
 }
 
-fn name(row: &Row) -> String {
-    match row.cells.first() {
-        Some(Cell::Text(name)) => name.to_string(),
-        Some(Cell::Missing(missing)) => format!("[{missing}]"),
-        _ => "-".to_owned(),
-    }
-}
-
 /// From the core outwards, as the event has its levels; others behind.
 fn in_order(event: &EventReport) -> Vec<&Row> {
     let mut rows: Vec<&Row> = event.rows.iter().collect();
@@ -40,29 +32,25 @@ fn in_order(event: &EventReport) -> Vec<&Row> {
     rows
 }
 
-fn table(event: &EventReport, rows: &[&Row]) -> PageTable {
-    let titles =
-        ["level", "#count", "#share", "#with latency", "#mean", "#median", "#p95", "#of cycles"];
-    let mut table = PageTable::new(format!("Levels that served {}", event.name), &titles);
-    for row in rows {
-        let mut cells = vec![
-            PageCell::Name(name(row)),
-            PageCell::Number(row.count),
-            PageCell::Share(row.share),
-        ];
+fn table(event: &EventReport, rows: &[&Row]) -> Table<'static> {
+    let latency = |row: &Row, value: fn(Latencies) -> Cell<'static>| {
         let latency = row.served.as_ref().and_then(|served| served.latency);
-        cells.extend(latency.map_or([const { PageCell::Nothing }; 5], |of| {
-            [
-                PageCell::Number(of.samples),
-                PageCell::Mean(of.mean),
-                PageCell::Number(of.median),
-                PageCell::Number(of.p95),
-                PageCell::Part(of.share),
-            ]
-        }));
-        table.row(cells);
-    }
-    table
+        latency.map_or(Cell::Nothing, value)
+    };
+    Table::of(
+        format!("Levels that served {}", event.name),
+        rows.iter().copied(),
+        &[
+            (Head::left("level"), &|row| Cell::name(name(row))),
+            (Head::number("count"), &|row| Cell::Count(row.count)),
+            (Head::number("share"), &|row| Cell::Share(row.share)),
+            (Head::number("with latency"), &|row| latency(row, |of| Cell::Count(of.samples))),
+            (Head::number("mean"), &|row| latency(row, |of| Cell::Mean(of.mean))),
+            (Head::number("median"), &|row| latency(row, |of| Cell::Count(of.median))),
+            (Head::number("p95"), &|row| latency(row, |of| Cell::Count(of.p95))),
+            (Head::number("of cycles"), &|row| latency(row, |of| Cell::Part(of.share))),
+        ],
+    )
 }
 
 fn picture(number: usize, event: &EventReport, out: &mut HtmlText) {

@@ -3,9 +3,8 @@
 use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::heat_grid::{HeatGrid, number};
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
 use analysis::report::{EventMap, MapCell, ObjectBand, SetMap};
+use render::{Cell, Head, HtmlText, Table};
 
 /// Pixels.
 const NAMES: f64 = 190.0;
@@ -52,18 +51,18 @@ fn span(nanoseconds: u64) -> String {
 }
 
 fn objects(place: usize, event: &EventMap, out: &mut HtmlText) {
-    let titles = ["object", "from", "#bytes of a row", "#rows", "#count", "#share"];
-    let mut table = PageTable::new(format!("Objects of {} over time", event.event), &titles);
-    for band in &event.bands {
-        table.row(vec![
-            PageCell::Name(band.name.clone()),
-            PageCell::Name(band.from.map_or_else(|| "-".to_owned(), |from| format!("{from:#x}"))),
-            PageCell::Number(band.span),
-            PageCell::Number(band.rows),
-            PageCell::Number(band.count),
-            PageCell::Share(number(band.count) / number(event.counted.max(1))),
-        ]);
-    }
+    let table = Table::of(
+        format!("Objects of {} over time", event.event),
+        &event.bands,
+        &[
+            (Head::left("object"), &|band| Cell::name(&*band.name)),
+            (Head::left("from"), &|band| band.from.map_or(Cell::name("-"), Cell::Address)),
+            (Head::number("bytes of a row"), &|band| Cell::Count(band.span)),
+            (Head::number("rows"), &|band| Cell::Count(band.rows)),
+            (Head::number("count"), &|band| Cell::Count(band.count)),
+            (Head::number("share"), &|band| Cell::Share(share(band.count, event))),
+        ],
+    );
     let height = event.bands.iter().map(height_of).sum::<f64>() + AXIS;
     let figure = PagePicture {
         id: format!("objects-{place}"),
@@ -83,6 +82,10 @@ fn objects(place: usize, event: &EventMap, out: &mut HtmlText) {
         }
         axis(event, height, out);
     });
+}
+
+fn share(count: u64, event: &EventMap) -> f64 {
+    number(count) / number(event.counted.max(1))
 }
 
 /// With the gap below it; no less than its name needs.
@@ -114,15 +117,15 @@ fn of_sets(place: usize, event: &EventMap, sets: &SetMap, out: &mut HtmlText) {
             *count = count.saturating_add(cell.count);
         }
     }
-    let titles = ["#set", "#count", "#share"];
-    let mut table = PageTable::new(format!("Sets of {} over time", event.event), &titles);
-    for (row, count) in (0_u64..).zip(counts) {
-        table.row(vec![
-            PageCell::Number(row * sets.sets_of_row),
-            PageCell::Number(count),
-            PageCell::Share(number(count) / number(event.counted.max(1))),
-        ]);
-    }
+    let table = Table::of(
+        format!("Sets of {} over time", event.event),
+        (0_u64..).zip(counts),
+        &[
+            (Head::number("set"), &|(row, _)| Cell::Count(row * sets.sets_of_row)),
+            (Head::number("count"), &|(_, count)| Cell::Count(count)),
+            (Head::number("share"), &|(_, count)| Cell::Share(share(count, event))),
+        ],
+    );
     let height = number(rows) * SET + AXIS;
     let figure = PagePicture {
         id: format!("sets-{place}"),

@@ -2,9 +2,8 @@
 
 use crate::content::PageContent;
 use crate::figure::PagePicture;
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
 use analysis::report::{MemberUse, RowUse, SampledType};
+use render::{Cell, Head, HtmlText, Table};
 use std::collections::BTreeMap;
 use types::{ClassLayout, LayoutRow, MemberRow};
 
@@ -81,7 +80,7 @@ impl DrawnType<'_> {
         share(of.samples(), self.of.whole.samples())
     }
 
-    fn figure<'t>(&self, number: usize, table: &'t PageTable) -> PagePicture<'t> {
+    fn figure<'t>(&self, number: usize, table: &'t Table<'t>) -> PagePicture<'t> {
         let sums = self.layout.sums;
         let lines = sums.lines().min(MOST_LINES);
         let mut told = format!(
@@ -105,59 +104,43 @@ impl DrawnType<'_> {
         }
     }
 
-    fn table<'u>(&self, beyond: impl Iterator<Item = &'u RowUse>) -> PageTable {
-        let titles = [
-            "member",
-            "#offset",
-            "#bytes",
-            "#count",
-            "#share of type",
-            "#reads",
-            "#writes",
-            "#readers",
-            "#writers",
-            "#mean cycles",
-        ];
-        let mut table = PageTable::new(format!("Members of {}", self.of.name), &titles);
+    fn table<'u>(&'u self, beyond: impl Iterator<Item = &'u RowUse>) -> Table<'u> {
+        let none = MemberUse::default();
+        let mut rows: Vec<(Cell<'_>, [Option<u64>; 2], &MemberUse)> = Vec::new();
         for (number, row) in self.layout.rows.iter().enumerate() {
             let (LayoutRow::Member(member) | LayoutRow::Open(member)) = row else { continue };
-            let none = MemberUse::default();
             let used = self.uses.get(&number);
-            let whole = used.map_or(&none, |used| &used.whole);
+            let name = Cell::Nested(member.depth, self.declared(member).into());
             let place = [member.offset, member.size];
-            let name = PageCell::Nested(member.depth, self.declared(member));
-            table.row(self.cells(name, place, whole));
+            rows.push((name, place, used.map_or(&none, |used| &used.whole)));
             for part in used.map(|used| used.parts.as_slice()).unwrap_or_default() {
-                let name = PageCell::Nested(member.depth + 1, format!(".. {}", part.name));
-                table.row(self.cells(name, [Some(part.offset), None], &part.sampled));
+                let name = Cell::Nested(member.depth + 1, format!(".. {}", part.name).into());
+                rows.push((name, [Some(part.offset), None], &part.sampled));
             }
         }
-        for row in beyond {
-            let name = PageCell::Words("padding, or behind the end".to_owned());
-            table.row(self.cells(name, [None, None], &row.whole));
-        }
-        if self.of.unplaced.samples() > 0 {
-            let name = PageCell::Words("some member: which is not known".to_owned());
-            table.row(self.cells(name, [None, None], &self.of.unplaced));
-        }
-        table
-    }
-
-    fn cells(&self, name: PageCell, place: [Option<u64>; 2], of: &MemberUse) -> Vec<PageCell> {
-        let count = |count: usize| PageCell::Number(u64::try_from(count).unwrap_or(u64::MAX));
-        let [offset, bytes] = place.map(|it| it.map_or(PageCell::Nothing, PageCell::Number));
-        vec![
-            name,
-            offset,
-            bytes,
-            PageCell::Number(of.samples()),
-            PageCell::Share(self.share(of)),
-            PageCell::Number(of.reads),
-            PageCell::Number(of.writes),
-            count(of.readers),
-            count(of.writers),
-            of.latency.map_or(PageCell::Nothing, PageCell::Mean),
-        ]
+        let beyond = beyond.map(|row| ("padding, or behind the end", &row.whole));
+        let unplaced = Some(("some member: which is not known", &self.of.unplaced));
+        let unplaced = unplaced.filter(|(_, of)| of.samples() > 0);
+        rows.extend(beyond.chain(unplaced).map(|(words, of)| (Cell::words(words), [None; 2], of)));
+        let number = |number: Option<u64>| number.map_or(Cell::Nothing, Cell::Count);
+        Table::of(
+            format!("Members of {}", self.of.name),
+            &rows,
+            &[
+                (Head::left("member"), &|(name, ..)| name.clone()),
+                (Head::number("offset"), &|(_, [offset, _], _)| number(*offset)),
+                (Head::number("bytes"), &|(_, [_, bytes], _)| number(*bytes)),
+                (Head::number("count"), &|(.., of)| Cell::Count(of.samples())),
+                (Head::number("share of type"), &|(.., of)| Cell::Share(self.share(of))),
+                (Head::number("reads"), &|(.., of)| Cell::Count(of.reads)),
+                (Head::number("writes"), &|(.., of)| Cell::Count(of.writes)),
+                (Head::number("readers"), &|(.., of)| Cell::of_list(of.readers)),
+                (Head::number("writers"), &|(.., of)| Cell::of_list(of.writers)),
+                (Head::number("mean cycles"), &|(.., of)| {
+                    of.latency.map_or(Cell::Nothing, Cell::Mean)
+                }),
+            ],
+        )
     }
 
     fn draw(&self, out: &mut HtmlText) {

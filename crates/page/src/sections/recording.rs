@@ -1,10 +1,9 @@
 //! What was sampled, what the samples promise, and what was lost.
 
 use crate::content::PageContent;
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
 use analysis::report::{EventReport, RecorderLedger};
 use analysis::table::remarks;
+use render::{Cell, Head, HtmlText, Table};
 
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let report = &content.sites;
@@ -59,7 +58,7 @@ fn card(number: usize, event: &EventReport, lines: &[String], out: &mut HtmlText
         // They are much the same for all.
         out.mark(if number == 0 { "<details open><summary>" } else { "<details><summary>" });
         out.mark("What its samples promise</summary>\n");
-        promises(event).write(out);
+        promises(event).html(out);
         out.mark("</details>");
     }
     out.mark("</article>\n");
@@ -76,22 +75,20 @@ fn lost(ledger: &RecorderLedger) -> u64 {
     causes.fold(0, |sum, (_, count)| sum.saturating_add(*count))
 }
 
-fn promises(event: &EventReport) -> PageTable {
-    let mut table =
-        PageTable::new("What its samples promise", &["of", "promise", "which is about"]);
-    for (key, value) in &event.promises {
-        let about = about(key).unwrap_or_default().to_owned();
-        table.row(vec![
-            PageCell::Name(key.clone()),
-            PageCell::Name(value.clone()),
-            PageCell::Words(about),
-        ]);
-    }
-    table
+fn promises(event: &EventReport) -> Table<'_> {
+    Table::of(
+        "What its samples promise",
+        &event.promises,
+        &[
+            (Head::left("of"), &|(key, _)| Cell::name(&**key)),
+            (Head::left("promise"), &|(_, value)| Cell::name(&**value)),
+            (Head::left("which is about"), &|(key, _)| Cell::words(about(key))),
+        ],
+    )
 }
 
-fn about(key: &str) -> Option<&'static str> {
-    Some(match key {
+fn about(key: &str) -> &'static str {
+    match key {
         "ip" => "the instruction pointer",
         "addr" => "the data address",
         "regs" => "the registers",
@@ -104,6 +101,6 @@ fn about(key: &str) -> Option<&'static str> {
         "model" => "the caches of the emulated PMU",
         "class" => "why a miss is one",
         "counted" => "who added the samples up",
-        _ => return None,
-    })
+        _ => "",
+    }
 }

@@ -2,8 +2,8 @@
 //! source.
 
 use crate::content::{AnnotatedRoutine, PageContent};
-use crate::html_text::HtmlText;
 use analysis::annotate::{InstructionLine, ListingItem};
+use render::HtmlText;
 
 /// Lines of a routine that are shown.
 const MOST_LINES: usize = 400;

@@ -2,10 +2,9 @@
 
 use crate::content::PageContent;
 use crate::figure::PagePicture;
-use crate::html_text::HtmlText;
 use crate::sections::threads;
-use crate::table::{PageCell, PageTable};
 use analysis::report::{LineThread, SharedLine, SharingReport};
+use render::{Cell, Head, HtmlText, Table};
 use std::collections::BTreeMap;
 
 /// Lines, and threads of each, that are drawn.
@@ -84,7 +83,7 @@ fn one(number: usize, named: &NamedLine<'_>, sharing: &SharingReport, out: &mut 
             row(f64::from(place) * ROW + 14.0, &named.named(thread), &thread.bytes, out);
         }
     });
-    sites(line).write(out);
+    sites(line).html(out);
     if let Some(remedy) = &line.remedy {
         out.mark("<ul class=\"remedies\"><li>").words(remedy).mark("</li></ul>");
     }
@@ -115,37 +114,36 @@ fn row(y: f64, thread: &str, bytes: &str, out: &mut HtmlText) {
     out.mark("\n");
 }
 
-fn bytes_by_thread(title: &str, named: &NamedLine<'_>) -> PageTable {
+fn bytes_by_thread<'r>(title: &str, named: &NamedLine<'r>) -> Table<'r> {
     let line = named.line;
-    let mut table = PageTable::new(
+    let mut table = Table::of(
         format!("{title}, byte by byte: r read, w written, b both"),
-        &["thread", "bytes"],
+        line.threads.iter().take(MOST_THREADS),
+        &[
+            (Head::left("thread"), &|thread| Cell::name(named.named(thread))),
+            (Head::left("bytes"), &|thread| Cell::name(eights(&thread.bytes))),
+        ],
     );
-    for thread in line.threads.iter().take(MOST_THREADS) {
-        table.row(vec![PageCell::Name(named.named(thread)), PageCell::Name(eights(&thread.bytes))]);
-    }
-    if let Some(more) = line.threads.len().checked_sub(MOST_THREADS).filter(|more| *more > 0) {
-        table.rest(format!("{more} more threads"));
-    }
+    let more = line.threads.len().checked_sub(MOST_THREADS).filter(|more| *more > 0);
+    table.foot = more.map(|more| format!("{more} more threads"));
     table
 }
 
-fn sites(line: &SharedLine) -> PageTable {
-    let titles = ["instruction", "data", "#transfers", "#cycles", "#other samples", "#threads"];
-    let mut table = PageTable::new("Who uses it", &titles);
-    for of in line.sites.iter().take(MOST_SITES) {
-        table.row(vec![
-            PageCell::Name(of.site.to_string()),
-            PageCell::Name(of.data.clone()),
-            PageCell::Number(of.transfers),
-            PageCell::Number(of.cycles),
-            PageCell::Number(of.others),
-            PageCell::Number(u64::try_from(of.threads).unwrap_or(u64::MAX)),
-        ]);
-    }
-    if let Some(more) = line.sites.len().checked_sub(MOST_SITES).filter(|more| *more > 0) {
-        table.rest(format!("{more} more instructions"));
-    }
+fn sites(line: &SharedLine) -> Table<'_> {
+    let mut table = Table::of(
+        "Who uses it",
+        line.sites.iter().take(MOST_SITES),
+        &[
+            (Head::left("instruction"), &|of| Cell::name(of.site.to_string())),
+            (Head::left("data"), &|of| Cell::name(&*of.data)),
+            (Head::number("transfers"), &|of| Cell::Count(of.transfers)),
+            (Head::number("cycles"), &|of| Cell::Count(of.cycles)),
+            (Head::number("other samples"), &|of| Cell::Count(of.others)),
+            (Head::number("threads"), &|of| Cell::of_list(of.threads)),
+        ],
+    );
+    let more = line.sites.len().checked_sub(MOST_SITES).filter(|more| *more > 0);
+    table.foot = more.map(|more| format!("{more} more instructions"));
     table
 }
 
@@ -153,17 +151,17 @@ fn waits(sharing: &SharingReport, out: &mut HtmlText) {
     if sharing.waits.is_empty() {
         return;
     }
-    let titles = ["waits", "for the writer", "#transfers", "#cycles"];
-    let mut table = PageTable::new("Who waits for whom", &titles);
-    for wait in sharing.waits.iter().take(MOST_WAITS) {
-        table.row(vec![
-            PageCell::Name(wait.site.to_string()),
-            PageCell::Name(wait.writer.to_string()),
-            PageCell::Mean(wait.transfers),
-            PageCell::Mean(wait.cycles),
-        ]);
-    }
-    table.write(out);
+    let table = Table::of(
+        "Who waits for whom",
+        sharing.waits.iter().take(MOST_WAITS),
+        &[
+            (Head::left("waits"), &|wait| Cell::name(wait.site.to_string())),
+            (Head::left("for the writer"), &|wait| Cell::name(wait.writer.to_string())),
+            (Head::number("transfers"), &|wait| Cell::Mean(wait.transfers)),
+            (Head::number("cycles"), &|wait| Cell::Mean(wait.cycles)),
+        ],
+    );
+    table.html(out);
 }
 
 fn eights(bytes: &str) -> String {

@@ -1,37 +1,28 @@
 //! Which threads were sampled, most first.
 
 use crate::content::PageContent;
-use crate::html_text::HtmlText;
-use crate::table::{PageCell, PageTable};
-use analysis::Weighting;
-use analysis::report::{Cell, EventReport, Report, Row};
+use analysis::report::{Cell as KeyValue, EventReport, Report, Row};
+use analysis::table::number_table;
+use render::{Cell, Head, HtmlText, Table};
 use std::collections::BTreeMap;
 
 pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
     let Ok(threads) = &content.threads else { return };
     for event in threads.events.iter().filter(|event| !event.rows.is_empty()) {
-        table(event).write(out);
+        table(event).html(out);
     }
 }
 
-fn table(event: &EventReport) -> PageTable {
-    let has_periods = event.weighting == Weighting::Period;
-    let mut titles = vec!["name", "thread", "#count"];
-    titles.extend(has_periods.then_some("#period"));
-    titles.push("#share");
-    let mut table = PageTable::new(format!("Threads of {}", event.name), &titles);
-    for row in &event.rows {
-        let number = match thread(row) {
-            Some(number) => PageCell::Name(number.to_string()),
-            None => PageCell::Nothing,
-        };
-        let mut cells = vec![PageCell::Name(name(row)), number, PageCell::Number(row.count)];
-        cells.extend(has_periods.then_some(PageCell::Number(row.period)));
-        cells.push(PageCell::Share(row.share));
-        table.row(cells);
+fn table(event: &EventReport) -> Table<'_> {
+    let mut table = number_table(event);
+    table.caption = format!("Threads of {}", event.name);
+    table.heads.splice(0..0, ["name", "thread"].map(Head::left));
+    for (cells, row) in table.rows.iter_mut().zip(&event.rows) {
+        let number = thread(row).map_or(Cell::Nothing, |number| Cell::name(number.to_string()));
+        cells.splice(0..0, [Cell::name(name(row)), number]);
     }
     if let Some(more) = event.rows_total.checked_sub(event.rows.len()).filter(|more| *more > 0) {
-        table.rest(format!("{more} more threads: `ebs report --by comm,tid` has them"));
+        table.foot = Some(format!("{more} more threads: `ebs report --by comm,tid` has them"));
     }
     table
 }
@@ -47,17 +38,17 @@ pub(crate) fn names(threads: &Report) -> BTreeMap<i64, String> {
     names
 }
 
-fn name(row: &Row) -> String {
+pub(crate) fn name(row: &Row) -> String {
     match row.cells.first() {
-        Some(Cell::Text(name)) => name.to_string(),
-        Some(Cell::Missing(missing)) => format!("[{missing}]"),
+        Some(KeyValue::Text(name)) => name.to_string(),
+        Some(KeyValue::Missing(missing)) => format!("[{missing}]"),
         _ => "-".to_owned(),
     }
 }
 
 fn thread(row: &Row) -> Option<i64> {
     match row.cells.get(1) {
-        Some(Cell::Number(number)) => Some(*number),
+        Some(KeyValue::Number(number)) => Some(*number),
         _ => None,
     }
 }

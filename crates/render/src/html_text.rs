@@ -11,18 +11,19 @@ const END: usize = 80;
 /// Markup comes in as literals alone, so that no word out of a recording can be
 /// taken for it: all else goes through [`HtmlText::words`].
 #[derive(Debug, Default)]
-pub(crate) struct HtmlText {
+pub struct HtmlText {
     text: String,
 }
 
 impl HtmlText {
-    pub(crate) fn mark(&mut self, markup: &'static str) -> &mut HtmlText {
+    /// Markup of ours.
+    pub fn mark(&mut self, markup: &'static str) -> &mut HtmlText {
         self.text.push_str(markup);
         self
     }
 
     /// Words of others, in an element or between the quotes of an attribute.
-    pub(crate) fn words(&mut self, words: &str) -> &mut HtmlText {
+    pub fn words(&mut self, words: &str) -> &mut HtmlText {
         // Bytes are quicker counted than characters, of which there are no more.
         let length = if words.len() > LONGEST { words.chars().count() } else { 0 };
         if length <= LONGEST {
@@ -34,20 +35,21 @@ impl HtmlText {
     }
 
     /// The same in a line of a picture that has room for so many characters.
-    pub(crate) fn words_in(&mut self, words: &str, room: usize) -> &mut HtmlText {
+    pub fn words_in(&mut self, words: &str, room: usize) -> &mut HtmlText {
         if words.chars().nth(room).is_none() {
             return self.escaped(words.chars());
         }
         self.escaped(words.chars().take(room.saturating_sub(1))).mark("\u{2026}")
     }
 
-    pub(crate) fn number(&mut self, number: u64) -> &mut HtmlText {
+    /// A number, which needs no escape.
+    pub fn number(&mut self, number: u64) -> &mut HtmlText {
         let _ = write!(self.text, "{number}");
         self
     }
 
     /// A measure of a picture, to a hundredth; what is no number is none.
-    pub(crate) fn measure(&mut self, measure: f64) -> &mut HtmlText {
+    pub fn measure(&mut self, measure: f64) -> &mut HtmlText {
         let measure = if measure.is_finite() { measure } else { 0.0 };
         let text = format!("{measure:.2}");
         self.text.push_str(text.trim_end_matches('0').trim_end_matches('.'));
@@ -55,12 +57,13 @@ impl HtmlText {
     }
 
     /// A share, 0 to 1, as tables have it.
-    pub(crate) fn percent(&mut self, share: f64) -> &mut HtmlText {
-        let _ = write!(self.text, "{:.2}%", share * 100.0);
+    pub fn percent(&mut self, share: f64) -> &mut HtmlText {
+        self.text.push_str(&crate::cell::percent(share));
         self
     }
 
-    pub(crate) fn into_text(self) -> String {
+    /// What was written.
+    pub fn into_text(self) -> String {
         self.text
     }
 
