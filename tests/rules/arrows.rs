@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("render", &["perfdata"]),
     ("analysis", &["perfdata", "symbolizer", "types", "render"]),
     ("types", &["symbolizer"]),
-    ("export", &["perfdata", "symbolizer", "analysis"]),
+    ("export", &["perfdata", "symbolizer", "analysis", "render"]),
     ("page", &["types", "analysis", "render"]),
     ("top", &["perfdata", "analysis"]),
     ("hardmeter", &["perfdata", "symbolizer", "emulator", "recorder", "analysis"]),

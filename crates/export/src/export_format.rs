@@ -9,7 +9,7 @@ use crate::formats::parquet::ParquetExport;
 use crate::formats::pprof::PprofExport;
 use crate::formats::speedscope::SpeedscopeExport;
 use analysis::Key;
-use analysis::csv::CsvNames;
+use render::CsvNames;
 use std::io::Write;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

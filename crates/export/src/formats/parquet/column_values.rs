@@ -1,9 +1,10 @@
 //! The values of one column of a group of rows.
 
-use crate::columns::{ColumnKind, FlatValue};
+use crate::columns::ColumnKind;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
+use render::Cell;
 use rustc_hash::FxHashMap;
 
 /// Values that there are, and of each row whether it has one.
@@ -40,9 +41,9 @@ impl ColumnValues {
 
     /// Adds the value of a row. Counts are below 2^63, and addresses are stored
     /// as their bits.
-    pub(super) fn push(&mut self, value: FlatValue<'_>) {
+    pub(super) fn push(&mut self, value: Option<Cell<'_>>) {
         let is_there = match (&mut self.values, value) {
-            (TypedValues::Text { values, known }, FlatValue::Text(text)) => {
+            (TypedValues::Text { values, known }, Some(Cell::Name(text))) => {
                 match known.get(&*text) {
                     Some(array) => values.push(array.clone()),
                     None => {
@@ -53,15 +54,16 @@ impl ColumnValues {
                 }
                 true
             }
-            (TypedValues::Long(values), FlatValue::Unsigned(number)) => {
+            (TypedValues::Long(values), Some(Cell::Count(number) | Cell::Address(number))) => {
                 values.push(number.cast_signed());
                 true
             }
-            (TypedValues::Int(values), FlatValue::Signed(number)) => {
-                values.push(number);
-                true
+            (TypedValues::Int(values), Some(Cell::Signed(number))) => {
+                let number = i32::try_from(number).ok();
+                values.extend(number);
+                number.is_some()
             }
-            (TypedValues::Flag(values), FlatValue::Flag(flag)) => {
+            (TypedValues::Flag(values), Some(Cell::Flag(flag))) => {
                 values.push(flag);
                 true
             }
