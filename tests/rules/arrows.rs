@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "types",
             "export",
             "page",
+            "render",
             "top",
         ],
     ),

@@ -4,10 +4,9 @@
 //! a file a form of it.
 
 mod arguments;
+mod columns;
 mod counter;
-mod csv;
 mod job;
-mod json;
 mod row;
 mod text;
 
@@ -150,8 +149,7 @@ impl Statistics<'_> {
     fn run(&self) -> Result<u8> {
         let mut out = opened(self.job)?;
         if self.job.form == StatForm::Csv {
-            let head = csv::head(&self.job.per);
-            out.write_all(head.as_bytes()).context("cannot write the table")?;
+            columns::csv_head(&self.job.per, &mut out).context("cannot write the table")?;
         }
         let (mut runs, mut walls) = (Vec::new(), Vec::new());
         let mut status = SUCCESS;
@@ -187,12 +185,12 @@ impl Statistics<'_> {
     }
 
     fn write(&self, table: &StatTable<'_>, out: &mut dyn Write) -> Result<()> {
-        let text = match self.job.form {
-            StatForm::Text => text::table(table),
-            StatForm::Json => json::document(table)?,
-            StatForm::Csv => csv::lines(table),
+        let written = match self.job.form {
+            StatForm::Text => out.write_all(text::table(table).as_bytes()).map_err(Into::into),
+            StatForm::Json => columns::json(table, out),
+            StatForm::Csv => columns::csv_lines(table, out),
         };
-        out.write_all(text.as_bytes()).context("cannot write the table")
+        written.context("cannot write the table")
     }
 
     fn run_once(&self, out: &mut dyn Write) -> Result<RunEnding> {
