@@ -3,6 +3,7 @@
 use super::chart::svg;
 use super::rows::{remarks, tables};
 use latency::LatencyStudy;
+use render::Cell;
 use std::fmt::Write;
 
 const HEAD: &str = "<!DOCTYPE html>
@@ -29,19 +30,24 @@ pub(super) fn page(study: &LatencyStudy) -> String {
         text.push_str(&svg(&levels.curves));
     }
     for table in tables(study) {
-        let _ = writeln!(text, "<table><caption>{}</caption>", escaped(&table.title));
-        for (place, row) in table.rows.iter().enumerate() {
-            let tag = if place == 0 { "th" } else { "td" };
-            text.push_str("<tr>");
-            for cell in row {
-                let _ = write!(text, "<{tag}>{}</{tag}>", escaped(cell));
-            }
-            text.push_str("</tr>\n");
+        let _ = writeln!(text, "<table><caption>{}</caption>", escaped(&table.caption));
+        let heads = table.heads.iter().map(|head| head.heading.as_ref());
+        push_row("th", heads, &mut text);
+        for row in &table.rows {
+            push_row("td", row.iter().map(Cell::text), &mut text);
         }
         text.push_str("</table>\n");
     }
     text.push_str("</body></html>\n");
     text
+}
+
+fn push_row(tag: &str, cells: impl Iterator<Item = impl AsRef<str>>, text: &mut String) {
+    text.push_str("<tr>");
+    for cell in cells {
+        let _ = write!(text, "<{tag}>{}</{tag}>", escaped(cell.as_ref()));
+    }
+    text.push_str("</tr>\n");
 }
 
 fn escaped(text: &str) -> String {

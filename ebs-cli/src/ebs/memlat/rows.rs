@@ -2,19 +2,14 @@
 
 use latency::LatencyStudy;
 use latency::figure::LatencyFigure;
-
-/// A table: its title says what the rows are of, the first row names columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Table {
-    pub(super) title: String,
-    pub(super) rows: Vec<Vec<String>>,
-}
+use latency::part::chains::ChainFigure;
+use render::{Align, Cell, Head, Table};
 
 /// All tables of what was measured, in the order in which it was.
-pub(super) fn tables(study: &LatencyStudy) -> Vec<Table> {
+pub(super) fn tables(study: &LatencyStudy) -> Vec<Table<'static>> {
     let all = [levels(study), translation(study), tlbs(study), strides(study), chains(study)];
     let rest = [forwarding(study), cores(study), nodes(study), load(study)];
-    all.into_iter().chain(rest).flatten().filter(|table| table.rows.len() > 1).collect()
+    all.into_iter().chain(rest).flatten().filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// Bytes in the largest unit that gives a whole number.
@@ -28,150 +23,146 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+/// A table; in its first column are names.
+fn table(
+    title: impl Into<String>,
+    headings: &[&'static str],
+    rows: impl IntoIterator<Item = Vec<Cell<'static>>>,
+) -> Option<Table<'static>> {
+    let mut heads: Vec<Head> = headings.iter().copied().map(Head::number).collect();
+    heads.iter_mut().take(1).for_each(|head| head.align = Align::Left);
+    let rows = rows.into_iter().collect();
+    Some(Table { caption: title.into(), heads, rows, foot: None })
+}
+
+/// The same with columns of what was measured behind the first ones.
+fn figures(
+    title: impl Into<String>,
+    first: &[&'static str],
+    rows: impl IntoIterator<Item = Vec<Cell<'static>>>,
+) -> Option<Table<'static>> {
+    table(title, &[first, &["cycles", "ns", "median", "spread", "runs"]].concat(), rows)
 }
 
 /// Minimum, median and spread in nanoseconds, cycles by the minimum, runs.
-fn figure(figure: &LatencyFigure) -> Vec<String> {
-    let time = figure.nanoseconds;
-    let runs = match figure.is_disturbed {
-        true => format!("{} disturbed", figure.runs),
-        false => format!("{} of {}", figure.runs, figure.runs + figure.thrown_away),
+fn row<const N: usize>(first: [Cell<'static>; N], of: &LatencyFigure) -> Vec<Cell<'static>> {
+    let time = of.nanoseconds;
+    let runs = match of.is_disturbed {
+        true => format!("{} disturbed", of.runs),
+        false => format!("{} of {}", of.runs, of.runs + of.thrown_away),
     };
-    vec![
-        format!("{:.1}", figure.cycles.minimum),
-        format!("{:.2}", time.minimum),
-        format!("{:.2}", time.median),
-        format!("{:.2}", time.spread),
-        runs,
-    ]
+    let mut cells = first.to_vec();
+    cells.push(Cell::Mean(of.cycles.minimum));
+    cells.extend([time.minimum, time.median, time.spread].map(hundredths));
+    cells.push(Cell::words(runs));
+    cells
 }
 
-const FIGURE: [&str; 5] = ["cycles", "ns", "median", "spread", "runs"];
-
-fn head(first: &[&str]) -> Vec<String> {
-    let mut row = words(first);
-    row.extend(words(&FIGURE));
-    row
+fn hundredths(number: f64) -> Cell<'static> {
+    Cell::Rounded(number, format!("{number:.2}"))
 }
 
-fn row(first: &[String], of: &LatencyFigure) -> Vec<String> {
-    let mut row = first.to_vec();
-    row.extend(figure(of));
-    row
+fn bytes(bytes: u64) -> Cell<'static> {
+    Cell::words(size(bytes))
 }
 
-fn levels(study: &LatencyStudy) -> Option<Table> {
+fn levels(study: &LatencyStudy) -> Option<Table<'static>> {
     let levels = study.levels.as_ref()?;
     let pages = levels.curves.first()?.pages;
     let kind = if pages.are_as_asked() { "2 MiB" } else { "4 KiB, as no others were had" };
-    let mut rows = vec![words(&["level", "to", "ends before", "cycles", "ns", "described"])];
-    for (place, level) in levels.levels.iter().enumerate() {
+    let rows = levels.levels.iter().enumerate().map(|(place, level)| {
         let is_last = place + 1 == levels.levels.len();
         let described = study.described.get(place).filter(|_| !is_last);
-        rows.push(vec![
-            if is_last { "beyond".to_owned() } else { format!("L{}", place + 1) },
-            size(level.size),
-            level.ends_before.map_or_else(|| "-".to_owned(), size),
-            format!("{:.1}", level.latency),
-            format!("{:.2}", level.latency * study.cycle),
-            described.map_or_else(|| "-".to_owned(), |cache| size(cache.bytes)),
-        ]);
-    }
-    Some(Table { title: format!("levels: loads at random on pages of {kind}"), rows })
+        vec![
+            Cell::words(if is_last { "beyond".to_owned() } else { format!("L{}", place + 1) }),
+            bytes(level.size),
+            level.ends_before.map_or(Cell::Nothing, bytes),
+            Cell::Mean(level.latency),
+            hundredths(level.latency * study.cycle),
+            described.map_or(Cell::Nothing, |cache| bytes(cache.bytes)),
+        ]
+    });
+    let title = format!("levels: loads at random on pages of {kind}");
+    table(title, &["level", "to", "ends before", "cycles", "ns", "described"], rows)
 }
 
-fn translation(study: &LatencyStudy) -> Option<Table> {
+fn translation(study: &LatencyStudy) -> Option<Table<'static>> {
     let levels = study.levels.as_ref()?;
-    let mut rows = vec![words(&["size", "cycles", "ns"])];
     // One of an octave is enough to read.
-    for cost in levels.translation.iter().filter(|cost| cost.size.is_power_of_two()) {
+    let octaves = levels.translation.iter().filter(|cost| cost.size.is_power_of_two());
+    let rows = octaves.map(|cost| {
         let (cycles, time) = (cost.cycles, cost.nanoseconds);
-        rows.push(vec![size(cost.size), format!("{cycles:+.1}"), format!("{time:+.2}")]);
-    }
-    let title = "translation: what pages of 4 KiB take more than those of 2 MiB".to_owned();
-    Some(Table { title, rows })
+        let more = [format!("{cycles:+.1}"), format!("{time:+.2}")];
+        [bytes(cost.size)].into_iter().chain(more.map(Cell::words)).collect()
+    });
+    let title = "translation: what pages of 4 KiB take more than those of 2 MiB";
+    table(title, &["size", "cycles", "ns"], rows)
 }
 
-fn tlbs(study: &LatencyStudy) -> Option<Table> {
+fn tlbs(study: &LatencyStudy) -> Option<Table<'static>> {
     let tlbs = study.tlbs.as_ref()?;
-    let mut rows = vec![words(&["TLB", "pages", "ends before", "cycles more"])];
-    for (place, level) in tlbs.levels.iter().enumerate() {
+    let rows = tlbs.levels.iter().enumerate().map(|(place, level)| {
         let is_last = place + 1 == tlbs.levels.len();
-        rows.push(vec![
-            if is_last { "walk".to_owned() } else { format!("level {}", place + 1) },
-            level.size.to_string(),
-            level.ends_before.map_or_else(|| "-".to_owned(), |end| end.to_string()),
-            format!("{:.1}", level.latency),
-        ]);
-    }
-    Some(Table { title: "tlbs: one line of each page of 4 KiB".to_owned(), rows })
+        vec![
+            Cell::words(if is_last { "walk".to_owned() } else { format!("level {}", place + 1) }),
+            Cell::Count(level.size),
+            level.ends_before.map_or(Cell::Nothing, Cell::Count),
+            Cell::Mean(level.latency),
+        ]
+    });
+    let title = "tlbs: one line of each page of 4 KiB";
+    table(title, &["TLB", "pages", "ends before", "cycles more"], rows)
 }
 
-fn strides(study: &LatencyStudy) -> Option<Table> {
+fn strides(study: &LatencyStudy) -> Option<Table<'static>> {
     let strides = study.strides.as_ref()?;
-    let mut rows = vec![head(&["bytes apart"])];
-    let one = |it: &latency::part::strides::StrideFigure| row(&[it.stride.to_string()], &it.load);
-    rows.extend(strides.strides.iter().map(one));
-    Some(Table { title: format!("strides: upwards through {}", size(strides.size)), rows })
+    let rows = strides.strides.iter().map(|it| row([Cell::Count(it.stride)], &it.load));
+    figures(format!("strides: upwards through {}", size(strides.size)), &["bytes apart"], rows)
 }
 
-fn chains(study: &LatencyStudy) -> Option<Table> {
+fn chains(study: &LatencyStudy) -> Option<Table<'static>> {
     let chains = study.chains.as_ref()?;
-    let mut rows = vec![head(&["chains", "at once"])];
-    for it in &chains.chains {
-        rows.push(row(&[it.chains.to_string(), format!("{:.1}", it.parallel)], &it.load));
-    }
+    let of_list = |it: &ChainFigure| [Cell::of_list(it.chains), Cell::Mean(it.parallel)];
+    let rows = chains.chains.iter().map(|it| row(of_list(it), &it.load));
     let title = format!("chains: at random through {}, time by loads", size(chains.size));
-    Some(Table { title, rows })
+    figures(title, &["chains", "at once"], rows)
 }
 
-fn forwarding(study: &LatencyStudy) -> Option<Table> {
+fn forwarding(study: &LatencyStudy) -> Option<Table<'static>> {
     let all = study.forwarding.as_ref()?;
-    let mut rows = vec![head(&["store and load"])];
-    for (name, of) in [
+    let kinds = [
         ("same 8 bytes", &all.same),
         ("4 of 8 bytes", &all.part),
         ("8 of two stores", &all.joined),
         ("8 over a line's end", &all.across_lines),
-    ] {
-        if of.runs > 0 {
-            rows.push(row(&words(&[name]), of));
-        }
-    }
-    Some(Table { title: "forwarding: a store and a load of it".to_owned(), rows })
+    ];
+    let rows = kinds.into_iter().filter(|(_, of)| of.runs > 0);
+    let rows = rows.map(|(name, of)| row([Cell::words(name)], of));
+    figures("forwarding: a store and a load of it", &["store and load"], rows)
 }
 
-fn cores(study: &LatencyStudy) -> Option<Table> {
-    let cores = study.cores.as_ref()?;
-    let mut rows = vec![head(&["CPU", "CPU"])];
-    for it in &cores.pairs {
-        rows.push(row(&[it.from.to_string(), it.to.to_string()], &it.way));
-    }
-    Some(Table { title: "cores: one way of a line from one to the other".to_owned(), rows })
+fn cores(study: &LatencyStudy) -> Option<Table<'static>> {
+    let pairs = study.cores.as_ref()?.pairs.iter();
+    let rows = pairs.map(|it| row([it.from, it.to].map(|cpu| Cell::Count(cpu.into())), &it.way));
+    figures("cores: one way of a line from one to the other", &["CPU", "CPU"], rows)
 }
 
-fn nodes(study: &LatencyStudy) -> Option<Table> {
+fn nodes(study: &LatencyStudy) -> Option<Table<'static>> {
     let nodes = study.nodes.as_ref()?;
-    let mut rows = vec![head(&["node", "memory of node"])];
-    for it in &nodes.figures {
-        rows.push(row(&[it.from.to_string(), it.to.to_string()], &it.load));
-    }
-    Some(Table { title: format!("nodes: at random through {}", size(nodes.size)), rows })
+    let of_node = |node: u32| Cell::Count(node.into());
+    let rows = nodes.figures.iter().map(|it| row([it.from, it.to].map(of_node), &it.load));
+    let title = format!("nodes: at random through {}", size(nodes.size));
+    figures(title, &["node", "memory of node"], rows)
 }
 
-fn load(study: &LatencyStudy) -> Option<Table> {
+fn load(study: &LatencyStudy) -> Option<Table<'static>> {
     let load = study.load.as_ref()?;
-    let mut rows = vec![head(&["readers", "GB/s"])];
-    for it in &load.readers {
-        let bandwidth = format!("{:.1}", it.bytes_per_second / 1e9);
-        rows.push(row(&[it.readers.to_string(), bandwidth], &it.load));
-    }
-    Some(Table {
-        title: format!("load: at random through {}, beside readers", size(load.size)),
-        rows,
-    })
+    let rows = load.readers.iter().map(|it| {
+        let bandwidth = Cell::Mean(it.bytes_per_second / 1e9);
+        row([Cell::of_list(it.readers), bandwidth], &it.load)
+    });
+    let title = format!("load: at random through {}, beside readers", size(load.size));
+    figures(title, &["readers", "GB/s"], rows)
 }
 
 /// What is to be known of all of it, a line each.
