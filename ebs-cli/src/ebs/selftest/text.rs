@@ -4,84 +4,63 @@ use super::Tested;
 use super::judge::Measure;
 use super::observed::Opened;
 use super::row::{By, Judged, Outcome, Row, Verdict};
+use render::{Cell, Head, Table};
 use std::fmt::Write;
-
-const HEAD: [&str; 13] = [
-    "type",
-    "program",
-    "by",
-    "opened",
-    "samples",
-    "exact",
-    "right IP",
-    "address",
-    "registers",
-    "latency",
-    "lost",
-    "overhead",
-    "verdict",
-];
-/// Columns of words; numbers end in one place.
-const LEFT: [usize; 5] = [0, 1, 2, 3, 12];
 
 /// The table, what failed and why, what was not sampled and why, the sum.
 pub(super) fn render(tested: &Tested) -> String {
     let sampled = tested.rows.iter().filter(|row| row.verdict() != Verdict::WhyNot);
-    let lines: Vec<[String; 13]> = sampled.map(line).collect();
-    let mut text = String::new();
-    if !lines.is_empty() {
-        let head = HEAD.map(str::to_owned);
-        let width = |column: usize| {
-            let cells = lines.iter().chain([&head]).map(|line| line[column].len());
-            cells.max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-        for line in [&head].into_iter().chain(&lines) {
-            text.push_str(&aligned(line, &widths));
-        }
-    }
+    let mut text = table(sampled).text(None, false);
     failures(tested, &mut text);
     why_not(tested, &mut text);
     text.push_str(&sum(tested));
     text
 }
 
-fn aligned(line: &[String; 13], widths: &[usize]) -> String {
-    let mut text = String::new();
-    for (column, (cell, width)) in line.iter().zip(widths).enumerate() {
-        let _ = match LEFT.contains(&column) {
-            true => write!(text, "{cell:<width$}  "),
-            false => write!(text, "{cell:>width$}  "),
-        };
+fn table<'r>(rows: impl Iterator<Item = &'r Row>) -> Table<'r> {
+    type Value = fn(&Judged) -> Cell<'static>;
+    fn judged<'r>(row: &'r Row, none: Cell<'r>, value: Value) -> Cell<'r> {
+        if let Outcome::Judged(judged) = &row.outcome { value(judged) } else { none }
     }
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    text
-}
-
-fn line(row: &Row) -> [String; 13] {
-    let mut cells: [String; 13] = Default::default();
-    cells[4..12].fill_with(|| "-".to_owned());
-    cells[0] = row.name();
-    cells[1] = row.on.map_or_else(String::new, |(program, _)| program.to_string());
-    cells[2] = row.by().map_or("-", By::word).to_owned();
-    cells[12] = row.verdict().word().to_owned();
-    let Outcome::Judged(judged) = &row.outcome else { return cells };
-    let Judged { opened, samples, account, judgement, .. } = &**judged;
-    let shares = &judgement.shares;
-    cells[3] = opened.iter().map(of).collect::<Vec<_>>().join(" ");
-    cells[4] = samples.to_string();
-    cells[5] = percent(&shares.exact_ip);
-    cells[6] = percent(&shares.instruction);
-    cells[7] = percent(&shares.address);
-    cells[8] = percent(&shares.registers);
-    cells[9] = percent(&shares.latency);
-    cells[10] = match account.throttled {
-        0 => account.lost.to_string(),
-        times => format!("{}, throttled {times}", account.lost),
-    };
-    cells[11] = judged.slower().map_or_else(|| "-".to_owned(), |times| format!("x{times:.1}"));
-    cells
+    let number = |row: &'r Row, value: Value| judged(row, Cell::Nothing, value);
+    Table::of(
+        "",
+        rows,
+        &[
+            (Head::left("type"), &|row| Cell::words(row.name())),
+            (Head::left("program"), &|row| {
+                Cell::words(row.on.map_or_else(String::new, |(program, _)| program.to_string()))
+            }),
+            (Head::left("by"), &|row| Cell::words(row.by().map_or("-", By::word))),
+            (Head::left("opened"), &|row| {
+                judged(row, Cell::words(""), |it| {
+                    Cell::words(it.opened.iter().map(of).collect::<Vec<_>>().join(" "))
+                })
+            }),
+            (Head::number("samples"), &|row| number(row, |it| Cell::Count(it.samples))),
+            (Head::number("exact"), &|row| number(row, |it| part(&it.judgement.shares.exact_ip))),
+            (Head::number("right IP"), &|row| {
+                number(row, |it| part(&it.judgement.shares.instruction))
+            }),
+            (Head::number("address"), &|row| number(row, |it| part(&it.judgement.shares.address))),
+            (Head::number("registers"), &|row| {
+                number(row, |it| part(&it.judgement.shares.registers))
+            }),
+            (Head::number("latency"), &|row| number(row, |it| part(&it.judgement.shares.latency))),
+            (Head::number("lost"), &|row| {
+                number(row, |it| match it.account.throttled {
+                    0 => Cell::Count(it.account.lost),
+                    times => Cell::words(format!("{}, throttled {times}", it.account.lost)),
+                })
+            }),
+            (Head::number("overhead"), &|row| {
+                number(row, |it| {
+                    it.slower().map_or(Cell::Nothing, |times| Cell::words(format!("x{times:.1}")))
+                })
+            }),
+            (Head::left("verdict"), &|row| Cell::words(row.verdict().word())),
+        ],
+    )
 }
 
 fn of(opened: &Opened) -> String {
@@ -91,10 +70,13 @@ fn of(opened: &Opened) -> String {
 }
 
 /// A share, rounded away from 100: what is not whole must not seem so.
-fn percent(measure: &Measure) -> String {
+fn part(measure: &Measure) -> Cell<'static> {
     match measure.of {
-        0 => "-".to_owned(),
-        of => format!("{:.1}%", (measure.right as f64 / of as f64 * 1000.0).floor() / 10.0),
+        0 => Cell::Nothing,
+        of => Cell::words(format!(
+            "{:.1}%",
+            (measure.right as f64 / of as f64 * 1000.0).floor() / 10.0
+        )),
     }
 }
 
