@@ -28,7 +28,7 @@ use data::DataView;
 use frames::DebugFiles;
 use generated::Jit;
 use perfdata::side::{FileIdentity, Mapping, SampleId, SideRecord};
-use perfdata::stream::{BuildId, Features};
+use perfdata::stream::{BuildId, Features, StreamDecoder, StreamRecord};
 use perfdata::{Arch, CpuMode, Misc, Pid, Time};
 use std::ops::{Range, RangeInclusive};
 use unwind::Unwinder;
@@ -99,9 +99,31 @@ impl Symbolizer {
         }
     }
 
+    /// Takes in the record that `decoder` just gave: what processes mapped, what the
+    /// recording says of its machine, and the clocks of its events. Samples and others
+    /// change nothing.
+    ///
+    /// Records may come in any order of time, and what tells of the machine before the mappings.
+    pub fn observe(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) {
+        let event = |index: usize| decoder.events().get(index);
+        match *record {
+            StreamRecord::Side { misc, ref record, ref id, .. } => self.side(misc, record, id),
+            StreamRecord::Event(index) => {
+                event(index).into_iter().for_each(|event| self.sampled_with(&event.attr));
+            }
+            StreamRecord::EventUpdate(index) => {
+                let clock = event(index).and_then(|event| event.clock);
+                clock.into_iter().for_each(|clock| self.timed_by(clock));
+            }
+            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
+                self.recorded(decoder.features());
+            }
+            _ => {}
+        }
+    }
+
     /// Takes in MMAP, MMAP2, COMM by exec, FORK and KSYMBOL; others change
-    /// nothing. Records may come in any order of time. A record without time
-    /// counts as told at time 0, after those told before it.
+    /// nothing. A record without time counts as told at time 0, after those told before it.
     pub fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
         let time = id.time.unwrap_or_default();
         self.kernel.learn_recording();
@@ -175,8 +197,7 @@ impl Symbolizer {
 
     /// What the recording says of its machine: the kernel's release, and what
     /// the files that samples hit were built as, which tells whether a file
-    /// found here is the one that was recorded. To be told before the
-    /// mappings.
+    /// found here is the one that was recorded.
     pub fn recorded(&mut self, features: &Features) {
         if let Some(release) = &features.os_release {
             self.recorded_release(release);

@@ -48,6 +48,7 @@ impl NamedStream {
         let mut rest = bytes.as_slice();
         while let StreamStep::Record { consumed, record } = self.decoder.step(rest)? {
             rest = &rest[consumed..];
+            self.symbolizer.observe(&self.decoder, &record);
             match record {
                 StreamRecord::Sample { event, misc, payload } => {
                     self.sieve.learn(&self.decoder)?;
@@ -57,18 +58,8 @@ impl NamedStream {
                 }
                 StreamRecord::Side { misc, record, id, .. } => {
                     self.regions.side(misc, &record, &id);
-                    self.symbolizer.side(misc, &record, &id);
                 }
                 StreamRecord::Region(mark) => self.regions.mark(&mark),
-                StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
-                    self.symbolizer.recorded(self.decoder.features());
-                }
-                StreamRecord::EventUpdate(event) => {
-                    let of = self.decoder.events().get(event);
-                    if let Some(clock) = of.and_then(|event| event.clock) {
-                        self.symbolizer.timed_by(clock);
-                    }
-                }
                 StreamRecord::FinishedRound => self.rounds.finish_round(),
                 _ => {}
             }
@@ -136,4 +127,112 @@ fn name(of: &mut NamedSample, symbolizer: &mut Symbolizer) {
             Resolution::Unknown(reason) => Arc::from(reason.tag()),
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdata::side::{FileIdentity, Mapping, SampleId, SideRecord};
+    use perfdata::stream::write;
+    use perfdata::{
+        Attr, AttrFlags, ByteOrder, Pid, Sample, SampleLayout, SampleType, Task, Tid, Time,
+    };
+    use std::fs;
+
+    const ORDER: ByteOrder = ByteOrder::Little;
+    /// Of no process.
+    const PID: i32 = i32::MAX;
+    const TASK: Task = Task { pid: Pid(PID), tid: Tid(PID) };
+    const MONOTONIC: i32 = 1;
+    const CODE: u64 = 0x1000;
+
+    /// A jitdump file of version 1 with routines of 64 bytes at one address, by the time from which
+    /// they lie there.
+    fn jitdump(routines: &[(u64, &str)]) -> Vec<u8> {
+        let code = [0_u8; 64];
+        let length = code.len() as u64;
+        let mut out = Vec::new();
+        let [magic, version, header, machine] = [0x4a69_5444_u32, 1, 40, 62];
+        for word in [magic, version, header, machine, 0, PID.cast_unsigned()] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend([0; 16]);
+        for (index, (time, name)) in (0_u64..).zip(routines) {
+            let size = 16 + 40 + name.len() as u64 + 1 + length;
+            // Kind 0, a routine that was loaded, is the low half of the first word.
+            for word in [size << 32, *time, 0, CODE, CODE, length, index] {
+                out.extend(word.to_le_bytes());
+            }
+            out.extend(name.as_bytes());
+            out.push(0);
+            out.extend(code);
+        }
+        out
+    }
+
+    /// A process maps its jitdump file and memory, in which samples hit the same address.
+    fn session(dump: &str, times: &[u64]) -> Vec<u8> {
+        let attr = Attr {
+            sample_type: SampleType::IDENTIFIER
+                | SampleType::IP
+                | SampleType::TID
+                | SampleType::TIME,
+            flags: AttrFlags::SAMPLE_ID_ALL | AttrFlags::USE_CLOCKID,
+            clockid: MONOTONIC,
+            ..Attr::default()
+        };
+        let layout = SampleLayout::new(&attr, ORDER).unwrap();
+        let mut out = Vec::new();
+        write::file_header(ORDER, &mut out);
+        write::attr(&attr, &[1], ORDER, &mut out).unwrap();
+        write::event_name(1, "cycle", ORDER, &mut out).unwrap();
+        for (start, path) in [(CODE, "//anon"), (0x9000, dump)] {
+            let mapping = Mapping {
+                task: TASK,
+                start,
+                length: 0x1000,
+                page_offset: 0,
+                file: FileIdentity::Unknown,
+                protection: Some(7),
+                flags: Some(0x22),
+                path: path.as_bytes(),
+            };
+            let mut trailer = Vec::new();
+            let id = SampleId {
+                task: Some(TASK),
+                time: Some(Time(10)),
+                identifier: Some(1),
+                ..SampleId::default()
+            };
+            layout.encode_trailer(&id, &mut trailer).unwrap();
+            SideRecord::Mmap2(mapping).encode(Misc(2), &trailer, ORDER, &mut out).unwrap();
+        }
+        for time in times {
+            let sample = Sample {
+                misc: Misc(2),
+                identifier: Some(1),
+                ip: Some(CODE + 0x10),
+                task: Some(TASK),
+                time: Some(Time(*time)),
+                ..Sample::default()
+            };
+            layout.encode(&sample, &mut out).unwrap();
+        }
+        out
+    }
+
+    #[test]
+    fn generated_code_is_named_by_what_lay_there_at_the_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("jit-{PID}.dump"));
+        fs::write(&path, jitdump(&[(20, "fill"), (30, "drain")])).unwrap();
+        let mut stream = NamedStream::new();
+        stream.bytes = session(path.to_str().unwrap(), &[25, 31]);
+        stream.take_in().unwrap();
+        stream.finish();
+        let mut named = || stream.next().map(|sample| sample.routine.to_string());
+        assert_eq!(named().as_deref(), Some("fill"));
+        assert_eq!(named().as_deref(), Some("drain"));
+        assert_eq!(named(), None);
+    }
 }
