@@ -9,7 +9,7 @@ use perfdata::bytes::RecordWords;
 use perfdata::registers::{RegsAbi, general};
 use perfdata::sample::StackUser;
 use perfdata::side::{FileIdentity, Mapping};
-use perfdata::stream::Features;
+use perfdata::stream::{Feature, StreamDecoder, StreamRecord, StreamStep, write};
 use perfdata::{Arch, ByteOrder, Misc, Pid, Registers, SampleId, SideRecord, Task, Tid, Time};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -135,7 +135,14 @@ fuzz_target!(|input: &[u8]| {
     let mut machine = kept.unwrap_or_else(|| {
         let options = SymbolizerOptions { debug_directories: Vec::new(), ..Default::default() };
         let mut symbolizer = Symbolizer::new(options);
-        symbolizer.recorded(&Features { arch: Some(name.into()), ..Features::default() });
+        let mut bytes = Vec::new();
+        write::file_header(ByteOrder::Little, &mut bytes);
+        write::feature(&Feature::Arch(name.into()), ByteOrder::Little, &mut bytes).unwrap();
+        let (mut decoder, mut rest) = (StreamDecoder::new(), bytes.as_slice());
+        while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
+            rest = &rest[consumed..];
+            symbolizer.observe(&decoder, &record);
+        }
         Machine { symbolizer, inputs: 0 }
     });
     machine.inputs += 1;
@@ -145,7 +152,9 @@ fuzz_target!(|input: &[u8]| {
     std::fs::write(&path, bytes).unwrap();
     let file = path.as_os_str().as_encoded_bytes();
     for mapping in [mapping(pid, OBJECT, file), mapping(pid, GENERATED, b"//anon")] {
-        symbolizer.side(Misc(2), &SideRecord::Mmap2(mapping), &SampleId::default());
+        let (record, id) = (SideRecord::Mmap2(mapping), SampleId::default());
+        let side = StreamRecord::Side { event: 0, misc: Misc(2), record, id };
+        symbolizer.observe(&StreamDecoder::new(), &side);
     }
 
     let mask = general(arch);

@@ -124,7 +124,7 @@ impl Symbolizer {
 
     /// Takes in MMAP, MMAP2, COMM by exec, FORK and KSYMBOL; others change
     /// nothing. A record without time counts as told at time 0, after those told before it.
-    pub fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+    pub(crate) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
         let time = id.time.unwrap_or_default();
         self.kernel.learn_recording();
         self.jit.side(record, id);
@@ -190,7 +190,7 @@ impl Symbolizer {
 
     /// The release (`uname -r`) of the kernel that was recorded: names of
     /// another one are refused.
-    pub fn recorded_release(&mut self, release: &str) {
+    pub(crate) fn recorded_release(&mut self, release: &str) {
         self.kernel.learn_release(release);
         self.told += 1;
     }
@@ -198,7 +198,7 @@ impl Symbolizer {
     /// What the recording says of its machine: the kernel's release, and what
     /// the files that samples hit were built as, which tells whether a file
     /// found here is the one that was recorded.
-    pub fn recorded(&mut self, features: &Features) {
+    pub(crate) fn recorded(&mut self, features: &Features) {
         if let Some(release) = &features.os_release {
             self.recorded_release(release);
         }

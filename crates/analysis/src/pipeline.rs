@@ -122,9 +122,9 @@ impl Pipeline {
     }
 
     fn other(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) -> Result<(), Error> {
+        self.lookup.symbolizer.observe(decoder, record);
         match record {
             StreamRecord::Side { misc, record, id, .. } => {
-                self.lookup.symbolizer.side(*misc, record, id);
                 self.lookup.comms.side(record, id);
                 if self.query.needs_heap() {
                     self.lookup.heap.side(*misc, record, id);
@@ -144,16 +144,7 @@ impl Pipeline {
             StreamRecord::Region(mark) if self.query.needs_regions() => {
                 self.lookup.regions.mark(mark);
             }
-            StreamRecord::EventUpdate(event) => {
-                let of = decoder.events().get(*event);
-                if let Some(clock) = of.and_then(|event| event.clock) {
-                    self.lookup.symbolizer.timed_by(clock);
-                }
-            }
             StreamRecord::Aggregate { event, part } => self.part(decoder, *event, part)?,
-            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
-                self.lookup.symbolizer.recorded(decoder.features());
-            }
             _ => {}
         }
         Ok(())

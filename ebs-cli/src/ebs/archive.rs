@@ -166,8 +166,6 @@ struct NamedPlaces {
     symbolizer: Symbolizer,
     code: FxHashSet<Place>,
     data: FxHashSet<Place>,
-    /// Events of which the symbolizer was told.
-    events: usize,
     frames: Vec<StackFrame>,
     missing: BTreeSet<String>,
 }
@@ -185,7 +183,6 @@ impl NamedPlaces {
             symbolizer,
             code: FxHashSet::default(),
             data: FxHashSet::default(),
-            events: 0,
             frames: Vec::new(),
             missing: BTreeSet::new(),
         }
@@ -197,7 +194,7 @@ impl NamedPlaces {
         let mut input = Input::open(file)?;
         let mut decoder = input.decoder();
         let end = input.read(&mut decoder, |stream, record| {
-            self.told(stream, record);
+            self.symbolizer.observe(stream, record);
             Ok(())
         })?;
         if decoder.stream().events().is_empty() {
@@ -230,24 +227,6 @@ impl NamedPlaces {
             Ok(())
         })?;
         Ok(ReadRecording { decoder, end })
-    }
-
-    fn told(&mut self, stream: &StreamDecoder, record: &StreamRecord<'_>) {
-        for event in stream.events().iter().skip(self.events) {
-            self.symbolizer.sampled_with(&event.attr);
-        }
-        self.events = stream.events().len();
-        match record {
-            StreamRecord::Side { misc, record, id, .. } => self.symbolizer.side(*misc, record, id),
-            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
-                self.symbolizer.recorded(stream.features());
-            }
-            StreamRecord::EventUpdate(event) => {
-                let clock = stream.events().get(*event).and_then(|event| event.clock);
-                clock.into_iter().for_each(|clock| self.symbolizer.timed_by(clock));
-            }
-            _ => {}
-        }
     }
 
     fn sample(&mut self, stream: &StreamDecoder, event: usize, misc: Misc, payload: &[u8]) {

@@ -28,7 +28,7 @@ use anyhow::{Result, anyhow};
 use order::Order;
 use perfdata::aggregate::AggregatePart;
 use perfdata::stream::{StreamDecoder, StreamRecord};
-use perfdata::{CpuMode, Misc, Sample, SampleId, SideRecord};
+use perfdata::{CpuMode, Sample};
 use std::collections::BTreeMap;
 use std::io::Write;
 use symbolizer::{Symbolizer, SymbolizerOptions};
@@ -136,9 +136,12 @@ impl<P: Printer> Press<P> {
         }
     }
 
-    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
-        if self.printer.names_places() || self.sifter.as_ref().is_some_and(Sifter::needs_code) {
-            self.symbolizer.side(misc, record, id);
+    /// Mappings are followed only for who names places, or reads code.
+    fn observe(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) {
+        let reads_code = || self.sifter.as_ref().is_some_and(Sifter::needs_code);
+        let is_side = matches!(record, StreamRecord::Side { .. });
+        if !is_side || self.printer.names_places() || reads_code() {
+            self.symbolizer.observe(decoder, record);
         }
     }
 }
@@ -183,29 +186,22 @@ impl<P: Printer> ScriptLines<P> {
         decoder: &StreamDecoder,
         record: &StreamRecord<'_>,
     ) -> Result<(), analysis::Error> {
+        if let StreamRecord::Sample { event, misc, payload } = record {
+            self.learn(decoder)?;
+            self.order.sample(decoder, *event, *misc, payload);
+            return Ok(());
+        }
+        if let StreamRecord::Side { record, id, .. } = record {
+            self.learn(decoder)?;
+            self.order.side(decoder, record, id);
+        }
+        self.press.observe(decoder, record);
         match record {
-            StreamRecord::Sample { event, misc, payload } => {
-                self.learn(decoder)?;
-                self.order.sample(decoder, *event, *misc, payload);
-            }
-            StreamRecord::Side { misc, record, id, .. } => {
-                self.learn(decoder)?;
-                self.press.side(*misc, record, id);
-                self.order.side(decoder, record, id);
-            }
-            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
-                self.press.symbolizer.recorded(decoder.features());
-                self.press.printer.all_renamed();
-            }
-            StreamRecord::EventUpdate(event) => {
-                self.press.printer.renamed(*event);
-                let of = decoder.events().get(*event);
-                if let Some(clock) = of.and_then(|event| event.clock) {
-                    self.press.symbolizer.timed_by(clock);
-                }
-            }
+            StreamRecord::EventUpdate(event) => self.press.printer.renamed(*event),
             // Of tracing data, which names tracepoints.
-            StreamRecord::Payload(_) => self.press.printer.all_renamed(),
+            StreamRecord::Feature
+            | StreamRecord::KernelList { is_whole: true }
+            | StreamRecord::Payload(_) => self.press.printer.all_renamed(),
             StreamRecord::FinishedRound => self.order.finish_round(),
             StreamRecord::Aggregate { event, part } => self.counted.add(*event, part),
             _ => {}

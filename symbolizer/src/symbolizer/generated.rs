@@ -120,7 +120,7 @@ impl Symbolizer {
     /// CLOCK_MONOTONIC, and so may samples (perf: `record -k mono`). If not,
     /// an address at which such a file puts several routines in turn gets no
     /// name.
-    pub fn sampled_with(&mut self, attr: &Attr) {
+    pub(super) fn sampled_with(&mut self, attr: &Attr) {
         let monotonic = attr.flags.contains(AttrFlags::USE_CLOCKID) && attr.clockid == MONOTONIC;
         self.jit.monotonic = monotonic;
         self.told += 1;
@@ -128,7 +128,7 @@ impl Symbolizer {
 
     /// Takes in how times of records relate to the machine's clock: they are of
     /// one of the recorder's own.
-    pub fn timed_by(&mut self, clock: ModelClock) {
+    pub(super) fn timed_by(&mut self, clock: ModelClock) {
         self.jit.clock = Some(clock);
     }
 

@@ -3,7 +3,8 @@
 
 use crate::toolchain::{command, has, rust_lld};
 use perfdata::side::{FileIdentity, Mapping, SideRecord};
-use perfdata::{CpuMode, Misc, Pid, Task, Tid, Time};
+use perfdata::stream::{StreamDecoder, StreamRecord};
+use perfdata::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -190,6 +191,12 @@ fn reason(run: &Run, options: SymbolizerOptions) -> Reason {
     }
 }
 
+fn observe(symbolizer: &mut Symbolizer, mapping: Mapping<'_>) {
+    let (record, id) = (SideRecord::Mmap2(mapping), SampleId::default());
+    let side = StreamRecord::Side { event: 0, misc: Misc(2), record, id };
+    symbolizer.observe(&StreamDecoder::new(), &side);
+}
+
 /// The program's text as MMAP2 with a build id would tell it.
 fn mmap2(run: &Run, build_id: &[u8]) -> Symbolizer {
     let mut symbolizer = symbolizer(SymbolizerOptions::default());
@@ -204,7 +211,7 @@ fn mmap2(run: &Run, build_id: &[u8]) -> Symbolizer {
             flags: None,
             path: entry.path,
         };
-        symbolizer.side(Misc(2), &SideRecord::Mmap2(mapping), &Default::default());
+        observe(&mut symbolizer, mapping);
     }
     symbolizer
 }
@@ -470,7 +477,7 @@ fn a_program_inside_another_root_is_found_through_its_process() {
         path: b"/only-inside",
     };
     let mut symbolizer = symbolizer(SymbolizerOptions::default());
-    symbolizer.side(Misc(2), &SideRecord::Mmap2(mapping), &Default::default());
+    observe(&mut symbolizer, mapping);
     let offset =
         (0..bytes.len() as u64).find(|&offset| symbols.translate(offset) == Some(address)).unwrap();
     let place = symbolizer.place(CpuMode::User, pid, 0x10000 + offset, Time(1));

@@ -4,6 +4,7 @@
 
 use crate::toolchain::{command, has, rust_lld};
 use perfdata::side::{FileIdentity, Mapping, SideRecord};
+use perfdata::stream::{StreamDecoder, StreamRecord};
 use perfdata::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::HashMap;
@@ -339,7 +340,9 @@ proptest! {
                     path: paths[path].as_bytes(),
                 };
                 let misc = if code { Misc(2) } else { Misc(2 | Misc::MMAP_DATA.0) };
-                symbolizer.side(misc, &SideRecord::Mmap(mapping), &SampleId::default());
+                let (record, id) = (SideRecord::Mmap(mapping), SampleId::default());
+                let side = StreamRecord::Side { event: 0, misc, record, id };
+                symbolizer.observe(&StreamDecoder::new(), &side);
             }
             symbolizer
         };

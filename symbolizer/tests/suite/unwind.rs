@@ -8,7 +8,7 @@ use inlined::{CallTally, GdbCall};
 use perfdata::bytes::RecordWords;
 use perfdata::registers::{RegsAbi, general};
 use perfdata::sample::StackUser;
-use perfdata::stream::Features;
+use perfdata::stream::{Feature, StreamDecoder, StreamStep, write};
 use perfdata::{Arch, ByteOrder, Pid, Registers, Time};
 use programs::{PROGRAMS, TestProgram};
 use std::collections::BTreeMap;
@@ -111,6 +111,18 @@ fn unwound(symbolizer: &mut Symbolizer, stop: &Stop, most: usize) -> (Vec<StackF
     (frames, end)
 }
 
+/// Of a recording that says on which machine it was made.
+fn observe_machine(symbolizer: &mut Symbolizer) {
+    let mut bytes = Vec::new();
+    write::file_header(ByteOrder::Little, &mut bytes);
+    write::feature(&Feature::Arch("x86_64".into()), ByteOrder::Little, &mut bytes).unwrap();
+    let (mut decoder, mut rest) = (StreamDecoder::new(), bytes.as_slice());
+    while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
+        rest = &rest[consumed..];
+        symbolizer.observe(&decoder, &record);
+    }
+}
+
 #[test]
 fn frames_are_those_of_gdb_or_end_with_a_reason() {
     assert_eq!(SAMPLED | 0x200, general(Arch::X86_64), "but for the flags");
@@ -123,8 +135,7 @@ fn frames_are_those_of_gdb_or_end_with_a_reason() {
         let folder = tempfile::tempdir().unwrap();
         let Some(stops) = run(program, folder.path()) else { continue };
         let mut symbolizer = Symbolizer::new(SymbolizerOptions::default());
-        let machine = Features { arch: Some("x86_64".into()), ..Features::default() };
-        symbolizer.recorded(&machine);
+        observe_machine(&mut symbolizer);
         let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut whole, mut deepest) = (0, 0);
         for (number, stop) in stops.iter().enumerate() {

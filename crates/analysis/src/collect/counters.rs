@@ -127,8 +127,6 @@ impl Counters {
                 lookup.heap.is_of_some |= HeapEvent::is_of_some(description);
                 lookup.heap.is_apart |= HeapEvent::is_apart(description);
             }
-            let symbolizer = &mut lookup.symbolizer;
-            symbolizer.sampled_with(&description.attr);
             let fields = FieldReader::new(description, decoder.features(), wanted);
             let mut event = Event::new(description, fields, query, decoder.features());
             let first = self.events.iter().position(|first| event.joins(first));

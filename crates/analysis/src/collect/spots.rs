@@ -388,6 +388,7 @@ fn count_in<T: Eq + Hash>(counts: &mut FxHashMap<T, u64>, told: Option<T>, room:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfdata::stream::{StreamDecoder, StreamRecord};
     use perfdata::{CpuMode, Misc, Pid, SampleId, SideRecord, Time};
     use symbolizer::{KernelSource, Symbolizer, SymbolizerOptions};
 
@@ -404,8 +405,10 @@ mod tests {
         let mut lookup = Lookup::new(Symbolizer::new(options));
         for address in (0..routines).map(|number| KERNEL + number * 64) {
             let (length, kind, flags, name) = (64, 1, 0, &b"same"[..]);
-            let told = SideRecord::Ksymbol { address, length, kind, flags, name };
-            lookup.symbolizer.side(Misc(0), &told, &SampleId::default());
+            let record = SideRecord::Ksymbol { address, length, kind, flags, name };
+            let id = SampleId::default();
+            let side = StreamRecord::Side { event: 0, misc: Misc(0), record, id };
+            lookup.symbolizer.observe(&StreamDecoder::new(), &side);
         }
         lookup
     }

@@ -96,7 +96,6 @@ impl PerfPrinter {
         if self.looks.len() <= index {
             self.looks.resize_with(index + 1, || None);
         }
-        about.symbolizer.sampled_with(&event.attr);
         let (fields, asked) = self.selection.of(&event.attr);
         let lacking = asked.lacking(&event.attr);
         if !lacking.is_empty() {

@@ -69,16 +69,12 @@ impl<'s> Stream<'s> {
                 StreamRecord::Sample { event, misc, payload } => {
                     samples.push(Raw { at, event, misc, payload });
                 }
-                StreamRecord::Side { misc, record, id, .. } => {
-                    symbolizer.side(misc, &record, &id);
-                }
                 StreamRecord::Unreadable { error, .. } => return Err(error.into()),
-                _ => {}
+                record => symbolizer.observe(&decoder, &record),
             }
             at += consumed;
         }
         decoder.finish(bytes.len() - at)?;
-        symbolizer.recorded(decoder.features());
         ensure!(!decoder.events().is_empty(), "the stream describes no event");
         Ok(Stream { decoder, symbolizer, samples })
     }

@@ -167,18 +167,8 @@ impl StackUnwinder {
                     add(&mut self.taken, event, held.count());
                     piece.samples.push(held);
                 }
-                StreamRecord::Side { misc, record, id, .. } => {
-                    self.symbolizer.side(misc, &record, &id);
-                }
-                StreamRecord::Feature => self.symbolizer.recorded(self.decoder.features()),
-                StreamRecord::EventUpdate(event) => {
-                    let of = self.decoder.events().get(event);
-                    if let Some(clock) = of.and_then(|event| event.clock) {
-                        self.symbolizer.timed_by(clock);
-                    }
-                }
                 StreamRecord::FinishedRound => ends_round = true,
-                _ => {}
+                record => self.symbolizer.observe(&self.decoder, &record),
             }
             at += consumed;
         }
