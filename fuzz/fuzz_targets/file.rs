@@ -57,9 +57,8 @@ fn read(bytes: &[u8], piece: usize, source: RecordingSource) -> (u64, bool) {
                 match record {
                     // As many as there were pieces.
                     StreamRecord::Payload(_) => continue,
-                    StreamRecord::Sample { event, misc, payload } => {
-                        let layout = &stream.events()[event].layout;
-                        seen += u64::from(layout.decode(misc, payload).is_ok());
+                    StreamRecord::Sample(sample) => {
+                        seen += u64::from(sample.decode(stream).is_some());
                     }
                     StreamRecord::Side { event, .. } => {
                         seen += stream.events()[event].ids.len() as u64;

@@ -32,9 +32,8 @@ fn read(bytes: &[u8], piece: usize) -> (u64, u64, bool) {
                 match record {
                     // As many as there were pieces.
                     StreamRecord::Payload(_) => continue,
-                    StreamRecord::Sample { event, misc, payload } => {
-                        let layout = &decoder.events()[event].layout;
-                        seen += u64::from(layout.decode(misc, payload).is_ok());
+                    StreamRecord::Sample(sample) => {
+                        seen += u64::from(sample.decode(&decoder).is_some());
                     }
                     StreamRecord::Side { event, .. } => {
                         seen += decoder.events()[event].ids.len() as u64

@@ -2,7 +2,7 @@
 
 use crate::annotate::{self, Annotation, Showing, View};
 use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
-use crate::collect::counters::{Counters, SampleRecord};
+use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
@@ -27,7 +27,7 @@ use crate::report::{
 use crate::sieve::SieveVerdict;
 use perfdata::aggregate::AggregatePart;
 use perfdata::callchain::DeferredKey;
-use perfdata::stream::{StreamDecoder, StreamRecord};
+use perfdata::stream::{SampleRecord, StreamDecoder, StreamRecord};
 use perfdata::{ByteOrder, SideRecord, Time};
 use symbolizer::Symbolizer;
 
@@ -112,11 +112,11 @@ impl Pipeline {
         decoder: &StreamDecoder,
         record: &StreamRecord<'_>,
     ) -> Result<(), Error> {
-        if let StreamRecord::Sample { event, misc, payload } = *record {
-            if event >= self.counters.events.len() {
+        if let StreamRecord::Sample(sample) = *record {
+            if sample.event >= self.counters.events.len() {
                 self.learn(decoder)?;
             }
-            return self.sample(decoder, SampleRecord { event, misc, payload });
+            return self.sample(decoder, sample);
         }
         self.other(decoder, record)
     }
@@ -221,19 +221,18 @@ impl Pipeline {
     /// Takes in a sample of a group as one of each member that has grown.
     #[inline(never)]
     fn of_group(&mut self, decoder: &StreamDecoder, record: SampleRecord<'_>) -> Result<(), Error> {
-        let SampleRecord { event, misc, payload } = record;
-        let events = decoder.events();
-        let layout = events.get(event).map(|described| &described.layout);
-        let decoded = layout.and_then(|layout| layout.decode(misc, payload).ok());
-        let grown = match decoded.map(|sample| self.members.share(decoder, &sample)) {
+        let grown = match record.decode(decoder).map(|sample| self.members.share(decoder, &sample))
+        {
             Some(SampleShare::Grown(grown)) => grown,
             Some(SampleShare::Unexplained) => {
-                let of = self.counters.events.get_mut(event).filter(|of| of.selected);
+                let of = self.counters.events.get_mut(record.event).filter(|of| of.selected);
                 of.into_iter().for_each(Event::add_malformed);
                 return Ok(());
             }
             Some(SampleShare::Own) | None => return self.take(decoder, record, None),
         };
+        let events = decoder.events();
+        let layout = record.description(decoder).map(|described| &described.layout);
         for Growth { event, by } in grown {
             if events.get(event).map(|described| &described.layout) == layout {
                 self.take(decoder, SampleRecord { event, ..record }, Some(by))?;

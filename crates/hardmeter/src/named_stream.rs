@@ -3,15 +3,9 @@
 use crate::{NamedSample, SamplerError};
 use analysis::{RegionPath, Regions, Sieve, SieveVerdict};
 use perfdata::Misc;
-use perfdata::stream::{Rounds, StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{Rounds, SampleRecord, StreamDecoder, StreamRecord, StreamStep};
 use std::sync::Arc;
 use symbolizer::{Resolution, Symbolizer, SymbolizerOptions};
-
-#[derive(Clone, Copy, Debug)]
-struct HeldTag {
-    event: usize,
-    misc: Misc,
-}
 
 /// Takes the stream's bytes, gives its samples. Each waits until nothing
 /// older, and no mapping of its time, can come.
@@ -19,7 +13,7 @@ struct HeldTag {
 pub(crate) struct NamedStream {
     pub(crate) bytes: Vec<u8>,
     decoder: StreamDecoder,
-    rounds: Rounds<HeldTag>,
+    rounds: Rounds<(usize, Misc)>,
     symbolizer: Symbolizer,
     regions: Regions,
     sieve: Sieve,
@@ -50,11 +44,10 @@ impl NamedStream {
             rest = &rest[consumed..];
             self.symbolizer.observe(&self.decoder, &record);
             match record {
-                StreamRecord::Sample { event, misc, payload } => {
+                StreamRecord::Sample(sample) => {
                     self.sieve.learn(&self.decoder)?;
-                    let layout = self.decoder.events().get(event).map(|event| &event.layout);
-                    let time = layout.and_then(|layout| layout.peek_time(payload));
-                    self.rounds.push(time, HeldTag { event, misc }, payload);
+                    let SampleRecord { event, misc, payload } = sample;
+                    self.rounds.push(sample.time(&self.decoder), (event, misc), payload);
                 }
                 StreamRecord::Side { misc, record, id, .. } => {
                     self.regions.side(misc, &record, &id);
@@ -82,17 +75,16 @@ impl NamedStream {
     /// The next one, if nothing older can come.
     pub(crate) fn next(&mut self) -> Option<NamedSample> {
         loop {
-            let (tag, payload) = self.rounds.pop()?;
-            let decoder = &self.decoder;
-            let of = decoder.events().get(tag.event);
-            let decoded = of.and_then(|of| of.layout.decode(tag.misc, payload).ok());
+            let ((event, misc), payload) = self.rounds.pop()?;
+            let (decoder, record) = (&self.decoder, SampleRecord { event, misc, payload });
+            let (of, decoded) = (record.description(decoder), record.decode(decoder));
             let (Some(of), Some(sample)) = (of, decoded) else {
                 self.left_out += 1;
                 continue;
             };
-            if !self.sieve.filter(tag.event).is_all() {
+            if !self.sieve.filter(event).is_all() {
                 let sieve = &mut self.sieve;
-                let verdict = sieve.judge(&mut self.symbolizer, decoder, tag.event, &sample);
+                let verdict = sieve.judge(&mut self.symbolizer, decoder, event, &sample);
                 if verdict != SieveVerdict::Kept {
                     self.left_out += 1;
                     continue;

@@ -81,8 +81,8 @@ fn steps(criterion: &mut Criterion) {
                     decoder.step(&bytes[at..]).unwrap()
                 {
                     at += consumed;
-                    if let StreamRecord::Sample { payload, .. } = record {
-                        found += u64::from(!black_box(payload).is_empty());
+                    if let StreamRecord::Sample(sample) = record {
+                        found += u64::from(!black_box(sample.payload).is_empty());
                     }
                 }
                 assert_eq!(found, SAMPLES);

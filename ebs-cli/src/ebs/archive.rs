@@ -11,7 +11,7 @@ use perfdata::aggregate::Site;
 use perfdata::callchain::{CallChainWord, parts};
 use perfdata::recording::RecordingDecoder;
 use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord};
-use perfdata::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
+use perfdata::{CpuMode, Pid, Sample, SideRecord, Time};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -206,8 +206,8 @@ impl NamedPlaces {
         // What is wrong with it is known by now.
         let _: End = input.read(&mut again, |stream, record| {
             match record {
-                StreamRecord::Sample { event, misc, payload } => {
-                    self.sample(stream, *event, *misc, payload);
+                StreamRecord::Sample(record) => {
+                    record.decode(stream).into_iter().for_each(|sample| self.sample(&sample));
                 }
                 // Of chains whose samples came before.
                 StreamRecord::Side {
@@ -229,11 +229,9 @@ impl NamedPlaces {
         Ok(ReadRecording { decoder, end })
     }
 
-    fn sample(&mut self, stream: &StreamDecoder, event: usize, misc: Misc, payload: &[u8]) {
-        let Some(described) = stream.events().get(event) else { return };
-        let Ok(sample) = described.layout.decode(misc, payload) else { return };
+    fn sample(&mut self, sample: &Sample<'_>) {
         let sampled = Sampled {
-            mode: misc.cpu_mode(),
+            mode: sample.misc.cpu_mode(),
             pid: sample.task.map(|task| task.pid).unwrap_or_default(),
             time: sample.time.unwrap_or_default(),
         };
@@ -245,7 +243,7 @@ impl NamedPlaces {
             self.code(sampled, branch.from);
             self.code(sampled, branch.to);
         }
-        self.stack(sampled, &sample);
+        self.stack(sampled, sample);
         if let Some(address) = sample.addr.filter(|address| *address != 0) {
             let Sampled { mode, pid, time } = sampled;
             self.data.insert(self.symbolizer.data_place(mode, pid, address, time));

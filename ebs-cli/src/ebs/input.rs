@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use perfdata::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
 use perfdata::segment::{SegmentHeader, SegmentStream};
 use perfdata::stream::{
-    self, EventDescription, FeatureId, FeatureSection, StreamError, StreamRecord, StreamSample,
+    self, EventDescription, FeatureId, FeatureSection, StreamError, StreamRecord,
 };
 use perfdata::text::TextStream;
 use std::fs::File;
@@ -290,10 +290,10 @@ impl Input {
     ) -> Result<End> {
         loop {
             let input = &self.buffer[self.start..self.end];
-            if let Some(StreamSample { size, event, misc, payload }) = decoder.sample(input) {
-                self.start += size;
-                let record = StreamRecord::Sample { event, misc, payload };
-                each(decoder.stream(), &record, &input[..size])?;
+            if let Some(sample) = decoder.sample(input) {
+                self.start += sample.size();
+                let bytes = &input[..sample.size()];
+                each(decoder.stream(), &StreamRecord::Sample(sample), bytes)?;
                 continue;
             }
             let more = match decoder.step(&self.buffer[self.start..self.end]) {
@@ -489,7 +489,7 @@ mod tests {
         let samples = |mut input: Input| {
             let (mut decoder, mut samples) = (input.decoder(), 0);
             let end = input.read(&mut decoder, |_, record| {
-                samples += usize::from(matches!(record, StreamRecord::Sample { .. }));
+                samples += usize::from(matches!(record, StreamRecord::Sample(_)));
                 Ok(())
             });
             end.expect("counting cannot fail").into_result().expect("is whole");

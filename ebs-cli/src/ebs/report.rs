@@ -534,9 +534,8 @@ pub(crate) fn run_times_of(file: Option<&Path>) -> Result<RunTimes> {
     let mut times: Option<RunTimes> = None;
     // What is wrong with it is said when it is counted.
     let _: End = input.read(&mut decoder, |stream, record| {
-        let StreamRecord::Sample { event, payload, .. } = record else { return Ok(()) };
-        let layout = stream.events().get(*event).map(|event| &event.layout);
-        if let Some(time) = layout.and_then(|layout| layout.peek_time(payload)) {
+        let StreamRecord::Sample(sample) = record else { return Ok(()) };
+        if let Some(time) = sample.time(stream) {
             let known = times.get_or_insert(RunTimes { first: time, last: time });
             known.first = known.first.min(time);
             known.last = known.last.max(time);

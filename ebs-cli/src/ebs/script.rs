@@ -186,9 +186,9 @@ impl<P: Printer> ScriptLines<P> {
         decoder: &StreamDecoder,
         record: &StreamRecord<'_>,
     ) -> Result<(), analysis::Error> {
-        if let StreamRecord::Sample { event, misc, payload } = record {
+        if let StreamRecord::Sample(sample) = record {
             self.learn(decoder)?;
-            self.order.sample(decoder, *event, *misc, payload);
+            self.order.sample(decoder, *sample);
             return Ok(());
         }
         if let StreamRecord::Side { record, id, .. } = record {

@@ -27,7 +27,7 @@ use iced_x86::Register;
 use perfdata::Misc;
 use perfdata::attr::SamplingRate;
 use perfdata::registers::{name, number};
-use perfdata::stream::{EventDescription, StreamDecoder};
+use perfdata::stream::{EventDescription, SampleRecord, StreamDecoder};
 
 #[derive(Debug)]
 pub(crate) struct Counters {
@@ -47,14 +47,6 @@ pub(crate) struct Counters {
     pub(crate) plots: Option<PlotCounts>,
     /// Accesses in order, where curves of misses were asked for.
     pub(crate) curves: Option<CurveStreams>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SampleRecord<'s> {
-    /// Index of its event in the stream.
-    pub(crate) event: usize,
-    pub(crate) misc: Misc,
-    pub(crate) payload: &'s [u8],
 }
 
 impl Counters {
@@ -179,11 +171,10 @@ impl Counters {
         decoder: &StreamDecoder,
         record: SampleRecord<'_>,
     ) -> Option<SieveVerdict> {
-        let SampleRecord { event, misc, payload } = record;
+        let SampleRecord { event, misc, .. } = record;
         let of = self.events.get_mut(event)?;
         let verdict = if self.sieve.needs_fields(event) {
-            let layout = &decoder.events().get(event)?.layout;
-            let Ok(sample) = layout.decode(misc, payload) else {
+            let Some(sample) = record.decode(decoder) else {
                 of.malformed += 1;
                 return None;
             };

@@ -5,7 +5,7 @@ use super::form::{RecordingForm, RecordingSource};
 use super::front::{Front, FrontStep};
 use super::unpacker::Unpacker;
 use crate::header::RecordType;
-use crate::stream::{Magic, StreamDecoder, StreamError, StreamRecord, StreamSample, StreamStep};
+use crate::stream::{Magic, SampleRecord, StreamDecoder, StreamError, StreamRecord, StreamStep};
 
 /// What perf says on stderr when it is done begins with this; `2>&1` puts it
 /// behind the stream, of which it is no part.
@@ -132,7 +132,7 @@ impl RecordingDecoder {
     /// [`StreamDecoder::sample`]; None where only a step
     /// can tell what comes.
     #[inline]
-    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<StreamSample<'a>> {
+    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<SampleRecord<'a>> {
         let within = match self.place {
             Place::Pipe => true,
             Place::Data => self.left() > u64::from(u16::MAX) && self.stream.following().is_none(),

@@ -282,7 +282,7 @@ mod tests {
         let mut decoder = StreamDecoder::new();
         let (mut rest, mut samples) = (stream, 0);
         while let Ok(StreamStep::Record { consumed, record }) = decoder.step(rest) {
-            samples += usize::from(matches!(record, crate::stream::StreamRecord::Sample { .. }));
+            samples += usize::from(matches!(record, crate::stream::StreamRecord::Sample(_)));
             rest = &rest[consumed..];
         }
         assert!(rest.is_empty());

@@ -17,6 +17,7 @@ use super::error::StreamError;
 use super::features::Features;
 use super::magic::Magic;
 use super::route::Route;
+use super::sample_record::SampleRecord;
 use super::tracepoint_names::TracepointNames;
 use super::write;
 use crate::aggregate::AggregatePart;
@@ -79,16 +80,8 @@ pub enum StreamRecord<'a> {
     },
     /// A thread has come to a side of a region that its program names.
     Region(RegionMark<'a>),
-    /// A sample, to be decoded with `events()[event].layout`. One that does
-    /// not decode is counted in [`RecordTally::unreadable`], too.
-    Sample {
-        /// Index into `events()`.
-        event: usize,
-        /// Misc of its header.
-        misc: Misc,
-        /// Bytes after its header.
-        payload: &'a [u8],
-    },
+    /// A sample. One that does not decode is counted in [`RecordTally::unreadable`], too.
+    Sample(SampleRecord<'a>),
     /// Another record of the kernel, or one that looks like it.
     Side {
         /// Index into `events()`.
@@ -127,19 +120,6 @@ pub enum StreamRecord<'a> {
         /// Bytes of the zstd stream.
         data: &'a [u8],
     },
-}
-
-/// A sample, as in [`StreamRecord::Sample`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamSample<'a> {
-    /// Bytes of the record.
-    pub size: usize,
-    /// Index into `events()`.
-    pub event: usize,
-    /// Misc of its header.
-    pub misc: Misc,
-    /// Its body.
-    pub payload: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -155,9 +155,9 @@ mod tests {
             decoder.step(&bytes[at..])
         {
             at += consumed;
-            let StreamRecord::Sample { event, misc, payload } = record else { continue };
-            let event = &stream.events()[event];
-            let sample = event.layout.decode(misc, payload).unwrap();
+            let StreamRecord::Sample(record) = record else { continue };
+            let event = record.description(stream).unwrap();
+            let sample = record.decode(stream).unwrap();
             let columns = Columns::of(&event.attr, stream.features().machine());
             each(&event.title(), &columns, &sample);
         }

@@ -166,8 +166,9 @@ fn read(bytes: &[u8]) -> (ByteOrder, RecordingForm, Vec<String>) {
             RecordingStep::Record { consumed, stream, record, .. } => {
                 at += consumed;
                 match record {
-                    StreamRecord::Sample { event, misc, payload } => {
-                        let sample = stream.events()[event].layout.decode(misc, payload).unwrap();
+                    StreamRecord::Sample(record) => {
+                        let sample = record.decode(stream).unwrap();
+                        let event = record.event;
                         let chain = sample.callchain.map(|it| it.iter().collect::<Vec<u64>>());
                         let rest = perfdata::Sample { callchain: None, ..sample };
                         seen.push(format!("{event} {rest:?} {chain:?}"));

@@ -143,10 +143,10 @@ fn every_sample_decodes_and_belongs_to_its_event() {
     {
         let mut exact_seen = 0;
         read(&fixture(&format!("{name}.pipe.data")), |decoder, record| {
-            let StreamRecord::Sample { event, misc, payload } = record else { return };
-            let event = &decoder.events()[*event];
-            let sample = event.layout.decode(*misc, payload).unwrap();
-            exact_seen += u64::from(misc.contains(perfdata::Misc::EXACT_IP));
+            let StreamRecord::Sample(record) = record else { return };
+            let event = record.description(decoder).unwrap();
+            let sample = record.decode(decoder).unwrap();
+            exact_seen += u64::from(record.misc.contains(perfdata::Misc::EXACT_IP));
             if let Some(id) = sample.identifier.or(sample.id) {
                 assert!(event.ids.contains(&id), "{name}: id {id}");
             }
@@ -240,8 +240,8 @@ fn another_reader_sees_the_same_records() {
         let bytes = fixture(&format!("{name}.pipe.data"));
         let mut ours = Vec::new();
         let decoder = read(&bytes, |_, record| match record {
-            StreamRecord::Sample { event, misc, .. } => {
-                ours.push((RecordType::SAMPLE.0, misc.0, *event));
+            StreamRecord::Sample(sample) => {
+                ours.push((RecordType::SAMPLE.0, sample.misc.0, sample.event));
             }
             StreamRecord::Side { event, misc, record, .. } => {
                 ours.push((record.kind().0, misc.0, *event));

@@ -57,9 +57,9 @@ type Records = Vec<(u32, u16, usize)>;
 fn ours(bytes: &[u8]) -> (Records, RecordingDecoder, Result<(), StreamError>) {
     let mut records = Vec::new();
     let (decoder, done) = read(bytes, |stream, record| match record {
-        StreamRecord::Sample { event, misc, payload } => {
-            stream.events()[*event].layout.decode(*misc, payload).unwrap();
-            records.push((RecordType::SAMPLE.0, misc.0, *event));
+        StreamRecord::Sample(sample) => {
+            sample.decode(stream).unwrap();
+            records.push((RecordType::SAMPLE.0, sample.misc.0, sample.event));
         }
         StreamRecord::Side { event, misc, record, .. } => {
             records.push((record.kind().0, misc.0, *event));

@@ -53,9 +53,9 @@ fn a_flood_has_as_many_samples_as_asked_for() {
     let bytes = flood::write(SAMPLES, &program, Cursor::new(Vec::new())).unwrap().into_inner();
     let mut of_event = [0; 3];
     let decoder = read(&bytes, |stream, record| {
-        if let StreamRecord::Sample { event, misc, payload } = record {
-            stream.events()[*event].layout.decode(*misc, payload).unwrap();
-            of_event[*event] += 1;
+        if let StreamRecord::Sample(sample) = record {
+            sample.decode(stream).unwrap();
+            of_event[sample.event] += 1;
         }
     });
     let tally = decoder.stream().tally();
@@ -74,12 +74,12 @@ fn a_flood_has_as_many_samples_as_asked_for() {
 
 fn samples(bytes: &[u8], mut see: impl FnMut(Sample<'_>)) {
     read(bytes, |stream, record| {
-        if let StreamRecord::Sample { event, misc, payload } = record {
-            let layout = &stream.events()[*event].layout;
-            let sample = layout.decode(*misc, payload).unwrap();
+        if let StreamRecord::Sample(record) = record {
+            let layout = &record.description(stream).unwrap().layout;
+            let sample = record.decode(stream).unwrap();
             let mut again = Vec::new();
             layout.encode(&sample, &mut again).unwrap();
-            assert_eq!(&again[8..], *payload, "and back");
+            assert_eq!(&again[8..], record.payload, "and back");
             see(sample);
         }
     });
@@ -172,8 +172,8 @@ fn losses_of_every_kind_are_told_apart() {
         | StreamRecord::Side { record: SideRecord::LostSamples { lost }, misc, .. } => {
             losses.push((*lost, misc.contains(Misc::LOST_SAMPLES_BPF)));
         }
-        StreamRecord::Sample { event, misc, payload } => {
-            let sample = stream.events()[*event].layout.decode(*misc, payload).unwrap();
+        StreamRecord::Sample(record) => {
+            let sample = record.decode(stream).unwrap();
             let values = sample.read.unwrap();
             let lost: Vec<_> = values.values.iter().map(|value| value.lost).collect();
             assert_eq!(lost, [Some(scenes::LOSSES[3])]);

@@ -155,10 +155,9 @@ fn decode(mut bytes: &[u8]) -> Content {
             StreamStep::NeedMore(n) => panic!("the stream ends {n} bytes early"),
             StreamStep::Record { consumed, record } => {
                 match record {
-                    StreamRecord::Sample { event, misc, payload } => {
-                        let layout = decoder.events()[event].layout.clone();
-                        let sample = layout.decode(misc, payload).unwrap();
-                        content.of_user += usize::from(misc.cpu_mode() == CpuMode::User);
+                    StreamRecord::Sample(record) => {
+                        let sample = record.decode(&decoder).unwrap();
+                        content.of_user += usize::from(record.misc.cpu_mode() == CpuMode::User);
                         content.addresses.push(sample.addr.unwrap());
                         content.cpus.extend(sample.cpu);
                     }

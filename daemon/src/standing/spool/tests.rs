@@ -217,8 +217,8 @@ fn decoded(stream: &[u8]) -> (Vec<u64>, bool) {
         match decoder.step(rest).unwrap() {
             StreamStep::NeedMore(_) => break,
             StreamStep::Record { consumed, record } => {
-                if let StreamRecord::Sample { payload, .. } = record {
-                    numbers.push(u64::from_ne_bytes(payload[8..16].try_into().unwrap()));
+                if let StreamRecord::Sample(sample) = record {
+                    numbers.push(u64::from_ne_bytes(sample.payload[8..16].try_into().unwrap()));
                 }
                 rest = &rest[consumed..];
             }

@@ -17,7 +17,7 @@ pub(super) use features::Anonymous;
 use perfdata::aggregate::AggregatePart;
 use perfdata::bytes::{ByteWriter, Cursor, RecordWords};
 use perfdata::side::{FileIdentity, Mapping};
-use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord, note, write};
+use perfdata::stream::{FeatureId, SampleRecord, StreamDecoder, StreamRecord, note, write};
 use perfdata::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
 use samples::Memory;
 use tokens::{Kind, Tokens};
@@ -97,9 +97,7 @@ impl Anonymiser {
     ) -> Verdict {
         self.changed.clear();
         match record {
-            StreamRecord::Sample { event, misc, payload } => {
-                self.sample(stream, *event, *misc, payload)
-            }
+            StreamRecord::Sample(sample) => self.sample(stream, *sample),
             StreamRecord::Side { event, misc, record, .. } => {
                 let size = stream.events().get(*event).map_or(0, |it| it.layout.trailer_size());
                 let trailer = &bytes[bytes.len().saturating_sub(size)..];
@@ -150,22 +148,16 @@ impl Anonymiser {
         )
     }
 
-    fn sample(
-        &mut self,
-        stream: &StreamDecoder,
-        index: usize,
-        misc: Misc,
-        payload: &[u8],
-    ) -> Verdict {
-        let Some(event) = stream.events().get(index) else { return Verdict::LeftOut };
+    fn sample(&mut self, stream: &StreamDecoder, record: SampleRecord<'_>) -> Verdict {
+        let Some(event) = record.description(stream) else { return Verdict::LeftOut };
         while let Some(event) = stream.events().get(self.memory.len()) {
             self.memory.push(Memory::of(event, stream.features(), self.keep));
         }
-        let memory = self.memory[index];
+        let memory = self.memory[record.event];
         if !memory.is_any() {
             return Verdict::AsItIs;
         }
-        let Ok(sample) = event.layout.decode(misc, payload) else { return Verdict::LeftOut };
+        let Some(sample) = record.decode(stream) else { return Verdict::LeftOut };
         let blanked = samples::blank(memory, event, sample, &self.mapped, &mut self.changed);
         self.blanked += u64::from(blanked == Some(true));
         match blanked {

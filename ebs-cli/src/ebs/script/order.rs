@@ -4,7 +4,7 @@ use super::joined_chain::ChainJoiner;
 use super::{About, Press, Printer};
 use analysis::Comms;
 use perfdata::callchain::DeferredKey;
-use perfdata::stream::{Rounds, StreamDecoder};
+use perfdata::stream::{Rounds, SampleRecord, StreamDecoder};
 use perfdata::{AttrFlags, Misc, SampleId, SideRecord, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
@@ -66,14 +66,9 @@ impl Order {
     }
 
     #[inline]
-    pub(super) fn sample(
-        &mut self,
-        decoder: &StreamDecoder,
-        event: usize,
-        misc: Misc,
-        payload: &[u8],
-    ) {
-        let time = decoder.events().get(event).and_then(|it| it.layout.peek_time(payload));
+    pub(super) fn sample(&mut self, decoder: &StreamDecoder, sample: SampleRecord<'_>) {
+        let time = sample.time(decoder);
+        let SampleRecord { event, misc, payload } = sample;
         let event = u32::try_from(event).unwrap_or(u32::MAX);
         self.hold(decoder, time, Held::Sample { event, misc }, payload);
     }
@@ -250,7 +245,7 @@ mod tests {
         order.side(&decoder, &sent, &SampleId::default());
         let mut press = Press::new(TextPrinter::default(), None, SymbolizerOptions::default());
         let mut text = Vec::new();
-        order.sample(&decoder, 0, Misc(2), &waiting);
+        order.sample(&decoder, SampleRecord { event: 0, misc: Misc(2), payload: &waiting });
         order.finish_round();
         order.finish_round();
         assert!(!order.print(&decoder, &mut press, &mut text, 1));
@@ -258,7 +253,7 @@ mod tests {
         let each = u64::try_from(usual.len()).unwrap();
         let most = 2 * ROOM / each;
         for _ in 0..most {
-            order.sample(&decoder, 0, Misc(2), &usual);
+            order.sample(&decoder, SampleRecord { event: 0, misc: Misc(2), payload: &usual });
             assert!(order.rounds.size() as u64 <= ROOM + (1 << 20), "{}", order.rounds.size());
             while order.print(&decoder, &mut press, &mut text, 1) {
                 text.clear();

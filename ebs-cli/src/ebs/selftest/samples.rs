@@ -4,7 +4,7 @@ use super::observed::{Account, Observation, Observed, Opened, REGISTERS};
 use super::recording::Recorded;
 use analysis::{Sieve, SieveVerdict};
 use anyhow::{Context, Result, ensure};
-use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{SampleRecord, StreamDecoder, StreamRecord, StreamStep};
 use perfdata::{CpuMode, Misc, Sample};
 use recorder::PlannedEvent;
 use recorder::session::ledger::Ledger;
@@ -27,15 +27,15 @@ pub(super) fn observed(recorded: &Recorded) -> Result<Observed> {
         account: account(&recorded.ledger),
         ..Observed::default()
     };
-    for Raw { at, event, misc, payload } in stream.samples {
+    for (at, record) in stream.samples {
         if !recorded.captured.of_loop.contains(&at) {
             continue;
         }
-        let description = stream.decoder.events().get(event).context("an event without a name")?;
+        let description = record.description(&stream.decoder).context("an event without a name")?;
         let named = |planned: &&PlannedEvent| Some(&planned.name) == description.name.as_ref();
         let opened = opened.iter().position(named).context("an event that nobody opened")?;
-        let sample = description.layout.decode(misc, payload).context("a sample")?;
-        match sieve.judge(&mut symbolizer, &stream.decoder, event, &sample) {
+        let sample = description.layout.decode(record.misc, record.payload).context("a sample")?;
+        match sieve.judge(&mut symbolizer, &stream.decoder, record.event, &sample) {
             SieveVerdict::Kept => observed.samples.push(observation(opened, &sample)),
             SieveVerdict::Other => {}
             SieveVerdict::Undecided(_) => observed.undecided += 1,
@@ -48,14 +48,8 @@ pub(super) fn observed(recorded: &Recorded) -> Result<Observed> {
 struct Stream<'s> {
     decoder: StreamDecoder,
     symbolizer: Symbolizer,
-    samples: Vec<Raw<'s>>,
-}
-
-struct Raw<'s> {
-    at: usize,
-    event: usize,
-    misc: Misc,
-    payload: &'s [u8],
+    /// With where each begins.
+    samples: Vec<(usize, SampleRecord<'s>)>,
 }
 
 impl<'s> Stream<'s> {
@@ -66,9 +60,7 @@ impl<'s> Stream<'s> {
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let StreamStep::Record { consumed, record } = decoder.step(rest)? else { break };
             match record {
-                StreamRecord::Sample { event, misc, payload } => {
-                    samples.push(Raw { at, event, misc, payload });
-                }
+                StreamRecord::Sample(sample) => samples.push((at, sample)),
                 StreamRecord::Unreadable { error, .. } => return Err(error.into()),
                 record => symbolizer.observe(&decoder, &record),
             }

@@ -128,7 +128,7 @@ impl LiveCounting {
         let (mut at, mut first) = (0, 0);
         while let StreamStep::Record { consumed, record } = self.decoder.step(&bytes[at..])? {
             self.pipeline.record(&self.decoder, &record)?;
-            if !matches!(record, StreamRecord::Sample { .. } | StreamRecord::FinishedRound) {
+            if !matches!(record, StreamRecord::Sample(_) | StreamRecord::FinishedRound) {
                 kept.add_samples(&bytes[first..at]);
                 kept.add_other(&bytes[at..at + consumed]);
                 first = at + consumed;

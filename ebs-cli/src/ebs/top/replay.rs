@@ -87,11 +87,10 @@ impl ReplayPlayer {
         record: &StreamRecord<'_>,
         listener: &ReplayListener,
     ) -> Result<()> {
-        if let StreamRecord::Sample { event, payload, .. } = record {
-            let event = stream.events().get(*event);
-            if let Some(time) = event.and_then(|event| event.layout.peek_time(payload)) {
-                self.wait(stream, time, listener)?;
-            }
+        if let StreamRecord::Sample(sample) = record
+            && let Some(time) = sample.time(stream)
+        {
+            self.wait(stream, time, listener)?;
         }
         self.pipeline.record(stream, record)?;
         self.records = (self.records + 1) % RECORDS;

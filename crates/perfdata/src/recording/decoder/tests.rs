@@ -145,12 +145,11 @@ fn read(bytes: &[u8], piece: usize) -> (Vec<String>, RecordingDecoder, Result<()
     let done = loop {
         match decoder.step(&bytes[start..end]) {
             Ok(RecordingStep::Record { consumed, stream, record, .. }) => {
-                let mut kind = format!("{record:?}");
-                if let StreamRecord::Sample { event, misc, payload } = record
-                    && stream.events()[event].layout.decode(misc, payload).is_err()
-                {
-                    kind = "bad".to_owned();
-                }
+                let kind = match record {
+                    StreamRecord::Sample(sample) if sample.decode(stream).is_none() => "bad".into(),
+                    StreamRecord::Sample(_) => "Sample".into(),
+                    record => format!("{record:?}"),
+                };
                 seen.push(kind.split('{').next().unwrap().trim().to_owned());
                 start += consumed;
             }

@@ -3,9 +3,9 @@
 
 use super::budget::too_much;
 use super::search::has_name;
-use super::{Packed, Position, StreamDecoder, StreamRecord, StreamSample};
+use super::{Packed, Position, SampleRecord, StreamDecoder, StreamRecord};
 use crate::bytes::{ByteOrder, Cursor};
-use crate::header::{Misc, RecordHeader, RecordType};
+use crate::header::{RecordHeader, RecordType};
 use crate::side::SideRecord;
 use crate::stream::detail::BuildId;
 use crate::stream::error::StreamError;
@@ -19,7 +19,7 @@ impl StreamDecoder {
     /// what it saves: handing on a step, which has room for any record, took
     /// a quarter of a report's time.
     #[inline]
-    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<StreamSample<'a>> {
+    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<SampleRecord<'a>> {
         if self.position != Position::Record {
             return None;
         }
@@ -27,8 +27,7 @@ impl StreamDecoder {
         if header.kind != RecordType::SAMPLE {
             return None;
         }
-        let size = usize::from(header.size);
-        let payload = input.get(RecordHeader::SIZE..size)?;
+        let payload = input.get(RecordHeader::SIZE..usize::from(header.size))?;
         let Routed::Event(event) = self.route.sample(payload, self.order) else { return None };
         let described = self.events.get(event)?;
         if !described.layout.fits(payload) && !described.is_sound(header.misc, payload) {
@@ -36,7 +35,7 @@ impl StreamDecoder {
         }
         self.go_on(u64::from(header.size));
         self.tally.count(header.kind);
-        Some(StreamSample { size, event, misc: header.misc, payload })
+        Some(SampleRecord { event, misc: header.misc, payload })
     }
 
     #[inline]
@@ -47,12 +46,12 @@ impl StreamDecoder {
     ) -> Result<StreamRecord<'a>, StreamError> {
         match self.route.sample(payload, self.order) {
             Routed::Event(event) => {
-                let misc = header.misc;
+                let sample = SampleRecord { event, misc: header.misc, payload };
                 match self.events.get(event) {
                     Some(described) if described.layout.fits(payload) => {
-                        Ok(StreamRecord::Sample { event, misc, payload })
+                        Ok(StreamRecord::Sample(sample))
                     }
-                    _ => self.doubtful(event, misc, payload),
+                    _ => self.doubtful(sample),
                 }
             }
             lost => Ok(self.unrouted(header.kind, lost)),
@@ -63,16 +62,15 @@ impl StreamDecoder {
     #[inline(never)]
     pub(super) fn doubtful<'a>(
         &mut self,
-        event: usize,
-        misc: Misc,
-        payload: &'a [u8],
+        sample: SampleRecord<'a>,
     ) -> Result<StreamRecord<'a>, StreamError> {
+        let SampleRecord { event, misc, payload } = sample;
         let (kind, offset) = (RecordType::SAMPLE, self.offset);
         let Some(described) = self.events.get(event) else {
             return Ok(self.unrouted(kind, Routed::NoPlace));
         };
         if described.is_sound(misc, payload) {
-            return Ok(StreamRecord::Sample { event, misc, payload });
+            return Ok(StreamRecord::Sample(sample));
         }
         if let Some(error) = &described.unreadable {
             let error = error.clone();
@@ -80,7 +78,7 @@ impl StreamDecoder {
         }
         match described.layout.decode(misc, payload) {
             Ok(_) => {
-                let size = u16::try_from(RecordHeader::SIZE + payload.len()).unwrap_or(u16::MAX);
+                let size = u16::try_from(sample.size()).unwrap_or(u16::MAX);
                 Err(StreamError::Misfit { kind, offset, size })
             }
             Err(reason) => {
@@ -89,7 +87,7 @@ impl StreamDecoder {
                     return Err(error);
                 }
                 self.tally.note_unreadable(&error);
-                Ok(StreamRecord::Sample { event, misc, payload })
+                Ok(StreamRecord::Sample(sample))
             }
         }
     }

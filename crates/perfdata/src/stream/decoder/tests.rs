@@ -170,9 +170,9 @@ fn samples_and_side_records_are_what_was_written() {
         while let StreamStep::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
             at += consumed;
             match record {
-                StreamRecord::Sample { event, misc, payload } => {
-                    let sample = decoder.events()[event].layout.decode(misc, payload).unwrap();
-                    ips.push((event, sample.ip, sample.identifier));
+                StreamRecord::Sample(record) => {
+                    let sample = record.decode(&decoder).unwrap();
+                    ips.push((record.event, sample.ip, sample.identifier));
                 }
                 StreamRecord::Side { event, record: SideRecord::Comm { name, .. }, id, .. } => {
                     names.push((event, name.to_vec(), id.identifier));

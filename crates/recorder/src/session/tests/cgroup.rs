@@ -101,8 +101,8 @@ fn tasks(mut bytes: &[u8]) -> std::collections::BTreeSet<i32> {
     let mut decoder = StreamDecoder::new();
     let mut tasks = std::collections::BTreeSet::new();
     while let Ok(StreamStep::Record { consumed, record }) = decoder.step(bytes) {
-        if let StreamRecord::Sample { event, misc, payload } = record {
-            let sample = decoder.events()[event].layout.clone().decode(misc, payload).unwrap();
+        if let StreamRecord::Sample(record) = record {
+            let sample = record.decode(&decoder).unwrap();
             tasks.extend(sample.task.map(|task| task.pid.0));
         }
         bytes = &bytes[consumed..];

@@ -44,9 +44,9 @@ fn by_event(mut bytes: &[u8]) -> BTreeMap<String, (u64, Vec<Cpu>, Vec<String>)> 
             panic!("the stream ends early");
         };
         bytes = &bytes[consumed..];
-        if let StreamRecord::Sample { event, misc, payload } = record {
-            let sample = decoder.events()[event].layout.decode(misc, payload).unwrap();
-            let (count, cpus) = samples.entry(event).or_default();
+        if let StreamRecord::Sample(record) = record {
+            let sample = record.decode(&decoder).unwrap();
+            let (count, cpus) = samples.entry(record.event).or_default();
             *count += 1;
             cpus.extend(sample.cpu);
         }

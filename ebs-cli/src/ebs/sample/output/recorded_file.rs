@@ -431,9 +431,9 @@ mod tests {
                 match decoder.step(&bytes[at..]).unwrap() {
                     recording::RecordingStep::Record { consumed, record, .. } => {
                         at += consumed;
-                        if let StreamRecord::Sample { event, .. } = record {
-                            found.resize(found.len().max(event + 1), 0);
-                            found[event] += 1;
+                        if let StreamRecord::Sample(sample) = record {
+                            found.resize(found.len().max(sample.event + 1), 0);
+                            found[sample.event] += 1;
                         }
                     }
                     recording::RecordingStep::Seek(offset) => at = usize::try_from(offset).unwrap(),

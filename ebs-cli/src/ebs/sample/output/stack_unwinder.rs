@@ -159,12 +159,12 @@ impl StackUnwinder {
                 return Err(io::Error::other("a record that is cut in two"));
             };
             match record {
-                StreamRecord::Sample { event, misc, .. } => {
-                    let layout = self.decoder.events().get(event).map(|of| of.layout.fields());
-                    let has_stack = layout.is_some_and(|fields| fields.contains(UNWOUND));
-                    let is_exact = misc.contains(Misc::EXACT_IP);
-                    let held = HeldRecord { at, event, is_exact, has_stack };
-                    add(&mut self.taken, event, held.count());
+                StreamRecord::Sample(sample) => {
+                    let fields = sample.description(&self.decoder).map(|of| of.layout.fields());
+                    let has_stack = fields.is_some_and(|fields| fields.contains(UNWOUND));
+                    let is_exact = sample.misc.contains(Misc::EXACT_IP);
+                    let held = HeldRecord { at, event: sample.event, is_exact, has_stack };
+                    add(&mut self.taken, sample.event, held.count());
                     piece.samples.push(held);
                 }
                 StreamRecord::FinishedRound => ends_round = true,
