@@ -37,7 +37,6 @@ pub(crate) mod spots;
 pub(crate) mod tally;
 pub(crate) mod thread_set;
 pub(crate) mod time_order;
-pub(crate) mod two_rounds;
 pub(crate) mod type_uses;
 pub(crate) mod unit_key;
 pub(crate) mod weight;

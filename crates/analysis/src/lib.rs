@@ -48,7 +48,7 @@
 //! - `print`: both as text.
 //!
 //! A sample passes through in these shapes, each named after what it holds:
-//! `HeldSample` while the side records of its time may come (`TwoRounds`),
+//! `HeldSample` while the side records of its time may come (`perfdata::stream::Rounds`),
 //! `CountedSample` while it finds its row, an `Atom` a key as that row's path;
 //! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
 //! them at the end, and [`report::Row`] is one in words.

@@ -13,7 +13,6 @@ use crate::collect::miss_streams::MissStreams;
 use crate::collect::single_sample::SampleSink;
 use crate::collect::single_samples::SingleSamples;
 use crate::collect::time_order::{self, TimeOrder};
-use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
@@ -27,7 +26,7 @@ use crate::report::{
 use crate::sieve::SieveVerdict;
 use perfdata::aggregate::AggregatePart;
 use perfdata::callchain::DeferredKey;
-use perfdata::stream::{SampleRecord, StreamDecoder, StreamRecord};
+use perfdata::stream::{Rounds, SampleRecord, StreamDecoder, StreamRecord};
 use perfdata::{ByteOrder, SideRecord, Time};
 use symbolizer::Symbolizer;
 
@@ -38,7 +37,7 @@ use symbolizer::Symbolizer;
 pub struct Pipeline {
     query: Query,
     lookup: Lookup,
-    waiting: TwoRounds<SampleBatch>,
+    waiting: Rounds<SampleBatch>,
     order: TimeOrder,
     members: Members,
     aggregates: Aggregates,
@@ -71,7 +70,7 @@ impl Pipeline {
         lookup.chains.parts.cut = query.frames.clone();
         Ok(Pipeline {
             lookup,
-            waiting: TwoRounds::new(query.held_bytes),
+            waiting: Rounds::new(query.held_bytes),
             order: TimeOrder::default(),
             members: Members::default(),
             aggregates: Aggregates::default(),
@@ -360,7 +359,7 @@ impl Pipeline {
     fn count_until(&mut self, reached: Time, mut ready: SampleBatch) -> Result<(), Error> {
         for (held, own) in time_order::by_time(&ready) {
             if held.time > reached {
-                self.waiting.next().push(*held, own);
+                self.waiting.before().push(*held, own);
                 continue;
             }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;

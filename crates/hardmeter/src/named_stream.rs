@@ -3,7 +3,7 @@
 use crate::{NamedSample, SamplerError};
 use analysis::{RegionPath, Regions, Sieve, SieveVerdict};
 use perfdata::Misc;
-use perfdata::stream::{Rounds, SampleRecord, StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{OrderedRounds, SampleRecord, StreamDecoder, StreamRecord, StreamStep};
 use std::sync::Arc;
 use symbolizer::{Resolution, Symbolizer, SymbolizerOptions};
 
@@ -13,7 +13,7 @@ use symbolizer::{Resolution, Symbolizer, SymbolizerOptions};
 pub(crate) struct NamedStream {
     pub(crate) bytes: Vec<u8>,
     decoder: StreamDecoder,
-    rounds: Rounds<(usize, Misc)>,
+    rounds: OrderedRounds<(usize, Misc)>,
     symbolizer: Symbolizer,
     regions: Regions,
     sieve: Sieve,
@@ -25,7 +25,7 @@ impl NamedStream {
         NamedStream {
             bytes: Vec::new(),
             decoder: StreamDecoder::new(),
-            rounds: Rounds::default(),
+            rounds: OrderedRounds::default(),
             symbolizer: Symbolizer::new(SymbolizerOptions::default()),
             regions: Regions::default(),
             sieve: Sieve::new(None),

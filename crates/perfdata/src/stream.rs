@@ -6,7 +6,8 @@
 //!   and of the machine.
 //! - [`write`](mod@write): the same, appended to a buffer.
 //! - [`note`]: hardmeter's own `key=value` notes.
-//! - [`Rounds`]: records in order of time with bounded memory.
+//! - [`Rounds`]: what waits until nothing that belongs before it can come;
+//!   [`OrderedRounds`]: records in order of time.
 
 mod cpu_map;
 mod decoder;
@@ -36,5 +37,5 @@ pub use feature::{CacheDescription, EventName, Feature, FeatureId};
 pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use model_clock::ModelClock;
-pub use rounds::Rounds;
+pub use rounds::{OrderedRounds, RoundBatch, Rounds};
 pub use sample_record::SampleRecord;

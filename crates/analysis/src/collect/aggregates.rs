@@ -1,7 +1,6 @@
 //! What the kernel counted, as it waits to be counted here.
 
 use crate::collect::event::Event;
-use crate::collect::two_rounds::{RoundBatch, TwoRounds};
 use crate::error::Error;
 use crate::query::Query;
 use crate::query::chain_view::FrameCut;
@@ -9,6 +8,7 @@ use crate::query::filter::FilterCondition;
 use crate::query::key::Key;
 use perfdata::Time;
 use perfdata::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site, SiteKey};
+use perfdata::stream::{RoundBatch, Rounds};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sites that may wait; more are counted early, as samples are.
@@ -41,7 +41,7 @@ impl RoundBatch for AggregateBatch {
 pub(crate) struct Aggregates {
     /// By an id of the event: it may be described anew between two parts.
     assemblers: FxHashMap<u64, (AggregateAssembler, LastInterval)>,
-    waiting: TwoRounds<AggregateBatch>,
+    waiting: Rounds<AggregateBatch>,
     /// What the first torn one says, and how many there are.
     torn: Option<(String, u64)>,
     /// Intervals that begin before the one before ends.
@@ -79,7 +79,7 @@ impl Default for Aggregates {
     fn default() -> Aggregates {
         Aggregates {
             assemblers: FxHashMap::default(),
-            waiting: TwoRounds::new(SITES),
+            waiting: Rounds::new(SITES),
             torn: None,
             overlaps: 0,
         }

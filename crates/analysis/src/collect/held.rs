@@ -1,7 +1,7 @@
 //! Samples as they wait to be counted.
 
-use crate::collect::two_rounds::RoundBatch;
 use crate::sieve::Doubt;
+use perfdata::stream::RoundBatch;
 use perfdata::{Cpu, CpuMode, Pid, Task, Tid, Time};
 use symbolizer::SampledAddress;
 
@@ -109,7 +109,7 @@ impl SampleBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::two_rounds::TwoRounds;
+    use perfdata::stream::Rounds;
 
     fn capacity(batch: &SampleBatch) -> usize {
         batch.samples.capacity() * size_of::<HeldSample>()
@@ -118,9 +118,8 @@ mod tests {
     }
 
     /// Feeds samples with a word and eight bytes each; a round mark every `round` ones.
-    fn feed(limit: usize, round: usize) -> (TwoRounds<SampleBatch>, Vec<u64>, usize) {
-        let (mut waiting, mut out, mut most) =
-            (TwoRounds::<SampleBatch>::new(limit), Vec::new(), 0);
+    fn feed(limit: usize, round: usize) -> (Rounds<SampleBatch>, Vec<u64>, usize) {
+        let (mut waiting, mut out, mut most) = (Rounds::<SampleBatch>::new(limit), Vec::new(), 0);
         for ip in 0..20_000u64 {
             let batch = waiting.now();
             let held = HeldSample { ip, words: 1, stack: 8, ..HeldSample::default() };

@@ -40,15 +40,14 @@ pub(crate) fn by_time(batch: &SampleBatch) -> Vec<(&HeldSample, HeldParts<'_>)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::two_rounds::TwoRounds;
+    use perfdata::stream::Rounds;
 
     /// Two ways, one drained late in each pass: every time comes out once and in order.
     #[test]
     fn what_comes_by_two_ways_is_counted_by_time() {
-        let (mut waiting, mut order) =
-            (TwoRounds::<SampleBatch>::new(usize::MAX), TimeOrder::default());
+        let (mut waiting, mut order) = (Rounds::<SampleBatch>::default(), TimeOrder::default());
         let mut out = Vec::new();
-        let mut count = |waiting: &mut TwoRounds<SampleBatch>, order: &mut TimeOrder| {
+        let mut count = |waiting: &mut Rounds<SampleBatch>, order: &mut TimeOrder| {
             let ready = waiting.end_round();
             let reached = match waiting.is_empty() {
                 true => Time(u64::MAX),
@@ -58,7 +57,7 @@ mod tests {
                 assert_eq!(own.words, [held.time.0]);
                 match held.time <= reached {
                     true => out.push(held.time.0),
-                    false => waiting.next().push(*held, own),
+                    false => waiting.before().push(*held, own),
                 }
             }
         };

@@ -1,138 +1,123 @@
-//! Records in order of time, from a stream that is only nearly in order.
+//! What waits until nothing that belongs before it can come.
 //!
-//! Rings are drained one after the other, so records of one pass come in any
-//! order. While ring A is drained ring B fills on, so records of pass N can
-//! be older than some of pass N-1; but what pass N-2 left behind cannot have
-//! been written after pass N-1 began. So at the end of round N everything up
-//! to the newest time of round N-1 may go (perf's
-//! process_finished_round(), tools/perf/util/session.c).
+//! Rings are drained one after the other, and side records have rings of
+//! their own: records of one pass come in any order, and the mapping that
+//! explains a sample may come up to one round later. While ring A is drained
+//! ring B fills on, so records of pass N can be older than some of pass N-1;
+//! but what pass N-2 left behind cannot have been written after pass N-1
+//! began (perf's process_finished_round(), tools/perf/util/session.c). So what
+//! came in round N waits until round N+1 has ended.
 
-mod blocks;
+mod ordered_rounds;
 
-use crate::units::Time;
-use blocks::{Blocks, Span};
+pub use ordered_rounds::OrderedRounds;
 
-/// Holds back records, each a tag and some bytes, until nothing older can
-/// come. Memory: the records of two rounds.
+/// What came in one round, in the order it came.
+pub trait RoundBatch: Default {
+    /// Whether nothing came.
+    fn is_empty(&self) -> bool;
+    /// What it takes of the room that there is.
+    fn size(&self) -> usize;
+    /// Samples in it, or hits.
+    fn samples(&self) -> u64;
+}
+
+/// Holds back what came in two rounds: the last one that has ended, and the
+/// one that goes on.
 #[derive(Debug)]
-pub struct Rounds<T> {
-    /// Those before `ready` are in order and may go, those before `gone`
-    /// are gone.
-    held: Vec<Held<T>>,
-    gone: usize,
-    ready: usize,
-    blocks: Blocks,
-    /// Newest time of all rounds but the current one.
-    previous: Time,
-    newest: Time,
-    /// Everything older has gone.
-    limit: Time,
-    late: u64,
+pub struct Rounds<B> {
+    before: B,
+    now: B,
+    room: usize,
+    early: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Held<T> {
-    time: Time,
-    span: Span,
-    tag: T,
-}
-
-impl<T> Default for Rounds<T> {
-    fn default() -> Self {
-        Rounds {
-            held: Vec::new(),
-            gone: 0,
-            ready: 0,
-            blocks: Blocks::default(),
-            previous: Time(0),
-            newest: Time(0),
-            limit: Time(0),
-            late: 0,
-        }
+impl<B: Default> Default for Rounds<B> {
+    /// Without a bound.
+    fn default() -> Rounds<B> {
+        Rounds::new(usize::MAX)
     }
 }
 
-impl<T: Copy> Rounds<T> {
-    /// Takes a record of at most 65,535 bytes. Records of the same time keep
-    /// their order; those without a time go before all that are held.
+impl<B: Default> Rounds<B> {
+    /// Room for so much, in the batches' unit.
+    pub fn new(room: usize) -> Rounds<B> {
+        Rounds { before: B::default(), now: B::default(), room, early: 0 }
+    }
+
+    /// What came in this round.
     #[inline]
-    pub fn push(&mut self, time: Option<Time>, tag: T, bytes: &[u8]) {
-        if time.is_some_and(|time| time < self.limit) {
-            self.late += 1;
-        }
-        let time = time.unwrap_or_default();
-        self.newest = self.newest.max(time);
-        let span = self.blocks.put(bytes);
-        self.held.push(Held { time, span, tag });
+    pub fn now(&mut self) -> &mut B {
+        &mut self.now
     }
 
-    /// A FINISHED_ROUND came: [`Rounds::pop`] gives what may go now.
-    pub fn finish_round(&mut self) {
-        self.settle();
-        self.limit = self.limit.max(self.previous);
-        self.previous = self.newest;
-        self.ready = self.held.partition_point(|held| held.time <= self.limit);
+    /// What came in the round before, and where one goes that was given and
+    /// waits for a round more.
+    pub fn before(&mut self) -> &mut B {
+        &mut self.before
     }
 
-    /// There is no room for more: the older half may go, whatever comes yet.
-    pub fn make_room(&mut self) {
-        self.settle();
-        if let Some(middle) = self.held.get(self.held.len() / 2) {
-            self.limit = self.limit.max(middle.time);
-        }
-        self.ready = self.held.partition_point(|held| held.time <= self.limit);
-    }
-
-    /// The stream has ended: everything may go.
-    pub fn finish(&mut self) {
-        self.settle();
-        self.ready = self.held.len();
-    }
-
-    /// The next record in order, when nothing older can come.
+    /// The round before, and this one.
     #[inline]
-    pub fn pop(&mut self) -> Option<(T, &[u8])> {
-        if self.gone == self.ready {
-            return None;
-        }
-        let held = self.held.get(self.gone)?;
-        self.gone += 1;
-        Some((held.tag, self.blocks.take(held.span)))
+    pub fn batches(&self) -> [&B; 2] {
+        [&self.before, &self.now]
     }
 
-    /// Bytes of memory that the records held back take, about.
+    /// The same, to take from.
+    pub fn batches_mut(&mut self) -> [&mut B; 2] {
+        [&mut self.before, &mut self.now]
+    }
+
+    /// A round has ended: gives the batch of the one before.
+    #[inline]
+    pub fn end_round(&mut self) -> B {
+        std::mem::replace(&mut self.before, std::mem::take(&mut self.now))
+    }
+}
+
+impl<B: RoundBatch> Rounds<B> {
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.now.is_empty()
+    }
+
+    /// Changes the room.
+    pub fn widen(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    /// What all that waits takes of the room.
     #[inline]
     pub fn size(&self) -> usize {
-        // Sorting may want half as much again.
-        let each = size_of::<Held<T>>() * 3 / 2;
-        (self.held.len() - self.gone) * each + self.blocks.size()
+        self.before.size() + self.now.size()
     }
 
-    /// Records held back.
-    pub fn len(&self) -> usize {
-        self.held.len() - self.gone
+    /// Whether some must go before their time, since they take more room than
+    /// there is.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.size() > self.room
     }
 
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Samples that went before their time.
+    pub fn early(&self) -> u64 {
+        self.early
     }
 
-    /// Records that came after younger ones had gone: the recorder broke the
-    /// rule, or there was no room to wait for them.
-    pub fn late(&self) -> u64 {
-        self.late
+    /// Gives the older batch to make room.
+    pub fn make_room(&mut self) -> B {
+        let mut ready = self.end_round();
+        if ready.is_empty() {
+            ready = self.end_round();
+        }
+        self.early = self.early.saturating_add(ready.samples());
+        ready
     }
 
-    /// Forgets what is gone and sorts the rest.
-    fn settle(&mut self) {
-        self.held.drain(..self.gone);
-        self.gone = 0;
-        self.ready = 0;
-        // Stable, and quick where rings, each in order, follow each other.
-        self.held.sort_by_key(|held| held.time);
+    /// Takes back a batch that was emptied, for its memory.
+    pub fn give_back(&mut self, emptied: B) {
+        if self.now.is_empty() {
+            self.now = emptied;
+        }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -238,7 +238,7 @@ pub fn feature_bytes(
 }
 
 /// FINISHED_ROUND: every ring has been drained once more; see
-/// [`super::Rounds`].
+/// [`super::OrderedRounds`].
 pub fn finished_round(order: ByteOrder, out: &mut Vec<u8>) {
     mark(RecordType::FINISHED_ROUND, order, out);
 }

@@ -4,7 +4,7 @@ use super::joined_chain::ChainJoiner;
 use super::{About, Press, Printer};
 use analysis::Comms;
 use perfdata::callchain::DeferredKey;
-use perfdata::stream::{Rounds, SampleRecord, StreamDecoder};
+use perfdata::stream::{OrderedRounds, SampleRecord, StreamDecoder};
 use perfdata::{AttrFlags, Misc, SampleId, SideRecord, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
@@ -35,7 +35,7 @@ struct Waiting {
 
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    rounds: Rounds<Held>,
+    rounds: OrderedRounds<Held>,
     chains: ChainJoiner,
     /// Nothing is printed before it.
     waiting: Option<Waiting>,

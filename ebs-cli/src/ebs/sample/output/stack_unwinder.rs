@@ -10,7 +10,7 @@ use super::first_record;
 use perfdata::bytes::RecordWords;
 use perfdata::callchain::has_user;
 use perfdata::sample::StackUser;
-use perfdata::stream::{StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{Rounds, StreamDecoder, StreamRecord, StreamStep};
 use perfdata::{ByteOrder, ChainContext, Misc, RecordHeader, Sample, SampleType};
 use recorder::session::ledger::{Ledger, SampleCount};
 use std::io;
@@ -33,9 +33,7 @@ const UNWOUND: SampleType = SampleType::STACK_USER
 pub(super) struct StackUnwinder {
     decoder: StreamDecoder,
     symbolizer: Symbolizer,
-    /// Of the last round that has ended, and of this one.
-    before: Vec<HeldPiece>,
-    now: Vec<HeldPiece>,
+    rounds: Rounds<Vec<HeldPiece>>,
     /// What has waited long enough, and the samples of it.
     ready: HeldPiece,
     /// Emptied, for their memory.
@@ -69,8 +67,7 @@ impl StackUnwinder {
         StackUnwinder {
             decoder: StreamDecoder::new(),
             symbolizer: Symbolizer::new(SymbolizerOptions::default()),
-            before: Vec::new(),
-            now: Vec::new(),
+            rounds: Rounds::default(),
             ready: HeldPiece::default(),
             free: Vec::new(),
             frames: Vec::new(),
@@ -98,8 +95,7 @@ impl StackUnwinder {
         let written = self.hold(piece).and_then(|()| self.write_ready(write));
         if written.is_err() {
             // As the session does, which drops what comes from now on.
-            self.before.clear();
-            self.now.clear();
+            self.rounds = Rounds::default();
             self.taken = taken;
         }
         written
@@ -108,7 +104,7 @@ impl StackUnwinder {
     /// Lets a piece wait, and the others by one round less where one ends with it.
     fn hold(&mut self, mut piece: HeldPiece) -> io::Result<()> {
         let ends_round = self.look_through(&mut piece)?;
-        self.now.push(piece);
+        self.rounds.now().push(piece);
         if ends_round {
             self.end_round();
         }
@@ -176,15 +172,12 @@ impl StackUnwinder {
     }
 
     fn end_round(&mut self) {
-        std::mem::swap(&mut self.before, &mut self.now);
-        let mut round = std::mem::take(&mut self.now);
-        for mut piece in round.drain(..) {
+        for mut piece in self.rounds.end_round() {
             self.unwind_piece(&piece);
             piece.bytes.clear();
             piece.samples.clear();
             self.free.push(piece);
         }
-        self.now = round;
     }
 
     fn unwind_piece(&mut self, piece: &HeldPiece) {

@@ -1,0 +1,195 @@
+//! Records in order of time, from a stream that is only nearly in order.
+
+use super::{RoundBatch, Rounds};
+use crate::units::Time;
+
+/// Holds back records, each a tag and some bytes, until nothing older can
+/// come: when round N has ended, all up to the newest time of round N-1 goes.
+/// Memory: the records of two rounds, and those that go.
+#[derive(Debug)]
+pub struct OrderedRounds<T> {
+    rounds: Rounds<TimedBatch<T>>,
+    /// They may go, in this order; those before `gone` are gone.
+    ready: TimedBatch<T>,
+    gone: usize,
+    gone_bytes: usize,
+    /// All that is as old went, or goes now.
+    reached: Time,
+    late: u64,
+}
+
+/// Records, and the bytes of all of them in the order they came.
+#[derive(Debug)]
+struct TimedBatch<T> {
+    records: Vec<TimedRecord<T>>,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TimedRecord<T> {
+    time: Time,
+    /// Where its bytes begin.
+    start: usize,
+    length: u16,
+    tag: T,
+}
+
+impl<T> Default for TimedBatch<T> {
+    fn default() -> TimedBatch<T> {
+        TimedBatch { records: Vec::new(), bytes: Vec::new() }
+    }
+}
+
+impl<T> Default for OrderedRounds<T> {
+    fn default() -> OrderedRounds<T> {
+        OrderedRounds {
+            rounds: Rounds::default(),
+            ready: TimedBatch::default(),
+            gone: 0,
+            gone_bytes: 0,
+            reached: Time(0),
+            late: 0,
+        }
+    }
+}
+
+impl<T> RoundBatch for TimedBatch<T> {
+    fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Bytes. Sorting may want half as much again of the records.
+    #[inline]
+    fn size(&self) -> usize {
+        size_of_val(self.records.as_slice()) * 3 / 2 + self.bytes.len()
+    }
+
+    fn samples(&self) -> u64 {
+        self.records.len() as u64
+    }
+}
+
+impl<T: Copy> TimedBatch<T> {
+    /// Adds a record, of which the first 65,535 bytes count.
+    #[inline]
+    fn push(&mut self, time: Time, tag: T, bytes: &[u8]) {
+        let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        self.records.push(TimedRecord { time, start: self.bytes.len(), length, tag });
+        self.bytes.extend_from_slice(&bytes[..length.into()]);
+    }
+
+    #[inline]
+    fn bytes(&self, of: &TimedRecord<T>) -> &[u8] {
+        &self.bytes[of.start..of.start + usize::from(of.length)]
+    }
+
+    /// Moves all that are not younger than `reached` to `ready`.
+    fn let_go(&mut self, reached: Time, ready: &mut TimedBatch<T>) {
+        if ready.is_empty() && self.records.iter().all(|held| held.time <= reached) {
+            std::mem::swap(self, ready);
+            return;
+        }
+        let TimedBatch { records, bytes } = self;
+        let mut kept = 0;
+        records.retain_mut(|held| {
+            let span = held.start..held.start + usize::from(held.length);
+            if held.time <= reached {
+                ready.push(held.time, held.tag, &bytes[span]);
+                return false;
+            }
+            if kept != held.start {
+                bytes.copy_within(span, kept);
+                held.start = kept;
+            }
+            kept += usize::from(held.length);
+            true
+        });
+        bytes.truncate(kept);
+    }
+}
+
+impl<T: Copy> OrderedRounds<T> {
+    /// Takes a record of at most 65,535 bytes. Records of the same time keep
+    /// their order; those without a time go before all that are held.
+    #[inline]
+    pub fn push(&mut self, time: Option<Time>, tag: T, bytes: &[u8]) {
+        self.late += u64::from(time.is_some_and(|time| time < self.reached));
+        self.rounds.now().push(time.unwrap_or_default(), tag, bytes);
+    }
+
+    /// A FINISHED_ROUND came: [`OrderedRounds::pop`] gives what may go now.
+    pub fn finish_round(&mut self) {
+        let [before, _] = self.rounds.batches();
+        let newest = before.records.iter().map(|held| held.time).max();
+        self.reach(newest);
+        let emptied = self.rounds.end_round();
+        self.rounds.give_back(emptied);
+    }
+
+    /// There is no room for more: the older half may go, whatever comes yet.
+    pub fn make_room(&mut self) {
+        let mut times: Vec<Time> = self.held().map(|held| held.time).collect();
+        let middle = times.len() / 2;
+        let middle = (!times.is_empty()).then(|| *times.select_nth_unstable(middle).1);
+        self.reach(middle);
+    }
+
+    /// The stream has ended: everything may go.
+    pub fn finish(&mut self) {
+        self.let_go(Time(u64::MAX));
+    }
+
+    /// The next record in order, when nothing older can come.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(T, &[u8])> {
+        let held = self.ready.records.get(self.gone)?;
+        self.gone += 1;
+        self.gone_bytes += usize::from(held.length);
+        Some((held.tag, self.ready.bytes(held)))
+    }
+
+    /// Bytes of memory that the records held back take, about.
+    #[inline]
+    pub fn size(&self) -> usize {
+        let gone = self.gone * size_of::<TimedRecord<T>>() + self.gone_bytes;
+        self.rounds.size() + self.ready.size() - gone
+    }
+
+    /// Records that came after younger ones had gone: the recorder broke the
+    /// rule, or there was no room to wait for them.
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
+    fn held(&self) -> impl Iterator<Item = &TimedRecord<T>> {
+        let [before, now] = self.rounds.batches();
+        self.ready.records[self.gone..].iter().chain(&before.records).chain(&now.records)
+    }
+
+    /// Everything as old as this may go, and later older ones are late.
+    fn reach(&mut self, time: Option<Time>) {
+        self.reached = self.reached.max(time.unwrap_or_default());
+        self.let_go(self.reached);
+    }
+
+    fn let_go(&mut self, reached: Time) {
+        if self.gone == self.ready.records.len() {
+            self.ready.records.clear();
+            self.ready.bytes.clear();
+        } else {
+            let ready = std::mem::take(&mut self.ready);
+            for held in &ready.records[self.gone..] {
+                self.ready.push(held.time, held.tag, ready.bytes(held));
+            }
+        }
+        (self.gone, self.gone_bytes) = (0, 0);
+        for batch in self.rounds.batches_mut() {
+            batch.let_go(reached, &mut self.ready);
+        }
+        // Stable, and quick where rings, each in order, follow each other.
+        self.ready.records.sort_by_key(|held| held.time);
+    }
+}
+
+#[cfg(test)]
+mod tests;
