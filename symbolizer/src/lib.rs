@@ -1,7 +1,7 @@
 //! Address -> routine, or the reason why not.
 //!
 //! Knows the kernel's symbols, executable files, and which process mapped
-//! what at which time. It never sees a sample: whoever counts samples asks
+//! what at which time ([`Symbolizer::observe`]). Whoever counts samples asks
 //! [`Symbolizer::place`] where an instruction pointer lies, counts places,
 //! and asks [`Symbolizer::resolve`] once per distinct place, or
 //! [`Symbolizer::all_frames`] of all of them for source lines.

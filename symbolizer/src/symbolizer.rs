@@ -434,6 +434,17 @@ impl SampledAddress {
     pub fn place(self, symbolizer: &mut Symbolizer) -> Place {
         symbolizer.place(self.mode, self.pid, self.address, self.time)
     }
+
+    /// Where it lies as one of data.
+    pub fn data_place(self, symbolizer: &mut Symbolizer) -> Place {
+        symbolizer.data_place(self.mode, self.pid, self.address, self.time)
+    }
+
+    /// The same of whose memory the address itself tells ([`Symbolizer::owner`]): branches and
+    /// data may be the kernel's or the process's, whatever mode a sample was taken in.
+    pub fn by_address(self, symbolizer: &Symbolizer) -> SampledAddress {
+        SampledAddress { mode: symbolizer.owner(self.mode, self.address), ..self }
+    }
 }
 
 /// The object of what is neither a process's here nor the kernel's.

@@ -125,10 +125,8 @@ impl Sieve {
         let registers = sample.regs_intr.unwrap_or_default();
         let register = |number| registers.get(number);
         let at = SampledAddress {
-            mode: sample.misc.cpu_mode(),
-            pid: sample.task.unwrap_or_default().pid,
-            address: sample.ip.unwrap_or_default(),
             time: sample.time.unwrap_or(crate::name::atom::TIMELESS),
+            ..SampledAddress::of(sample)
         };
         let is_exact = sample.misc.contains(Misc::EXACT_IP);
         let address = sample.addr.unwrap_or(0);

@@ -4,8 +4,7 @@ use crate::{NamedSample, SamplerError};
 use analysis::{RegionPath, Regions, Sieve, SieveVerdict};
 use perfdata::Misc;
 use perfdata::stream::{OrderedRounds, SampleRecord, StreamDecoder, StreamRecord, StreamStep};
-use std::sync::Arc;
-use symbolizer::{Resolution, Symbolizer, SymbolizerOptions};
+use symbolizer::{SampledAddress, Symbolizer, SymbolizerOptions};
 
 /// Takes the stream's bytes, gives its samples. Each waits until nothing
 /// older, and no mapping of its time, can come.
@@ -91,7 +90,7 @@ impl NamedStream {
                 }
             }
             let mut named = NamedSample::of(&sample, of.attr.means_address_zero());
-            name(&mut named, &mut self.symbolizer);
+            name(&mut named, SampledAddress::of(&sample), &mut self.symbolizer);
             named.regions = match self.regions.at(named.task.tid, named.time) {
                 RegionPath::NONE => None,
                 path => Some(self.regions.text(path)),
@@ -101,23 +100,14 @@ impl NamedStream {
     }
 }
 
-fn name(of: &mut NamedSample, symbolizer: &mut Symbolizer) {
-    let (mode, pid, time) = (of.mode, of.task.pid, of.time);
-    let place = symbolizer.place(mode, pid, of.ip, time);
+fn name(of: &mut NamedSample, at: SampledAddress, symbolizer: &mut Symbolizer) {
+    let place = at.place(symbolizer);
     of.object = symbolizer.object_name(place.object).into();
-    match symbolizer.resolve(place) {
-        Resolution::Routine(routine) => {
-            of.offset = Some(routine.offset);
-            of.routine = Arc::from(&*routine.name);
-        }
-        Resolution::Unknown(reason) => of.routine = Arc::from(reason.tag()),
-    }
+    let routine = symbolizer.resolve(place);
+    (of.routine, of.offset) = (routine.text().into(), routine.offset());
     of.variable = of.address.map(|address| {
-        let place = symbolizer.data_place(mode, pid, address, time);
-        match symbolizer.resolve_data(place) {
-            Resolution::Routine(variable) => Arc::from(&*variable.name),
-            Resolution::Unknown(reason) => Arc::from(reason.tag()),
-        }
+        let place = SampledAddress { address, ..at }.data_place(symbolizer);
+        symbolizer.resolve_data(place).text().into()
     });
 }
 

@@ -11,14 +11,14 @@ use perfdata::aggregate::Site;
 use perfdata::callchain::{CallChainWord, parts};
 use perfdata::recording::RecordingDecoder;
 use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord};
-use perfdata::{CpuMode, Pid, Sample, SideRecord, Time};
+use perfdata::{CpuMode, Sample, SideRecord};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use symbolizer::{
-    FilePacker, PackedFiles, Place, Resolution, StackFrame, Symbolizer, SymbolizerOptions,
-    UserStack,
+    FilePacker, PackedFiles, Place, Resolution, SampledAddress, StackFrame, Symbolizer,
+    SymbolizerOptions, UserStack,
 };
 
 /// Which recording, and where it goes.
@@ -170,13 +170,6 @@ struct NamedPlaces {
     missing: BTreeSet<String>,
 }
 
-#[derive(Clone, Copy)]
-struct Sampled {
-    mode: CpuMode,
-    pid: Pid,
-    time: Time,
-}
-
 impl NamedPlaces {
     fn new(symbolizer: Symbolizer) -> NamedPlaces {
         NamedPlaces {
@@ -215,9 +208,13 @@ impl NamedPlaces {
                     id,
                     ..
                 } => {
-                    let pid = id.task.unwrap_or_default().pid;
-                    let time = id.time.unwrap_or_default();
-                    self.chain(Sampled { mode: CpuMode::User, pid, time }, chain.iter());
+                    let at = SampledAddress {
+                        mode: CpuMode::User,
+                        pid: id.task.unwrap_or_default().pid,
+                        address: 0,
+                        time: id.time.unwrap_or_default(),
+                    };
+                    self.chain(at, chain.iter());
                 }
                 StreamRecord::Aggregate { part, .. } => {
                     part.sites.iter().for_each(|site| self.site(site));
@@ -230,23 +227,19 @@ impl NamedPlaces {
     }
 
     fn sample(&mut self, sample: &Sample<'_>) {
-        let sampled = Sampled {
-            mode: sample.misc.cpu_mode(),
-            pid: sample.task.map(|task| task.pid).unwrap_or_default(),
-            time: sample.time.unwrap_or_default(),
-        };
-        if let Some(ip) = sample.ip {
-            self.code(sampled, ip);
+        let at = SampledAddress::of(sample);
+        if sample.ip.is_some() {
+            self.code(at);
         }
-        self.chain(sampled, sample.callchain.unwrap_or_default().iter());
+        self.chain(at, sample.callchain.unwrap_or_default().iter());
         for branch in sample.branch_stack.iter().flat_map(|stack| stack.branches()) {
-            self.code(sampled, branch.from);
-            self.code(sampled, branch.to);
+            self.code(SampledAddress { address: branch.from, ..at });
+            self.code(SampledAddress { address: branch.to, ..at });
         }
-        self.stack(sampled, sample);
+        self.stack(at, sample);
         if let Some(address) = sample.addr.filter(|address| *address != 0) {
-            let Sampled { mode, pid, time } = sampled;
-            self.data.insert(self.symbolizer.data_place(mode, pid, address, time));
+            let at = SampledAddress { address, ..at };
+            self.data.insert(at.data_place(&mut self.symbolizer));
         }
         if self.code.len() + self.data.len() > MOST_PLACES {
             self.ask();
@@ -260,39 +253,39 @@ impl NamedPlaces {
         let own = site.process.map(|pid| (pid, site.last));
         let chain = site.chain.as_deref().unwrap_or_default();
         for (pid, time) in taken.chain(own) {
-            let sampled = Sampled { mode: site.mode, pid, time };
-            self.code(sampled, site.ip);
-            self.chain(sampled, chain.iter().copied());
+            let at = SampledAddress { mode: site.mode, pid, address: site.ip, time };
+            self.code(at);
+            self.chain(at, chain.iter().copied());
         }
         if self.code.len() + self.data.len() > MOST_PLACES {
             self.ask();
         }
     }
 
-    fn code(&mut self, Sampled { mode, pid, time }: Sampled, address: u64) {
-        let mode = self.symbolizer.owner(mode, address);
-        self.code.insert(self.symbolizer.place(mode, pid, address, time));
+    fn code(&mut self, at: SampledAddress) {
+        let at = at.by_address(&self.symbolizer);
+        self.code.insert(at.place(&mut self.symbolizer));
     }
 
     /// Callers that were recorded. A return address is looked up one byte before.
-    fn chain(&mut self, sampled: Sampled, words: impl Iterator<Item = u64> + Clone) {
+    fn chain(&mut self, at: SampledAddress, words: impl Iterator<Item = u64> + Clone) {
         for word in parts(words) {
             if let CallChainWord::Address(address) = word {
-                self.code(sampled, address.saturating_sub(1));
+                self.code(SampledAddress { address: address.saturating_sub(1), ..at });
             }
         }
     }
 
-    fn stack(&mut self, sampled: Sampled, sample: &Sample<'_>) {
+    fn stack(&mut self, at: SampledAddress, sample: &Sample<'_>) {
         let (Some(registers), Some(stack)) = (sample.regs_user, sample.stack_user) else { return };
-        let Sampled { pid, time, .. } = sampled;
+        let SampledAddress { pid, time, .. } = at;
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
         // What is missing is told where its file is asked for.
         let _ = self.symbolizer.unwind(&of, &mut frames);
         for frame in &frames {
-            self.code(Sampled { mode: CpuMode::User, ..sampled }, frame.code());
+            self.code(SampledAddress { mode: CpuMode::User, address: frame.code(), ..at });
         }
         self.frames = frames;
     }

@@ -1,7 +1,7 @@
 //! What goes in and comes out: places, objects, routines.
 
 use crate::Reason;
-use perfdata::{CpuMode, Pid, Time};
+use perfdata::{CpuMode, Pid, Sample, Time};
 use std::borrow::Cow;
 
 /// What an address belongs to: the kernel, a module, a file, a process's
@@ -102,6 +102,19 @@ pub struct SampledAddress {
     pub address: u64,
     /// When it was taken.
     pub time: Time,
+}
+
+impl SampledAddress {
+    /// The instruction of a sample, whose other addresses are meant in the same memory at the same
+    /// time. What a sample does not tell is zero.
+    pub fn of(sample: &Sample<'_>) -> SampledAddress {
+        SampledAddress {
+            mode: sample.misc.cpu_mode(),
+            pid: sample.task.unwrap_or_default().pid,
+            address: sample.ip.unwrap_or_default(),
+            time: sample.time.unwrap_or_default(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::line::{Named, clean};
 use analysis::{Previous, SampledAddress, without_parameters};
-use perfdata::{CpuMode, Pid, Sample, Time};
+use perfdata::{CpuMode, Sample};
 use rustc_hash::FxHashMap;
 use symbolizer::{Frames, ObjectId, Place, Resolution, Symbolizer};
 
@@ -29,8 +29,8 @@ impl Names {
         }
     }
 
-    pub(super) fn code(&mut self, symbolizer: &mut Symbolizer, at: At, address: u64) -> &Named {
-        let place = at.place(symbolizer, address);
+    pub(super) fn code(&mut self, symbolizer: &mut Symbolizer, at: SampledAddress) -> &Named {
+        let place = at.place(symbolizer);
         if self.code.len() >= MOST_PLACES && !self.code.contains_key(&place) {
             self.code.clear();
         }
@@ -40,12 +40,12 @@ impl Names {
     /// What is at an end of a branch, whose it is by its address: branches
     /// lead into the kernel and out of it. An end that was not recorded is
     /// nobody's.
-    pub(super) fn branch(&mut self, symbolizer: &mut Symbolizer, at: At, address: u64) -> &Named {
-        match address {
+    pub(super) fn branch(&mut self, symbolizer: &mut Symbolizer, end: SampledAddress) -> &Named {
+        match end.address {
             0 => &self.nowhere,
             _ => {
-                let at = At { mode: symbolizer.owner(at.mode, address), ..at };
-                self.code(symbolizer, at, address)
+                let end = end.by_address(symbolizer);
+                self.code(symbolizer, end)
             }
         }
     }
@@ -79,54 +79,30 @@ impl Names {
     pub(super) fn before(
         &mut self,
         symbolizer: &mut Symbolizer,
-        at: At,
         sample: &Sample<'_>,
     ) -> Option<u64> {
-        let (ip, registers) = (sample.ip?, sample.regs_intr.as_ref()?);
+        let (_, registers) = (sample.ip?, sample.regs_intr.as_ref()?);
         let register = |number| registers.get(number);
-        let At { mode, pid, time } = at;
-        let at = SampledAddress { mode, pid, address: ip, time };
-        self.previous.address(symbolizer, at, register)
+        self.previous.address(symbolizer, SampledAddress::of(sample), register)
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct At {
-    pub(super) mode: CpuMode,
-    pub(super) pid: Pid,
-    pub(super) time: Time,
+/// A return address as perf shows it: of user space, how far into its
+/// file it lies; and the frame as of when that file was mapped.
+pub(super) fn in_file(symbolizer: &mut Symbolizer, frame: SampledAddress) -> (u64, SampledAddress) {
+    let SampledAddress { mode, pid, address, time } = frame;
+    let in_file = match mode {
+        CpuMode::User => symbolizer.offset_in_file(pid, address, time),
+        _ => None,
+    };
+    in_file.map_or((address, frame), |(offset, time)| (offset, SampledAddress { time, ..frame }))
 }
 
-impl At {
-    pub(super) fn of(sample: &Sample<'_>) -> At {
-        At {
-            mode: sample.misc.cpu_mode(),
-            pid: sample.task.map(|task| task.pid).unwrap_or_default(),
-            time: sample.time.unwrap_or_default(),
-        }
-    }
-
-    pub(super) fn place(self, symbolizer: &mut Symbolizer, address: u64) -> Place {
-        symbolizer.place(self.mode, self.pid, address, self.time)
-    }
-
-    /// A return address as perf shows it: of user space, how far into its
-    /// file it lies; and when that file was mapped.
-    pub(super) fn frame(self, symbolizer: &mut Symbolizer, address: u64) -> (u64, At) {
-        let in_file = match self.mode {
-            CpuMode::User => symbolizer.offset_in_file(self.pid, address, self.time),
-            _ => None,
-        };
-        in_file.map_or((address, self), |(offset, time)| (offset, At { time, ..self }))
-    }
-
-    /// What is at a data address: whose it is by the address, whatever mode
-    /// the record was taken in.
-    pub(super) fn data(self, symbolizer: &mut Symbolizer, address: u64) -> Named {
-        let mode = symbolizer.owner(self.mode, address);
-        let place = At { mode, ..self }.place(symbolizer, address);
-        name(symbolizer, place)
-    }
+/// What is at a data address: whose it is by the address, whatever mode
+/// the record was taken in.
+pub(super) fn data(symbolizer: &mut Symbolizer, at: SampledAddress) -> Named {
+    let place = at.by_address(symbolizer).place(symbolizer);
+    name(symbolizer, place)
 }
 
 fn line(frames: &Frames) -> Option<Box<[u8]>> {

@@ -4,7 +4,7 @@ use super::chain::{Besides, CopiedStack, copied_stack, end_of_frames, frames, is
 use super::column::hex;
 use super::field::{Field, LineFields, Selection};
 use super::line::{self, Start, write_emulation};
-use super::names::{At, Names};
+use super::names::{self, Names};
 use super::registers::RegisterNames;
 use super::title_widths::TitleWidths;
 use super::{About, Printer};
@@ -16,7 +16,7 @@ use perfdata::stream::{EventDescription, StreamDecoder};
 use perfdata::{Arch, ClassifiedMiss, DataSrc, Sample, SampleType, SoftwareEvent};
 use rustc_hash::FxHashMap;
 use std::io::Write;
-use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
+use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, Symbolizer, UserStack};
 
 #[derive(Debug)]
 pub struct PerfPrinter {
@@ -211,18 +211,20 @@ impl PerfPrinter {
             return;
         };
         let fields = look.fields;
-        let at = At::of(sample);
+        let at = SampledAddress::of(sample);
         let comm = about.comm;
         let symbolizer = &mut *about.symbolizer;
         let padded = look.frames.is_none();
         let title = &look.title;
         Start { sample, comm, padded, period, event: title }.write(fields, out);
         if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
-            let named = look.data_named.then(|| at.data(symbolizer, addr));
+            let named = look
+                .data_named
+                .then(|| names::data(symbolizer, SampledAddress { address: addr, ..at }));
             line::write_addr(addr, named.as_ref(), fields, out);
         }
         if look.before {
-            line::write_before(names.before(symbolizer, at, sample), out);
+            line::write_before(names.before(symbolizer, sample), out);
         }
         if let (true, Some(word)) = (fields.has(Field::DataSrc), sample.data_src) {
             sources.write(word, out);
@@ -237,7 +239,7 @@ impl PerfPrinter {
             out.push(b'\n');
             unwound.clear();
             if let Some(CopiedStack { registers, stack }) = copied_stack(sample, look.besides) {
-                let At { pid, time, .. } = at;
+                let SampledAddress { pid, time, .. } = at;
                 let of = UserStack { pid, time, registers, stack, most };
                 let end = symbolizer.unwind(&of, unwound);
                 ends.add(end, 1);
@@ -256,22 +258,21 @@ impl PerfPrinter {
                     break;
                 }
                 out.push(b'\t');
-                let at = At { mode: frame.mode, ..at };
-                let (shown, at) = at.frame(symbolizer, frame.address);
-                let named =
-                    fields.names_addresses().then(|| names.code(symbolizer, at, frame.address));
+                let at = SampledAddress { mode: frame.mode, address: frame.address, ..at };
+                let (shown, at) = names::in_file(symbolizer, at);
+                let named = fields.names_addresses().then(|| names.code(symbolizer, at));
                 line::write_ip(shown, named, fields, out);
                 if fields.has(Field::Srcline) {
-                    unsourced.push((out.len(), at.place(symbolizer, frame.address)));
+                    unsourced.push((out.len(), at.place(symbolizer)));
                 }
                 out.push(b'\n');
             }
         } else if let (true, Some(ip)) = (fields.has(Field::Ip), sample.ip) {
             out.push(b' ');
-            let named = fields.names_addresses().then(|| names.code(symbolizer, at, ip));
+            let named = fields.names_addresses().then(|| names.code(symbolizer, at));
             line::write_ip(ip, named, fields, out);
             if fields.has(Field::Srcline) {
-                unsourced.push((out.len(), at.place(symbolizer, ip)));
+                unsourced.push((out.len(), at.place(symbolizer)));
             }
         }
         for (field, set) in [(Field::Iregs, &sample.regs_intr), (Field::Uregs, &sample.regs_user)] {
@@ -282,7 +283,8 @@ impl PerfPrinter {
         if let (true, Some(stack)) = (fields.has(Field::Brstack), &sample.branch_stack) {
             let object = |address, out: &mut Vec<u8>| {
                 if fields.has(Field::Dso) {
-                    names.branch(symbolizer, at, address).write_object(out);
+                    let end = SampledAddress { address, ..at };
+                    names.branch(symbolizer, end).write_object(out);
                 }
             };
             line::write_branches(stack, object, out);
