@@ -134,8 +134,8 @@ fn a_stream_of_everything_in_both_orders() {
             "Side",
             "Skipped(HEADER_TRACING_DATA)",
             "Payload(HEADER_TRACING_DATA)",
-            "Sample",
-            "Sample",
+            "Sample(SampleRecord",
+            "Sample(SampleRecord",
             "FinishedRound",
             "Skipped(AUXTRACE)",
             "Payload(AUXTRACE)",
@@ -287,7 +287,7 @@ fn an_event_that_is_not_known_costs_its_own_samples() {
             put_sample(1, 2, order, &mut bytes);
             let (seen, decoder) = read(&bytes, &[]).unwrap();
             let kinds: Vec<_> = seen[3..].iter().map(|it| it.split('{').next().unwrap()).collect();
-            assert_eq!(kinds, ["Unreadable ", "Unreadable ", "Side ", "Sample "]);
+            assert_eq!(kinds, ["Unreadable ", "Unreadable ", "Side ", "Sample(SampleRecord "]);
             assert!(decoder.events()[2].unreadable.is_some());
             let unreadable = decoder.tally().unreadable().unwrap();
             assert_eq!(unreadable.count, 2);
@@ -418,9 +418,10 @@ fn an_event_with_more_ids_than_a_record_holds_is_one() {
         assert_eq!(seen[1..7], described);
         assert_eq!(decoder.events()[0].ids, ids);
         assert_eq!(decoder.events()[0].name.as_deref(), Some("wide"));
-        let of_first = seen.iter().filter(|text| text.starts_with("Sample { event: 0"));
+        let of_first =
+            seen.iter().filter(|text| text.starts_with("Sample(SampleRecord { event: 0"));
         assert_eq!(of_first.count(), 4);
-        assert!(seen[12].starts_with("Sample { event: 1"), "{seen:?}");
+        assert!(seen[12].starts_with("Sample(SampleRecord { event: 1"), "{seen:?}");
     }
 }
 
