@@ -2,6 +2,7 @@
 
 use crate::causes::share_interval::ratio;
 use crate::name::cell::SiteCell;
+use crate::print::causes::routine_of;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
 use crate::report::{AccessTotals, LineSite, SharedLine, SharingReport};
 use std::fmt::Write;
@@ -54,10 +55,7 @@ pub fn render(report: &SharingReport, top: usize, style: Style) -> String {
 }
 
 fn site(of: &SiteCell) -> String {
-    match &of.routine {
-        Ok(routine) => printable(&format!("{}+{:#x}", routine.name, routine.offset)).into_owned(),
-        Err(unknown) => format!("{:#x} {}", of.address, unknown.tag),
-    }
+    printable(&routine_of(of)).into_owned()
 }
 
 fn one(number: usize, line: &SharedLine, all: u64, style: Style, out: &mut String) {
@@ -110,7 +108,7 @@ fn by_site(of: &LineSite) -> String {
 }
 
 /// A map of bytes, eight by eight.
-fn eights(bytes: &str) -> String {
+pub fn eights(bytes: &str) -> String {
     let mut text = String::with_capacity(bytes.len() + bytes.len() / 8);
     for (index, byte) in bytes.chars().enumerate() {
         if index > 0 && index % 8 == 0 {

@@ -4,6 +4,7 @@ use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::sections::threads;
 use analysis::report::{LineThread, SharedLine, SharingReport};
+use analysis::sharing::eights;
 use render::{Cell, Head, HtmlText, Table};
 use std::collections::BTreeMap;
 
@@ -162,10 +163,4 @@ fn waits(sharing: &SharingReport, out: &mut HtmlText) {
         ],
     );
     table.html(out);
-}
-
-fn eights(bytes: &str) -> String {
-    let letters: Vec<char> = bytes.chars().collect();
-    let eights: Vec<String> = letters.chunks(8).map(|eight| eight.iter().collect()).collect();
-    eights.join(" ")
 }
