@@ -34,10 +34,7 @@ impl<'r> RowTable<'r> {
         };
         let columns = ROW_COLUMNS.iter().filter(is_there).collect();
         RowTable {
-            numbers: NumberColumns {
-                columns,
-                levels: if report.query.mem { levels } else { Vec::new() },
-            },
+            numbers: NumberColumns { columns, levels },
             keys: report.query.by.clone(),
             has_facts: report.events.iter().any(|event| event.in_kernel.is_some()),
             chains: &report.chains,
