@@ -7,6 +7,7 @@ use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
 use analysis::table::{self, Style};
 use anyhow::Result;
 use perfdata::printable::printable;
+use render::percent;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -235,8 +236,4 @@ pub(super) fn table(
 #[allow(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
 fn part(of: u64, whole: u64) -> f64 {
     of as f64 / whole.max(1) as f64
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.2}%", share * 100.0)
 }
