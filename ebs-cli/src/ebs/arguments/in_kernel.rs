@@ -57,7 +57,7 @@ pub(crate) struct KernelDemand {
     pub(crate) every: Option<Duration>,
     /// Rings serve where no program is taken.
     pub(crate) rings: bool,
-    /// See [`SampleJob::cgroup`](super::SampleJob::cgroup).
+    /// See [`SampleJob::cgroup`](crate::ebs::sample::SampleJob::cgroup).
     pub(crate) cgroup: Option<PathBuf>,
 }
 
