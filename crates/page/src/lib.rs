@@ -3,7 +3,7 @@
 //! file, no clock.
 //!
 //! - [`PageContent`]: what the page shows, a field a section.
-//! - [`render`]: the page.
+//! - [`render()`]: the page.
 //!
 //! `policy` names what a browser may run and load; [`render::Table`] and `figure`
 //! are what sections are made of; `sections` has a file each. Words of others get
