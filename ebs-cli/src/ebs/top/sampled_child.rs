@@ -20,8 +20,8 @@ use std::process::{Child, ChildStderr, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Bytes that are read at once.
@@ -31,6 +31,7 @@ const READ: usize = 1 << 18;
 const PIPE: usize = 1 << 20;
 /// Where no more parts may wait, it is tried again after so long.
 const FULL: Duration = Duration::from_millis(5);
+const LAST_LINES: Duration = Duration::from_millis(500);
 /// What is kept of what `ebs` says.
 const NOTES: usize = 50;
 /// Its end is looked for so often.
@@ -43,6 +44,8 @@ const SAID: &str = "ebs: ";
 pub(super) struct SampledChild {
     child: Child,
     notes: Arc<Mutex<VecDeque<String>>>,
+    /// Reads what it says, to the end.
+    listener: Option<JoinHandle<()>>,
     status: Option<u8>,
     /// Its stream has begun: what else comes on stderr is a command's.
     has_begun: Arc<AtomicBool>,
@@ -87,12 +90,12 @@ impl SampledChild {
             .context("ebs cannot be started anew")?;
         let notes = Arc::<Mutex<VecDeque<String>>>::default();
         let has_begun = Arc::<AtomicBool>::default();
-        if let Some(stderr) = child.stderr.take() {
+        let listener = child.stderr.take().map(|stderr| {
             let (notes, begun) = (Arc::clone(&notes), Arc::clone(&has_begun));
-            thread::spawn(move || listen(stderr, printed, &notes, &begun));
-        }
+            thread::spawn(move || listen(stderr, printed, &notes, &begun))
+        });
         thread::spawn(move || read(&pipe, &parts, &is_over));
-        Ok(SampledChild { child, notes, status: None, has_begun, _place: place })
+        Ok(SampledChild { child, notes, listener, status: None, has_begun, _place: place })
     }
 
     pub(super) fn has_begun(&self) {
@@ -126,6 +129,17 @@ impl SampledChild {
             }
             thread::sleep(LOOK);
         }
+    }
+
+    /// What it has said, the last lines, once it has ended. They may still be in the pipe then,
+    /// whose end a process that outlives it can hold: no longer than [`LAST_LINES`].
+    pub(super) fn last_notes(&self) -> Vec<String> {
+        let until = Instant::now() + LAST_LINES;
+        let is_read = || self.listener.as_ref().is_none_or(JoinHandle::is_finished);
+        while !is_read() && Instant::now() < until {
+            thread::sleep(FULL);
+        }
+        self.notes()
     }
 
     /// What it has said, the last lines.
