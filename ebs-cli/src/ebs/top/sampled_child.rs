@@ -31,6 +31,8 @@ const READ: usize = 1 << 18;
 const PIPE: usize = 1 << 20;
 /// Where no more parts may wait, it is tried again after so long.
 const FULL: Duration = Duration::from_millis(5);
+/// Its last lines can still be in the pipe when it has ended, and a process that it started can
+/// keep the pipe open: the wait for the end of the pipe is no longer than this.
 const LAST_LINES: Duration = Duration::from_millis(500);
 /// What is kept of what `ebs` says.
 const NOTES: usize = 50;
@@ -44,7 +46,7 @@ const SAID: &str = "ebs: ";
 pub(super) struct SampledChild {
     child: Child,
     notes: Arc<Mutex<VecDeque<String>>>,
-    /// Reads what it says, to the end.
+    /// Reads its stderr, to the end.
     listener: Option<JoinHandle<()>>,
     status: Option<u8>,
     /// Its stream has begun: what else comes on stderr is a command's.
@@ -131,19 +133,13 @@ impl SampledChild {
         }
     }
 
-    /// What it has said, the last lines, once it has ended. They may still be in the pipe then,
-    /// whose end a process that outlives it can hold: no longer than [`LAST_LINES`].
-    pub(super) fn last_notes(&self) -> Vec<String> {
+    /// The last lines of its stderr, for when it has ended.
+    pub(super) fn notes(&self) -> Vec<String> {
         let until = Instant::now() + LAST_LINES;
         let is_read = || self.listener.as_ref().is_none_or(JoinHandle::is_finished);
         while !is_read() && Instant::now() < until {
             thread::sleep(FULL);
         }
-        self.notes()
-    }
-
-    /// What it has said, the last lines.
-    pub(super) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

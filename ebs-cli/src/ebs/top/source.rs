@@ -104,7 +104,7 @@ impl TopSource {
             }
             let status = child.as_mut().and_then(SampledChild::ended);
             if let (Some(status), Some(child)) = (status, &child) {
-                child.last_notes().iter().for_each(|note| say("ebs", note));
+                child.notes().iter().for_each(|note| say("ebs", note));
                 return Ok(Opened::Nothing(if status == 0 { FAILURE } else { status }));
             }
             if let Some(signal) = catcher.asked().signal() {
@@ -164,8 +164,7 @@ impl TopSource {
         if self.ending.is_some()
             && let Some(status) = child.ended()
         {
-            let said =
-                child.last_notes().pop().map_or_else(String::new, |last| format!("; {last}"));
+            let said = child.notes().pop().map_or_else(String::new, |last| format!("; {last}"));
             let why = match self.ending.take() {
                 Some(TopNews::End(Some(why))) => format!("; {why}"),
                 _ => String::new(),
