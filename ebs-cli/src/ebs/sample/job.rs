@@ -201,12 +201,12 @@ pub enum RegionUsageError {
     Daemon,
 }
 
-/// Whether a job can have them.
+/// Whether a job can record regions.
 ///
 /// # Errors
 ///
 /// Why not.
-pub(super) fn check_regions(
+fn check_regions(
     request: &Request,
     output: &OutputChoice,
     serving: &Serving,
