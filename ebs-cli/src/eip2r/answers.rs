@@ -7,29 +7,42 @@
 
 use super::arguments::Arguments;
 use super::line_source::LineSource;
-use super::names::Names;
+use super::names::{NameId, Named, Names};
 use super::shortfalls::Shortfalls;
 use super::shown_frames::{Style, shown};
+use perfdata::text::hexadecimal;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 use symbolizer::Depth;
 
-/// Bytes of answers kept; then they begin anew.
-const MOST_KEPT: usize = 64 << 20;
+/// Addresses whose names are kept, and bytes of answers with lines; then they begin anew.
+const MOST_NAMED: usize = 1 << 21;
+const MOST_BYTES: usize = 64 << 20;
 
-pub(super) struct Answers {
-    source: AnswerSource,
-    known: FxHashMap<u64, Answer>,
-    kept: usize,
+pub(super) enum Answers {
+    Names(NameAnswers),
+    Lines(LineAnswers),
+}
+
+/// The routine of an address is a number: the texts of routines are few, and a profile's
+/// addresses are many.
+pub(super) struct NameAnswers {
+    names: Names,
+    has_offset: bool,
+    known: FxHashMap<u64, Named>,
+    /// Lines of output for each name that is a reason against one, by its number.
+    unnamed: FxHashMap<NameId, u64>,
+}
+
+pub(super) struct LineAnswers {
+    lines: LineSource,
+    style: Style,
+    known: FxHashMap<u64, LineAnswer>,
+    bytes: usize,
     shortfalls: Shortfalls,
 }
 
-enum AnswerSource {
-    Names { names: Names, offset: bool },
-    Lines { lines: LineSource, style: Style },
-}
-
-struct Answer {
+struct LineAnswer {
     text: Box<[u8]>,
     /// The reason for what it lacks.
     shortfall: Option<usize>,
@@ -37,84 +50,102 @@ struct Answer {
 
 impl Answers {
     pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Answers> {
-        let source = match arguments.lines {
-            true => AnswerSource::Lines {
+        Ok(match arguments.lines {
+            true => Answers::Lines(LineAnswers {
                 lines: LineSource::open(arguments)?,
                 style: Style::of(arguments),
-            },
-            false => {
-                AnswerSource::Names { names: Names::new(arguments)?, offset: arguments.offset }
-            }
-        };
-        let (known, shortfalls) = (FxHashMap::default(), Shortfalls::default());
-        Ok(Answers { source, known, kept: 0, shortfalls })
+                known: FxHashMap::default(),
+                bytes: 0,
+                shortfalls: Shortfalls::default(),
+            }),
+            false => Answers::Names(NameAnswers {
+                names: Names::new(arguments)?,
+                has_offset: arguments.offset,
+                known: FxHashMap::default(),
+                unnamed: FxHashMap::default(),
+            }),
+        })
     }
 
+    pub(super) fn write(&mut self, address: u64, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Answers::Names(answers) => answers.write(address, out),
+            Answers::Lines(answers) => answers.write(address, out),
+        }
+    }
+
+    /// Says on stderr which addresses got no name or line and why.
+    pub(super) fn report(self) {
+        match self {
+            Answers::Names(answers) => {
+                let mut shortfalls = Shortfalls::default();
+                for (name, addresses) in answers.unnamed {
+                    if let Err(why) = &answers.names.get(name).start {
+                        let number = shortfalls.number(why);
+                        shortfalls.add(number, addresses);
+                    }
+                }
+                shortfalls.report();
+            }
+            Answers::Lines(answers) => answers.shortfalls.report(),
+        }
+    }
+}
+
+impl NameAnswers {
+    fn write(&mut self, address: u64, out: &mut impl Write) -> io::Result<()> {
+        if self.known.len() >= MOST_NAMED {
+            self.known.clear();
+        }
+        let NameAnswers { names, known, .. } = self;
+        let named = *known.entry(address).or_insert_with(|| names.find(address));
+        out.write_all(&hexadecimal(address))?;
+        out.write_all(b" ")?;
+        out.write_all(names.get(named.name).text.as_bytes())?;
+        match named.offset {
+            Some(offset) if self.has_offset => write!(out, "+{offset:#x}")?,
+            Some(_) => {}
+            None => *self.unnamed.entry(named.name).or_default() += 1,
+        }
+        out.write_all(b"\n")
+    }
+}
+
+impl LineAnswers {
     /// Asks for those of the addresses that are not known.
     pub(super) fn learn(&mut self, mut addresses: Vec<u64>) {
-        let Answers { source, known, kept, shortfalls } = self;
-        if *kept > MOST_KEPT {
+        let LineAnswers { lines, style, known, bytes, shortfalls } = self;
+        if *bytes > MOST_BYTES {
             known.clear();
-            *kept = 0;
+            *bytes = 0;
         }
         addresses.retain(|address| !known.contains_key(address));
         addresses.sort_unstable();
         addresses.dedup();
-        let mut keep = |address, text: Vec<u8>, why: Option<&str>| {
-            *kept += text.len() + size_of::<(u64, Answer)>();
-            let shortfall = why.map(|why| shortfalls.number(why));
-            known.insert(address, Answer { text: text.into(), shortfall });
-        };
-        match source {
-            AnswerSource::Names { names, offset } => {
-                for address in addresses {
-                    let (text, why) = named(names, address, *offset);
-                    keep(address, text, why);
-                }
-            }
-            AnswerSource::Lines { lines, style } => {
-                for (&address, found) in addresses.iter().zip(lines.frames(&addresses)) {
-                    let why = match &found {
-                        Ok(frames) => match &frames.depth {
-                            Depth::Debug => None,
-                            Depth::Lines(why) => Some(format!("without inlined callers: {why}")),
-                            Depth::Symbols(why) => Some(format!("without a line: {why}")),
-                        },
-                        Err(reason) => Some(format!("without a name: {reason}")),
-                    };
-                    keep(address, shown(address, found.as_ref(), *style), why.as_deref());
-                }
-            }
+        for (&address, found) in addresses.iter().zip(lines.frames(&addresses)) {
+            let why = match &found {
+                Ok(frames) => match &frames.depth {
+                    Depth::Debug => None,
+                    Depth::Lines(why) => Some(format!("without inlined callers: {why}")),
+                    Depth::Symbols(why) => Some(format!("without a line: {why}")),
+                },
+                Err(reason) => Some(format!("without a name: {reason}")),
+            };
+            let text = shown(address, found.as_ref(), *style).into_boxed_slice();
+            *bytes += text.len() + size_of::<(u64, LineAnswer)>();
+            let shortfall = why.map(|why| shortfalls.number(&why));
+            known.insert(address, LineAnswer { text, shortfall });
         }
     }
 
-    pub(super) fn write(&mut self, address: u64, out: &mut impl Write) -> io::Result<()> {
-        let answer = match self.known.get(&address) {
-            Some(answer) => answer,
-            None => {
-                self.learn(vec![address]);
-                &self.known[&address]
-            }
-        };
+    fn write(&mut self, address: u64, out: &mut impl Write) -> io::Result<()> {
+        if !self.known.contains_key(&address) {
+            self.learn(vec![address]);
+        }
+        let answer = &self.known[&address];
         if let Some(number) = answer.shortfall {
             self.shortfalls.add(number, 1);
         }
         out.write_all(&answer.text)
     }
-
-    /// Says on stderr which addresses got no name or line and why.
-    pub(super) fn report(&self) {
-        self.shortfalls.report();
-    }
-}
-
-/// A line of output; and why it has no name.
-fn named(names: &mut Names, address: u64, offset: bool) -> (Vec<u8>, Option<&str>) {
-    let named = names.find(address);
-    let name = names.get(named.name);
-    let text = match named.offset.filter(|_| offset) {
-        Some(offset) => format!("{address:016x} {}+{offset:#x}\n", name.text),
-        None => format!("{address:016x} {}\n", name.text),
-    };
-    (text.into_bytes(), name.start.as_ref().err().map(String::as_str))
 }

@@ -13,19 +13,19 @@ use std::io::{self, Write};
 pub(super) fn print(
     mut input: Input<&File>,
     output: &mut Output,
-    answers: &mut Answers,
+    mut answers: Answers,
     arguments: &Arguments,
 ) -> anyhow::Result<BadLines> {
     let style = Style::of(arguments);
     let mut bad = BadLines::default();
     while input.next_batch().context("cannot read the input")? {
         // Each unit of debug info is read once for all of them.
-        if arguments.lines {
+        if let Answers::Lines(answers) = &mut answers {
             answers.learn(input.lines().filter_map(|line| line.address()).collect());
         }
         for line in input.lines() {
             bad.count(&line);
-            write(&line, output, answers, style).context("cannot write the output")?;
+            write(&line, output, &mut answers, style).context("cannot write the output")?;
         }
         output.flush().context("cannot write the output")?;
     }

@@ -65,9 +65,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             histogram::print(input, &mut output, &mut names, arguments)?
         }
         false => {
-            let mut answers = Answers::new(arguments)?;
+            let answers = Answers::new(arguments)?;
             let mut output = open_output(arguments, &file)?;
-            listing::print(input, &mut output, &mut answers, arguments)?
+            listing::print(input, &mut output, answers, arguments)?
         }
     };
     let Some((number, text)) = bad.first else { return Ok(true) };
