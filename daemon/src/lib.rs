@@ -13,13 +13,48 @@ mod fd_passing;
 mod fixed_size;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-pub mod guard;
+pub mod guard {
+    //! What keeps the daemon, and those it samples for, from taking too much:
+    //! bytes are admitted before they are allocated, rates before events are
+    //! opened, and what the daemon takes of the machine is watched.
+
+    mod admission;
+    mod limit_reached;
+    mod limits;
+    pub(crate) mod rate;
+    mod steps;
+    mod usage;
+
+    pub(crate) use admission::{Admission, Holder};
+    pub(crate) use limit_reached::LimitReached;
+    pub use limits::{Limits, Size};
+    pub(crate) use steps::{GuardStep, Steps};
+    pub(crate) use usage::Usage;
+}
 mod line;
 pub mod log;
 pub mod policy;
 mod process;
 pub mod standing;
-pub mod store;
+pub mod store {
+    //! What a standing session leaves on disk: files of segments, whose layout is
+    //! [`perfdata::segment`].
+    //!
+    //! docs/segments.md is the specification.
+
+    mod clock;
+    mod directory;
+    mod recovery;
+    mod retention;
+
+    pub(crate) use clock::{Clock, SystemClock};
+    pub(crate) use directory::{Directory, ListedSegment, SegmentState};
+    pub(crate) use recovery::{Recovered, recover};
+    pub(crate) use retention::{ClosedSegment, Retention, expired};
+
+    #[cfg(test)]
+    mod tests;
+}
 pub mod supervisor;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
 mod sys;

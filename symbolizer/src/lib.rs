@@ -25,15 +25,105 @@
 
 #![warn(missing_docs)]
 
-mod answer;
+mod answer {
+    //! What is asked of an address and said of it: where it lies, its routine and
+    //! lines, or why there are none. Plain data.
+
+    mod call_chain;
+    mod frames;
+    mod place;
+    mod reason;
+
+    pub use call_chain::{ChainEnd, ChainEnds, FramePoint, FrameWay, StackFrame};
+    pub use frames::{Depth, Frame, FrameStart, Frames, NoDebug, SourcePlace};
+    pub use place::{ObjectId, Place, Resolution, Routine, SampledAddress, file_name};
+    pub use reason::Reason;
+}
 mod code;
 mod demangle;
-mod dwarf;
+mod dwarf {
+    //! Source lines and inlined calls from debug info (DWARF 2 to 5).
+    //!
+    //! The crate addr2line knows which unit, function and line hold an address,
+    //! and what was inlined there; it reads units when an address within one is
+    //! asked for. Which bytes it reads, and how far, is said here.
+
+    pub(crate) mod bytes;
+    mod debug;
+    pub(crate) mod debug_file;
+    pub(crate) mod debug_sections;
+    mod finder;
+    mod function_names;
+    mod guarded_reader;
+    pub(crate) mod layout;
+    pub(crate) mod lazy_debug_file;
+    mod relocate;
+    pub(crate) mod root;
+    pub(crate) mod sections;
+    mod split;
+    mod texts;
+}
 mod elf;
-mod files;
-mod jit;
-mod kernel;
-mod process;
+mod files {
+    //! Finding and opening files: below which root, by which build id, and what
+    //! belongs to a program beside it. Whose a file is, others know.
+
+    pub(crate) mod carried {
+        //! Files that a recording carries, so that names outlive what they came from.
+        //!
+        //! They are a zip archive: any unpacker shows them, at the paths at which they
+        //! lay, so that the unpacked tree serves as `--symfs`. Its last member is an
+        //! index that says what each file was to the recording; which of several files
+        //! of one path a mapping meant, and whose map of generated code it is, no path
+        //! tells.
+
+        pub(crate) mod index;
+        pub(crate) mod lookup;
+        pub(crate) mod packer;
+        pub(crate) mod reader;
+
+        #[cfg(test)]
+        mod tests;
+    }
+    pub(crate) mod debuginfod;
+    pub(crate) mod located_file;
+    pub(crate) mod opening;
+    pub(crate) mod options;
+    pub(crate) mod separate;
+}
+mod jit {
+    //! What compilers tell of the code that they make: perf's maps without times,
+    //! jitdump files with them. Readers; whose are believed is decided above.
+
+    pub(crate) mod dump;
+    pub(crate) mod map;
+    pub(crate) mod when;
+}
+mod kernel {
+    //! The kernel's own symbols: /proc/kallsyms, System.map, vmlinux.
+
+    mod lines;
+    pub(crate) mod list;
+    pub(crate) mod load;
+    pub(crate) mod recorded;
+    pub(crate) mod table;
+    pub(crate) mod view;
+    pub(crate) mod vmlinux;
+}
+mod process {
+    //! What was mapped when, by which process, and finding that again: mappings
+    //! over time, the objects that addresses belong to, their files.
+
+    pub(crate) mod kept_files;
+    pub(crate) mod living;
+    pub(crate) mod locate;
+    pub(crate) mod mapped_symbols;
+    pub(crate) mod maps;
+    pub(crate) mod objects;
+    pub(crate) mod owned_file;
+    pub(crate) mod timeline;
+    pub(crate) mod vdso;
+}
 mod symbolizer;
 #[expect(unsafe_code, reason = "files that only we can change are mapped")]
 mod sys;

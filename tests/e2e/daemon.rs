@@ -14,7 +14,17 @@ mod in_kernel;
 mod killed;
 mod limits;
 mod lingering;
-mod operation;
+mod operation {
+    //! How ebsd is run: by a service manager, with a configuration that changes.
+
+    mod log;
+    mod numbers;
+    mod package;
+    mod reload;
+    pub(super) mod service_manager;
+    mod socket;
+    mod watchdog;
+}
 mod out_of_memory;
 mod pid_numbers;
 mod quiet;

@@ -63,13 +63,89 @@ pub mod causes;
 mod code;
 mod collect;
 mod error;
-mod name;
+mod name {
+    //! What samples are about, in words: places, threads, objects.
+
+    pub(crate) mod access_types;
+    pub(crate) mod allocation_site;
+    pub(crate) mod atom;
+    pub(crate) mod block_lives;
+    pub(crate) mod build_keys;
+    pub(crate) mod call_chains;
+    pub(crate) mod cell;
+    pub(crate) mod chain_parts;
+    pub(crate) mod chain_tree;
+    pub(crate) mod chain_words;
+    pub(crate) mod comms;
+    pub(crate) mod data_holder;
+    pub(crate) mod frame_bytes;
+    pub(crate) mod heap_blocks;
+    pub(crate) mod lookup;
+    pub(crate) mod mapped_spans;
+    pub(crate) mod mapping_maker;
+    pub(crate) mod mapping_sizes;
+    pub(crate) mod mappings;
+    pub(crate) mod names;
+    pub(crate) mod regions;
+    pub(crate) mod sampled_stacks;
+    pub(crate) mod stacks;
+    pub(crate) mod thread_pointers;
+    pub(crate) mod undecided_types;
+    mod variable_atoms;
+}
 mod pipeline;
-mod print;
+mod print {
+    //! Reports and annotations as text.
+
+    pub mod annotation;
+    pub mod causes;
+    pub mod csv;
+    pub mod curves;
+    mod diff_columns;
+    pub mod diff_csv;
+    pub mod folded;
+    pub(crate) mod hindrances;
+    pub mod json;
+    pub mod plot;
+    pub(crate) mod row_table;
+    pub mod sharing;
+    pub mod table;
+}
 mod query;
-mod reorder;
+mod reorder {
+    //! Another order of a structure's members, of which fewer lines are touched.
+    //! Pure functions of what was accessed together.
+
+    pub(crate) mod line_costs;
+    pub(crate) mod member_order;
+    pub(crate) mod movable_part;
+}
 mod sieve;
-mod typed;
+mod typed {
+    //! On whose data an instruction works: type and offset of what it accesses.
+    //!
+    //! By code: types are followed from variables, of which debug info says in
+    //! which register or stack slot they are, through the instructions of a
+    //! routine to the operands of each (`routine_flow`). By object: a static
+    //! variable has a type, and the data address a place in it. Both give a type
+    //! and an offset, of which `member_name` makes what a user reads.
+    //!
+    //! Pure but for `object_types`, which asks a symbolizer for debug info and
+    //! code.
+
+    pub(crate) mod access_type;
+    pub(crate) mod block_votes;
+    pub(crate) mod flow_state;
+    pub(crate) mod flow_value;
+    pub(crate) mod frame_registers;
+    pub(crate) mod known_variables;
+    pub(crate) mod live_variables;
+    pub(crate) mod member_name;
+    pub(crate) mod object_types;
+    pub(crate) mod routine_flow;
+    pub(crate) mod transfer;
+    pub(crate) mod typed_operand;
+}
 
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;

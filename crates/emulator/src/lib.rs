@@ -9,10 +9,28 @@ pub mod code_cache;
 pub mod event;
 pub mod geometry;
 pub mod model;
-pub mod runtime;
+pub mod runtime {
+    //! The runtime that runs in the target behind translated code: its image,
+    //! and the memory that it works on.
+
+    pub mod guest;
+    mod image;
+    mod setup;
+
+    pub use image::{RuntimeImage, image};
+    pub use setup::{EventSetup, EventTotals, Setup, SetupError, ThreadSetup};
+}
 pub mod settings;
 #[allow(unsafe_code, reason = "the edge to the kernel")]
-mod sys;
+mod sys {
+    //! The edge to the kernel: all `unsafe` of the tracer.
+
+    pub(crate) mod alarm;
+    pub(crate) mod mapping;
+    pub(crate) mod pagemap;
+    pub(crate) mod ptrace;
+    pub(crate) mod remote;
+}
 mod tracer;
 pub mod translate;
 pub mod zone;

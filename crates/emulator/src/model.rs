@@ -51,4 +51,12 @@ fn is(entry: u64, line: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    //! The model against a plain one, and against counts worked out by hand.
+
+    mod machine;
+    mod plain;
+    mod random;
+    mod stack;
+    mod truth;
+}

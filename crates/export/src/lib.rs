@@ -29,7 +29,18 @@
 mod columns;
 mod export;
 mod export_format;
-mod formats;
+mod formats {
+    //! A file a form.
+
+    pub(crate) mod csv;
+    pub(crate) mod firefox;
+    pub(crate) mod folded;
+    #[cfg(feature = "parquet")]
+    pub(crate) mod parquet;
+    pub(crate) mod pprof;
+    pub(crate) mod protobuf;
+    pub(crate) mod speedscope;
+}
 
 pub use export::{Export, ExportedRecording, SharedExport};
 pub use export_format::ExportFormat;

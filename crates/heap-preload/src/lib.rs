@@ -15,4 +15,16 @@ mod patience;
 // A test program keeps its own allocator.
 #[cfg(not(test))]
 #[allow(unsafe_code, reason = "functions of C with its pointers, and memory that others map")]
-mod sys;
+mod sys {
+    //! What programs call instead of malloc(3), mmap(2) and their kin, and what that calls.
+
+    mod alone;
+    mod begin;
+    mod early;
+    mod hooks;
+    mod log;
+    mod mappings;
+    mod real;
+    mod slow;
+    mod thread;
+}

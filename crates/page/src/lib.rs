@@ -14,7 +14,22 @@ mod figure;
 mod heat_grid;
 mod page;
 mod policy;
-mod sections;
+mod sections {
+    //! The sections of a page, a file each.
+
+    pub(crate) mod absent;
+    pub(crate) mod callers;
+    pub(crate) mod causes;
+    pub(crate) mod curve;
+    pub(crate) mod levels;
+    pub(crate) mod maps;
+    pub(crate) mod members;
+    pub(crate) mod recording;
+    pub(crate) mod routines;
+    pub(crate) mod sharing;
+    pub(crate) mod sites;
+    pub(crate) mod threads;
+}
 
 pub use content::{AnnotatedRoutine, PageContent, SectionContent};
 pub use page::render;

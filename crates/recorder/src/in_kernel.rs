@@ -22,8 +22,6 @@ mod slot;
 mod source;
 mod tracepoint;
 
-#[cfg(test)]
-mod tests;
 
 pub use crate::request::{
     InKernel, ProgramTask, SampleConditions, SampleConditionsError, SiteTables,
@@ -60,4 +58,21 @@ impl InKernel {
 /// take.
 pub fn bytes(in_kernel: &InKernel, cpus: u32) -> u64 {
     layout::Sizes::of(in_kernel, cpus, cpus).bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Real hits: page faults of this process.
+
+    #![allow(clippy::print_stderr, reason = "a test that skips says why")]
+
+    mod accepted;
+    mod aggregates;
+    mod callers;
+    mod choosing;
+    mod hits;
+    #[cfg(feature = "interleavings")]
+    mod interleavings;
+    mod refusals;
+    mod tracepoints;
 }

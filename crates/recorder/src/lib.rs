@@ -62,7 +62,21 @@
 
 pub mod catalogue;
 pub mod counting;
-pub mod emulated;
+pub mod emulated {
+    //! The emulated PMU as a source of samples: what it counts for each type,
+    //! its plan, and a session on it.
+    //!
+    //! The ring that the emulation fills is laid out as the kernel's; from there
+    //! on samples go the way of all others.
+
+    mod plan;
+    mod program;
+    mod session;
+
+    pub use crate::catalogue::emulated::{NotEmulated, has_address, kind, meaning};
+    pub use plan::{EmulatedPlan, Model, ModelledEvent, outline, plan};
+    pub use session::{EmulatedSession, NO_PAUSE, ProgramRules};
+}
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod heap;
@@ -71,7 +85,41 @@ pub mod machine;
 pub mod metrics;
 pub mod plan;
 pub mod regions;
-pub mod remote;
+pub mod remote {
+    //! Sampling that somebody else does: the daemon's protocol, its client's
+    //! side, and a session there.
+
+    pub mod client;
+    pub mod protocol {
+        //! What `ebsd` and its clients say to each other over a Unix socket: frames,
+        //! and the control messages in them. Bytes in, values out; no I/O.
+        //!
+        //! docs/protocol.md is the specification; the examples there are checked
+        //! against this code.
+
+        mod frame;
+        mod message;
+        mod request;
+
+        pub use frame::{
+            FRAME_HEADER, FrameError, FrameKind, MAX_CLIENT_PAYLOAD, MAX_DAEMON_PAYLOAD, OLDEST,
+            Parsed, ProtocolFrame, VERSION, common, frame, parse,
+        };
+        pub use message::{
+            ErrorCode, ErrorReply, Joined, NamedTarget, Reply, SessionLine, StandingLine, Started,
+            Stats, TypeLine, Verb, WHOLE, WhenSlow,
+        };
+        pub use request::{ClientRequest, request};
+
+        pub use crate::session::ledger::{Account, EventTimes, RateLowered};
+
+        #[cfg(test)]
+        mod tests;
+    }
+    mod session;
+
+    pub use session::RemoteSession;
+}
 pub mod request;
 mod ring;
 mod sampling;
@@ -79,7 +127,19 @@ pub mod session;
 pub mod source;
 mod spelling;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
-pub mod sys;
+pub mod sys {
+    //! System calls and memory that Rust cannot check. The only unsafe code of
+    //! the library; everything it lends out is safe to use.
+
+    pub(crate) mod bpf;
+    pub mod child;
+    pub mod event;
+    pub mod inherited;
+    pub mod mapping;
+    pub mod procmap;
+    pub(crate) mod ptrace;
+    pub(crate) mod spawn;
+}
 
 pub use catalogue::promises::Promises;
 pub use heap::HeapSettings;

@@ -8,7 +8,6 @@ mod arguments;
 mod as_cache;
 mod chart;
 mod html;
-mod plot;
 mod rows;
 mod text;
 

@@ -9,7 +9,17 @@ mod damage;
 mod deferred;
 mod eip2r;
 mod first_page;
-mod plan;
+mod plan {
+    //! `ebs plan` on machines that are described, not there.
+
+    mod by_cpu;
+    mod corners;
+    mod machine;
+    mod odd_trees;
+    mod review;
+    mod snapshots;
+    mod trees;
+}
 mod recordings;
 mod reports;
 mod synthesised;

@@ -11,6 +11,7 @@ use fxprof_processed_profile::{
     ThreadHandle, Timestamp,
 };
 use perfdata::Time;
+use perfdata::printable::printable;
 use profile_threads::ProfileThreads;
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -150,10 +151,10 @@ impl Export for FirefoxExport {
     fn finish(&mut self, recording: &ExportedRecording<'_>) -> io::Result<()> {
         let machine = &recording.report.machine;
         if let Some(command) = &machine.command_line {
-            self.profile.set_product(&crate::formats::escaped(command));
+            self.profile.set_product(&printable(command));
         }
         if let Some(release) = &machine.os_release {
-            self.profile.set_os_name(&crate::formats::escaped(&format!("Linux {release}")));
+            self.profile.set_os_name(&printable(&format!("Linux {release}")));
         }
         serde_json::to_writer(&mut self.out, &self.profile).map_err(io::Error::from)?;
         self.out.flush()

@@ -7,7 +7,15 @@ mod byte_order;
 mod perf_reads_ours;
 mod pipe_recordings;
 mod recordings;
-mod sample;
+mod sample {
+    //! Samples against the manual and against published decoders, over arbitrary
+    //! values and layouts.
+    #![allow(clippy::cast_possible_truncation, reason = "the tests cut random words on purpose")]
+
+    mod generate;
+    mod oracles;
+    mod round_trip;
+}
 mod synthesised;
 #[path = "../synthesiser/mod.rs"]
 mod synthesiser;

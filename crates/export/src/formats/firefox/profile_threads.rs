@@ -1,12 +1,12 @@
 //! Threads, stacks and names of a profile of the Firefox Profiler.
 
 use super::access_marker::AccessMarker;
-use crate::formats::escaped;
 use analysis::{FrameId, NameNumber, SampleNames, SingleSample, StackId};
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, Frame, FrameFlags, FrameHandle, FrameInfo, ProcessHandle,
     Profile, StackHandle, StringHandle, ThreadHandle, Timestamp,
 };
+use perfdata::printable::printable;
 use rustc_hash::FxHashMap;
 
 /// A process as far as one event is concerned: weights of two events are no
@@ -63,9 +63,9 @@ impl ProfileThreads {
             return *known;
         }
         let begin = Timestamp::from_nanos_since_reference(0);
-        let comm = escaped(sample.comm.map_or("", |comm| names.name(comm)));
+        let comm = printable(sample.comm.map_or("", |comm| names.name(comm)));
         let event = names.event(sample.event).map_or("", |event| &event.name);
-        let name = format!("{comm}: {}", escaped(event));
+        let name = format!("{comm}: {}", printable(event));
         let process = *self
             .processes
             .entry(of)
@@ -132,7 +132,7 @@ impl ProfileThreads {
         let none = profile.intern_string("");
         let event = names.event(sample.event).map_or("", |event| &event.name);
         AccessMarker {
-            event: profile.intern_string(&escaped(event)),
+            event: profile.intern_string(&printable(event)),
             address: address.map_or(none, |address| profile.intern_string(&address)),
             texts: texts.map(|name| name.map_or(none, |name| self.string(name, names, profile))),
             latency: sample.latency.unwrap_or(0),
@@ -146,7 +146,7 @@ impl ProfileThreads {
         names: &SampleNames<'_>,
         profile: &mut Profile,
     ) -> StringHandle {
-        let intern = || profile.intern_string(&escaped(names.name(name)));
+        let intern = || profile.intern_string(&printable(names.name(name)));
         *self.strings.entry(name).or_insert_with(intern)
     }
 }
