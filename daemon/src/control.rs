@@ -1,25 +1,17 @@
-//! What goes over one of the lines between the supervisor and a worker
-//! ([`crate::line`]): orders to the worker, and its reports. Each has its
-//! fixed size; neither side ever waits for the other.
+//! One channel between the supervisor and a worker ([`crate::channel`]):
+//! orders to the worker, and its reports. Neither side ever waits for the
+//! other.
 
 mod report;
 mod status;
-mod tally;
 
-use std::io;
-use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fixed_size;
-use crate::line::SupervisorEnd;
-
-pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, WorkerMetric, WorkerReport};
-pub(crate) use status::{
-    NAME_BYTES, StandingEntry, StandingStatus, State, Status, Stored, fitting, text,
-};
-pub(crate) use tally::{ClientSamples, ReportedCounts, WorkerTally};
+pub(crate) use report::{ClientSamples, DRAIN_BOUNDS, FILL_BOUNDS, WorkerMetric, WorkerReport};
+pub(crate) use status::{NAME_BYTES, StandingEntry, StandingStatus, State, Stored, fitting};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WorkerOrder {
@@ -36,28 +28,6 @@ pub(crate) enum WorkerOrder {
     Revoked,
 }
 
-/// Bytes of every order: what the longest needs, which is about a reader.
-pub(crate) const ORDER_BYTES: usize = 32;
-
-impl WorkerOrder {
-    fn encode(self) -> [u8; ORDER_BYTES] {
-        fixed_size::encode(&self)
-    }
-
-    /// None: no order.
-    pub(crate) fn decode(bytes: &[u8; ORDER_BYTES]) -> Option<WorkerOrder> {
-        fixed_size::decode(bytes)
-    }
-
-    /// Sends it, where there is room at once.
-    ///
-    /// # Errors
-    /// As sendmsg(2); `WouldBlock`: the worker takes no orders.
-    pub(crate) fn send(self, line: &SupervisorEnd, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-        line.send(&self.encode(), fds)
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Follow {
     /// From so long ago on; None: nothing of what was recorded, if live
@@ -69,11 +39,22 @@ pub(crate) struct Follow {
     pub(crate) reader: Option<u32>,
 }
 
+/// Counts that the threads of a worker share.
+#[derive(Debug, Default)]
+pub(crate) struct SharedCounts<T>(Mutex<T>);
+
+impl<T> SharedCounts<T> {
+    /// To be held for a moment only.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        // Whoever panicked with it left counts that are right.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use crate::channel::passed;
 
     #[test]
     fn orders_come_out_as_they_went_in() {
@@ -86,8 +67,7 @@ mod tests {
             WorkerOrder::Report,
             WorkerOrder::Revoked,
         ] {
-            assert_eq!(WorkerOrder::decode(&order.encode()), Some(order));
+            assert_eq!(passed(&order), Some(order));
         }
-        assert_eq!(WorkerOrder::decode(&[9; ORDER_BYTES]), None);
     }
 }

@@ -8,17 +8,16 @@ use recorder::remote::protocol::{Account, WhenSlow};
 use recorder::session::Sink;
 use recorder::session::ledger::Ledger;
 
-use crate::broker::{BrokerRequest, REQUEST_BYTES};
-use crate::worker::broadcast::{Broadcast, StreamEnding, Subscriber};
+use crate::broker::BrokerRequest;
+use crate::channel::{MAX_MESSAGE, decode, encode};
+use crate::worker::broadcast::{Broadcast, Subscriber};
 use crate::worker::client_counters::ClientCounters;
-use crate::worker::queue::{Dequeued, QueueItem, QueueReceiver, queue};
+use crate::worker::queue::{Dequeued, QueueItem, QueueReceiver, StreamEnding, queue};
 
-/// A worker's request to the supervisor, filled up with zeros, read and
-/// written again.
+/// A worker's request to the supervisor, read and written again.
 pub fn broker_request(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut request = [0; REQUEST_BYTES];
-    request.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
-    BrokerRequest::decode(&request).map(|broker_request| broker_request.encode().to_vec())
+    let request: BrokerRequest = decode(bytes)?;
+    encode(&request, &mut [0; MAX_MESSAGE]).ok().map(<[u8]>::to_vec)
 }
 
 #[derive(Debug)]

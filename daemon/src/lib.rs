@@ -2,15 +2,14 @@
 //! that stand.
 //!
 //! The supervisor has the rights and reads nothing that a user wrote but
-//! requests of a fixed size; each user is served by a worker with that
+//! requests of bounded size; each user is served by a worker with that
 //! user's own rights. What is sampled, and how, is `sampling`'s.
 
 pub mod arguments;
 mod broker;
+mod channel;
 mod control;
 mod credentials;
-mod fd_passing;
-mod fixed_size;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod guard {
@@ -31,7 +30,6 @@ pub mod guard {
     pub(crate) use steps::{GuardStep, Steps};
     pub(crate) use usage::Usage;
 }
-mod line;
 pub mod log;
 pub mod policy;
 mod process;

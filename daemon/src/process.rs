@@ -4,7 +4,7 @@
 mod confine;
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,16 +17,15 @@ use tokio::net::unix::pipe;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
-use crate::broker::Broker;
-use crate::control::{ORDER_BYTES, WorkerOrder};
+use crate::broker::{Broker, BrokerReply, BrokerRequest};
+use crate::channel::{Received, WorkerEnd};
+use crate::control::{WorkerOrder, WorkerReport};
 use crate::credentials::Credentials;
-use crate::fd_passing::receive_with_fds;
 use crate::guard::Limits;
-use crate::line::WorkerEnd;
 use crate::log;
 use crate::policy::Permissions;
 use crate::standing::{StandingSession, StandingSpec, follow, keep};
-use crate::worker::{Hub, OpenConnection, PassedClient, serve_client, watch};
+use crate::worker::{Hub, OpenConnection, passed_client, serve_client, watch};
 use confine::{FileAccess, confine};
 
 /// So long a worker stays without connections and sessions.
@@ -40,8 +39,8 @@ pub(crate) struct WorkerStart {
     pub(crate) permissions: Permissions,
     pub(crate) limits: Limits,
     /// Orders come through it; its end is the worker's.
-    pub(crate) control: WorkerEnd,
-    pub(crate) broker: WorkerEnd,
+    pub(crate) control: WorkerEnd<WorkerReport, WorkerOrder>,
+    pub(crate) broker: WorkerEnd<BrokerRequest, BrokerReply>,
     /// The standing session that it keeps; None: it serves a user.
     pub(crate) standing: Option<StandingSpec>,
 }
@@ -77,12 +76,11 @@ fn live(start: WorkerStart) -> io::Result<()> {
 
 /// Does what the supervisor orders, until it closes the control socket.
 async fn serve(
-    control: WorkerEnd,
+    control: WorkerEnd<WorkerReport, WorkerOrder>,
     hub: Rc<Hub>,
     standing: Option<Rc<StandingSession>>,
 ) -> io::Result<()> {
-    let (receiver, sender) = control.into_halves();
-    let control = to_stream(receiver)?;
+    let readiness = control.readiness()?;
     tokio::task::spawn_local(watch(Rc::clone(&hub)));
     let (mut given, mut idle) = (0u64, None);
     if let Some(standing) = &standing {
@@ -94,39 +92,34 @@ async fn serve(
         } else {
             None
         };
-        if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.may_leave(given) {
+        if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.broker.leave(given) {
             return Ok(());
         }
-        let mut order = [0; ORDER_BYTES];
-        let receive = || receive_with_fds(control.as_fd(), &mut order);
-        let Ok(received) = timeout(TICK, control.async_io(Interest::READABLE, receive)).await
-        else {
-            continue;
-        };
-        let received = received?;
-        if received.bytes == 0 {
+        let received = readiness.async_io(Interest::READABLE, || control.receive());
+        let Ok(received) = timeout(TICK, received).await else { continue };
+        let Some(Received { message: order, fds }) = received? else {
             hub.stop_all("the daemon is ending").await;
             return Ok(());
-        }
-        match WorkerOrder::decode(&order) {
-            Some(WorkerOrder::Client { elsewhere }) => {
+        };
+        match order {
+            WorkerOrder::Client { elsewhere } => {
                 given += 1;
                 // Its task has not begun yet.
                 idle = None;
                 // The supervisor counts it until it is told otherwise, whether
                 // it could be received or not.
                 let open = OpenConnection::new(&hub);
-                let client = PassedClient::of(received, elsewhere);
-                match client.and_then(|it| Ok((to_stream(it.connection)?, it.namespace))) {
+                let client = fds.and_then(|fds| passed_client(fds, elsewhere));
+                match client.and_then(|(socket, namespace)| Ok((to_stream(socket)?, namespace))) {
                     Ok((stream, namespace)) => {
                         tokio::task::spawn_local(serve_client(stream, namespace, open));
                     }
                     Err(error) => tracing::error!(%error, "a connection could not be served"),
                 }
             }
-            Some(WorkerOrder::Follow(what)) => {
+            WorkerOrder::Follow(what) => {
                 let no_room = || io::Error::from(rustix::io::Errno::MFILE);
-                let pipe = received.fds.into_iter().next().ok_or_else(no_room);
+                let pipe = fds.and_then(|fds| fds.into_iter().next().ok_or_else(no_room));
                 match (&standing, pipe.and_then(pipe::Sender::from_owned_fd)) {
                     (Some(standing), Ok(pipe)) => {
                         let (hub, standing) = (Rc::clone(&hub), Rc::clone(standing));
@@ -137,21 +130,20 @@ async fn serve(
                     (None, _) => tracing::warn!("an order to read what is not kept here"),
                 }
             }
-            Some(WorkerOrder::Report) => report(&sender, &hub),
-            Some(WorkerOrder::Revoked) => {
+            WorkerOrder::Report => report(&control, &hub),
+            WorkerOrder::Revoked => {
                 hub.stop_all("the daemon's policy has changed").await;
-                report(&sender, &hub);
+                report(&control, &hub);
                 return Ok(());
             }
-            None => tracing::warn!(?order, "an order that means nothing"),
         }
     }
 }
 
 /// Says how it goes. The supervisor asks again only when it has been
 /// answered, so there is room; where it has gone, nobody asks.
-fn report(sender: &OwnedFd, hub: &Hub) {
-    if let Err(error) = rustix::io::write(sender, &hub.report().encode()) {
+fn report(control: &WorkerEnd<WorkerReport, WorkerOrder>, hub: &Hub) {
+    if let Err(error) = control.send(&hub.report()) {
         tracing::debug!(%error, "the supervisor cannot be told how it goes");
     }
 }

@@ -1,6 +1,6 @@
 //! The process that has the rights: accepts connections, gives each to the
 //! worker of its user, and opens what policy grants. It has one thread, and
-//! reads of nobody more than requests of fixed size.
+//! reads nothing of its workers but requests of bounded size.
 
 mod acceptor;
 mod config;
@@ -42,7 +42,7 @@ pub use rights::TooFewFiles;
 use signals::Signals;
 pub use socket::SocketError;
 use standing::StandingSessions;
-use worker::Worker;
+use worker::{Authority, Worker};
 
 /// Between two looks at what has no descriptor.
 const TICK: Duration = Duration::from_secs(1);
@@ -217,25 +217,13 @@ impl Supervisor {
     /// descriptor that they watch whether there is something.
     fn handle_ready(&mut self, ready: &[bool]) {
         let (ready, of_standing) = ready.split_at(Worker::WATCHED * self.workers.len());
-        let limits = &self.config.limits;
+        let (ptrace_check, admission) = (&self.ptrace_probe, &mut self.admission);
+        let mut authority = Authority { ptrace_check, admission, limits: &self.config.limits };
         for (worker, ready) in self.workers.iter_mut().zip(ready.chunks(Worker::WATCHED)) {
-            if let [asks, reports, _] = ready {
-                if *reports {
-                    worker.read_reports();
-                }
-                if *asks {
-                    let standing_handler =
-                        &mut self.standing_sessions.standing_handler(&worker.user);
-                    worker.answer(
-                        &self.ptrace_probe,
-                        &mut self.admission,
-                        limits,
-                        standing_handler,
-                    );
-                }
-            }
+            let handler = &mut self.standing_sessions.standing_handler(&worker.user);
+            worker.handle(ready, &mut authority, handler);
         }
-        self.standing_sessions.answer(of_standing, &self.ptrace_probe, &mut self.admission, limits);
+        self.standing_sessions.answer(of_standing, &mut authority);
         let (gone, admission) = (&mut self.gone, &mut self.admission);
         self.workers.retain_mut(|worker| {
             let ended = worker.has_ended();
@@ -319,18 +307,12 @@ impl Supervisor {
     fn may_connect(&mut self, uid: u32) -> Result<(), LimitReached> {
         let limits = &self.config.limits;
         if self.admission.may_connect(uid, limits).is_err() {
+            let (ptrace_check, admission) = (&self.ptrace_probe, &mut self.admission);
+            let mut authority = Authority { ptrace_check, admission, limits };
             for worker in &mut self.workers {
-                let standing_handler = &mut self.standing_sessions.standing_handler(&worker.user);
+                let handler = &mut self.standing_sessions.standing_handler(&worker.user);
                 for _ in 0..64 {
-                    let asked = worker.has_asked();
-                    if !asked
-                        || !worker.answer(
-                            &self.ptrace_probe,
-                            &mut self.admission,
-                            limits,
-                            standing_handler,
-                        )
-                    {
+                    if !worker.has_asked() || !worker.answer(&mut authority, handler) {
                         break;
                     }
                 }
@@ -362,7 +344,7 @@ impl Supervisor {
         let permissions = self.config.policy.permissions(&user);
         let mut worker = Worker::start(user, permissions, self.config.limits, None)?;
         if let Err(error) = worker.pass_connection(stream.as_fd(), namespace) {
-            worker.end().kill();
+            worker.end().kill_and_reap();
             return Err(error);
         }
         self.admission.connected(worker.holder());
@@ -382,7 +364,7 @@ impl Supervisor {
         for worker in ending {
             let (uid, name) = worker.owner();
             tracing::warn!(uid, name, "a worker is killed, as it does not end");
-            worker.kill();
+            worker.kill_and_reap();
         }
     }
 }

@@ -104,7 +104,7 @@ impl FoundTarget {
             FoundTarget::System => (NamedTarget::System, &[]),
             FoundTarget::Cgroup(group) => {
                 let path = group.path().as_os_str().as_bytes();
-                (NamedTarget::Cgroup { id: group.id()?, path_bytes: path.len() as u64 }, path)
+                (NamedTarget::Cgroup { id: group.id()? }, path)
             }
         })
     }

@@ -4,7 +4,9 @@
 pub(crate) mod broadcast;
 pub(crate) mod chunk;
 pub(crate) mod client_counters;
+mod client_socket;
 mod connection;
+mod error_replies;
 mod hub;
 mod job;
 mod opening;
@@ -16,10 +18,10 @@ mod request_reader;
 mod session_thread;
 pub(crate) mod waker;
 mod watch;
-mod worker_error;
 
-pub(crate) use connection::{LINGER_TIMEOUT, serve as serve_client};
+pub(crate) use client_socket::LINGER_TIMEOUT;
+pub(crate) use connection::serve as serve_client;
 pub(crate) use hub::{Hub, OpenConnection, Subscription};
 pub(crate) use job::CheckedJob;
-pub(crate) use passed_client::PassedClient;
+pub(crate) use passed_client::passed_client;
 pub(crate) use watch::watch;

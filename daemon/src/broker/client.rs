@@ -7,23 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use arrayvec::ArrayString;
-use recorder::session::synthesize::KernelFile;
 
 use super::program::WireProgram;
-use super::{BrokerReply, BrokerRequest, REPLY_BYTES, WireJob};
-use crate::control::{StandingEntry, StandingStatus, text};
-use crate::fd_passing::ReceivedMessage;
-use crate::line::WorkerEnd;
-use crate::policy::Permissions;
+use super::{BrokerAnswer, BrokerRefusal, BrokerReply, BrokerRequest, WireJob};
+use crate::channel::{Received, WorkerEnd};
+use crate::control::{StandingEntry, StandingStatus};
 
-/// Bytes behind an answer that say why there is no program.
-pub(crate) const REASON_BYTES: usize = 512;
-
-/// The line to the supervisor. One request at a time: it answers at once,
+/// The channel to the supervisor. One request at a time: it answers at once,
 /// as it waits for nobody.
 #[derive(Debug)]
 pub(crate) struct Broker {
-    line: Mutex<WorkerEnd>,
+    channel: Mutex<WorkerEnd<BrokerRequest, BrokerReply>>,
     /// Bytes that are set aside for this worker.
     pub(super) reserved: AtomicU64,
     /// A request could not be sent, or was not answered.
@@ -31,16 +25,26 @@ pub(crate) struct Broker {
 }
 
 #[derive(Debug)]
-pub(crate) enum GrantError {
-    Missing(Permissions),
-    Refused(io::Error),
+pub(crate) enum BrokerError {
+    Refused(BrokerRefusal),
+    /// No answer. EMFILE: it has answered, and this process had no room for
+    /// all that it handed over.
     Silent(io::Error),
 }
 
+impl From<BrokerError> for io::Error {
+    fn from(error: BrokerError) -> io::Error {
+        match error {
+            BrokerError::Refused(refusal) => refusal.into(),
+            BrokerError::Silent(error) => error,
+        }
+    }
+}
+
 impl Broker {
-    pub(crate) fn new(line: WorkerEnd) -> Broker {
+    pub(crate) fn new(channel: WorkerEnd<BrokerRequest, BrokerReply>) -> Broker {
         Broker {
-            line: Mutex::new(line),
+            channel: Mutex::new(channel),
             reserved: AtomicU64::new(0),
             silent: AtomicBool::new(false),
         }
@@ -54,81 +58,52 @@ impl Broker {
         self.reserved.load(Ordering::Relaxed)
     }
 
-    pub(super) fn call(&self, call: &BrokerRequest) -> io::Result<(BrokerReply, Option<OwnedFd>)> {
-        let (answer, fds) = self.call_with(call, &[], &mut [])?;
-        Ok((answer, fds.into_iter().next()))
+    fn call(&self, request: &BrokerRequest) -> Result<(BrokerAnswer, Vec<OwnedFd>), BrokerError> {
+        let received = self.exchange(request).map_err(|error| {
+            self.silent.store(true, Ordering::Relaxed);
+            BrokerError::Silent(error)
+        })?;
+        let fds = received.fds.map_err(BrokerError::Silent)?;
+        Ok((received.message.map_err(BrokerError::Refused)?, fds))
     }
 
-    /// The same with what goes behind the request; what comes behind the
-    /// answer goes into `more`.
-    ///
-    /// # Errors
-    /// The supervisor is silent. EMFILE: it has answered, and this process
-    /// had no room for all that it handed over.
-    fn call_with(
-        &self,
-        call: &BrokerRequest,
-        behind: &[u8],
-        more: &mut [u8],
-    ) -> io::Result<(BrokerReply, Vec<OwnedFd>)> {
-        match self.try_call_with(call, behind, more) {
-            // A part of it would be taken for something else.
-            Ok((_, received)) if !received.is_whole => Err(rustix::io::Errno::MFILE.into()),
-            Ok((answer, received)) => Ok((answer, received.fds)),
-            Err(error) => {
-                self.silent.store(true, Ordering::Relaxed);
-                Err(error)
-            }
+    fn exchange(&self, request: &BrokerRequest) -> io::Result<Received<BrokerReply>> {
+        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        channel.send(request)?;
+        channel.receive()?.ok_or_else(|| io::Error::other("the supervisor has gone"))
+    }
+
+    /// Asks for something that has a number from then on.
+    pub(super) fn call_for_number(&self, request: &BrokerRequest) -> Result<u64, BrokerError> {
+        match self.call(request)? {
+            (BrokerAnswer::Number(number), _) => Ok(number),
+            _ => Err(BrokerError::Silent(io::Error::other("an answer without its number"))),
         }
     }
 
-    fn try_call_with(
-        &self,
-        call: &BrokerRequest,
-        behind: &[u8],
-        more: &mut [u8],
-    ) -> io::Result<(BrokerReply, ReceivedMessage)> {
-        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        line.send(&[&call.encode()[..], behind].concat())?;
-        let mut bytes = vec![0; REPLY_BYTES + more.len()];
-        let received = line.receive(&mut bytes)?;
-        let Some((answer, rest)) = bytes.split_first_chunk::<REPLY_BYTES>() else {
-            return Err(io::Error::other("an answer is longer than that"));
-        };
-        if received.bytes < REPLY_BYTES {
-            return Err(io::Error::other("the supervisor has gone"));
-        }
-        more.copy_from_slice(rest);
-        let no_answer = || io::Error::other("the supervisor says what no answer is");
-        Ok((BrokerReply::decode(answer).ok_or_else(no_answer)?, received))
+    pub(super) fn call_for_fd(&self, request: &BrokerRequest) -> Result<OwnedFd, BrokerError> {
+        let (_, fds) = self.call(request)?;
+        let missing = || io::Error::other("an answer without its descriptor");
+        fds.into_iter().next().ok_or_else(|| BrokerError::Silent(missing()))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
     /// that is busy.
-    pub(super) fn notify(&self, call: &BrokerRequest) {
-        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn notify(&self, request: &BrokerRequest) {
+        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
         // Where the supervisor has gone nobody keeps an account.
-        let _gone = line.send(&call.encode());
+        let _gone = channel.send(request);
     }
 
-    /// Asks for a job, on the control group of this path where it names one;
-    /// gives the grant's number.
-    pub(crate) fn grant(&self, job: WireJob, group: &[u8]) -> Result<u64, GrantError> {
-        let answered = self.call_with(&BrokerRequest::Grant(job), group, &mut []);
-        let (answer, _) = answered.map_err(GrantError::Silent)?;
-        match answer.errno {
-            0 => Ok(answer.value),
-            libc::EACCES => Err(GrantError::Missing(Permissions::from_bits_truncate(
-                u32::try_from(answer.value).unwrap_or(0),
-            ))),
-            errno => Err(GrantError::Refused(io::Error::from_raw_os_error(errno))),
-        }
+    /// Asks for a job; gives the grant's number.
+    pub(crate) fn grant(&self, job: WireJob) -> Result<u64, BrokerError> {
+        self.call_for_number(&BrokerRequest::Grant(Box::new(job)))
     }
 
     /// Whether this worker, which has been given so many connections, may
     /// end: not when another one is under way.
     pub(crate) fn leave(&self, given: u64) -> bool {
-        self.call(&BrokerRequest::Leave { given }).is_ok_and(|(answer, _)| answer.errno == 0)
+        self.call(&BrokerRequest::Leave { given }).is_ok()
     }
 
     pub(crate) fn release(&self, grant: u64) {
@@ -140,31 +115,26 @@ impl Broker {
         self.notify(&BrokerRequest::Closed);
     }
 
-    /// Has a standing session read to this user; gives what it is read from,
-    /// or the error's number, which says why not.
+    /// Has a standing session read to this user; gives what it is read from.
+    /// The error's number says why not.
     pub(crate) fn follow(
         &self,
         name: &str,
         since: Option<Duration>,
         live: bool,
-    ) -> Result<OwnedFd, i32> {
+    ) -> io::Result<OwnedFd> {
         // Nothing has a longer one.
-        let name = ArrayString::from(name).map_err(|_| libc::ENOENT)?;
-        let call = BrokerRequest::Follow { name, since, live };
-        let of = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-        let (answer, pipe) = self.call(&call).map_err(of)?;
-        received(answer, pipe).map_err(of)
+        let name = ArrayString::from(name).map_err(|_| rustix::io::Errno::NOENT)?;
+        Ok(self.call_for_fd(&BrokerRequest::Follow { name, since, live })?)
     }
 
     pub(crate) fn standing(&self) -> Vec<StandingEntry> {
         let mut lines = Vec::new();
         for place in 0.. {
-            let mut bytes = [0; StandingEntry::BYTES];
-            match self.call_with(&BrokerRequest::Standing { place }, &[], &mut bytes) {
-                Ok((BrokerReply { errno: 0, .. }, _)) => {
-                    lines.extend(StandingEntry::decode(&bytes))
-                }
-                Ok((BrokerReply { errno: libc::EACCES, .. }, _)) => {}
+            match self.call(&BrokerRequest::Standing { place }) {
+                Ok((BrokerAnswer::Standing(entry), _)) => lines.push(entry),
+                // Of a session that this user may not read.
+                Err(BrokerError::Refused(BrokerRefusal::Errno(libc::EACCES))) => {}
                 Ok(_) | Err(_) => break,
             }
         }
@@ -177,9 +147,8 @@ impl Broker {
     }
 
     /// /proc/PID/maps of a process of the grant.
-    pub(crate) fn maps(&self, grant: u64, pid: i32) -> io::Result<OwnedFd> {
-        let (answer, fd) = self.call(&BrokerRequest::Maps { grant, pid })?;
-        received(answer, fd)
+    pub(super) fn maps(&self, grant: u64, pid: i32) -> io::Result<OwnedFd> {
+        Ok(self.call_for_fd(&BrokerRequest::Maps { grant, pid })?)
     }
 
     /// A program that counts in the kernel, and its maps, within what was
@@ -189,32 +158,20 @@ impl Broker {
         reservation: u64,
         program: WireProgram,
     ) -> Result<Vec<OwnedFd>, String> {
-        let mut reason = [0; REASON_BYTES];
-        let call = BrokerRequest::Program { reservation, program: Box::new(program) };
-        match self.call_with(&call, &[], &mut reason) {
-            Ok((BrokerReply { errno: 0, .. }, fds)) => Ok(fds),
-            Ok((answer, _)) if reason[0] == 0 => {
-                Err(io::Error::from_raw_os_error(answer.errno).to_string())
+        let request = BrokerRequest::Program { reservation, program: Box::new(program) };
+        match self.call(&request) {
+            Ok((_, fds)) => Ok(fds),
+            Err(BrokerError::Refused(refusal)) => Err(io::Error::from(refusal).to_string()),
+            Err(BrokerError::Silent(error)) if error.raw_os_error() == Some(libc::EMFILE) => {
+                Err(format!(
+                    "this worker has no room for the program and its maps: {error}; raise its \
+                     limit of open files (LimitNOFILE= of the service)"
+                ))
             }
-            Ok(_) => Err(text(&reason)),
-            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => Err(format!(
-                "this worker has no room for the program and its maps: {error}; raise its limit of \
-                 open files (LimitNOFILE= of the service)"
-            )),
-            Err(error) => Err(format!("the supervisor does not answer: {error}")),
+            Err(BrokerError::Silent(error)) => {
+                Err(format!("the supervisor does not answer: {error}"))
+            }
         }
-    }
-
-    pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> io::Result<OwnedFd> {
-        let (answer, fd) = self.call(&BrokerRequest::Kernel { grant, file })?;
-        received(answer, fd)
-    }
-}
-
-pub(super) fn received(answer: BrokerReply, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
-    match answer.errno {
-        0 => fd.ok_or_else(|| io::Error::other("an answer without its descriptor")),
-        errno => Err(io::Error::from_raw_os_error(errno)),
     }
 }
 
@@ -230,7 +187,7 @@ mod tests {
     use recorder::in_kernel::{InKernel, SampleContents};
 
     use super::*;
-    use crate::fd_passing::MAX_FDS;
+    use crate::channel::{MAX_FDS, MAX_MESSAGE, SupervisorEnd, channel, encode};
 
     fn program() -> WireProgram {
         WireProgram::of(&InKernel::aggregate(), SampleContents::default()).unwrap()
@@ -238,16 +195,17 @@ mod tests {
 
     /// A worker whose next request is answered with so many descriptors, and
     /// the supervisor's end.
-    fn answered(handed: usize) -> (Broker, crate::line::SupervisorEnd) {
-        let (supervisor, worker) = crate::line::line().unwrap();
+    fn answered(handed: usize) -> (Broker, SupervisorEnd<BrokerRequest, BrokerReply>) {
+        let (supervisor, worker) = channel().unwrap();
         let file = std::io::pipe().unwrap().0;
         let fds = vec![file.as_fd(); handed];
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FDS * 2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
-        let bytes = BrokerReply::done(7).encode();
-        sendmsg(supervisor.sender(), &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())
-            .unwrap();
+        let mut bytes = [0; MAX_MESSAGE];
+        let packet =
+            IoSlice::new(encode(&BrokerReply::Ok(BrokerAnswer::Done), &mut bytes).unwrap());
+        sendmsg(supervisor.sender(), &[packet], &mut control, SendFlags::empty()).unwrap();
         (Broker::new(worker), supervisor)
     }
 

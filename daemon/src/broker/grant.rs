@@ -14,7 +14,7 @@ use recorder::session::synthesize::KernelFile;
 use recorder::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use recorder::{Facts, PlannedEvent, Request};
 
-use super::{BrokerReply, BrokerRequest, GroupRole, TaskOnCpu, WireJob};
+use super::{BrokerRefusal, EventOpening, GroupRole, TaskOnCpu, WireJob};
 use crate::credentials::Credentials;
 use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, attr_subset, restrict};
 use crate::sys::ptrace_probe::{ProbeUser, PtraceProbe};
@@ -66,153 +66,66 @@ fn needed(job: &WireJob, may_access: bool) -> Permissions {
     if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
 }
 
-fn errno(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(match error.kind() {
-        io::ErrorKind::TimedOut => libc::ETIMEDOUT,
-        io::ErrorKind::PermissionDenied => libc::EPERM,
-        _ => libc::EIO,
-    })
-}
-
-/// EACCES, and what is missing.
-fn missing(permissions: Permissions) -> BrokerReply {
-    BrokerReply { value: permissions.bits().into(), ..BrokerReply::refused(libc::EACCES) }
-}
-
 impl Grants {
     pub(crate) fn new(user: Credentials, permissions: Permissions) -> Grants {
         Grants { user, permissions, next: 1, granted: HashMap::new() }
     }
 
-    /// Answers a request; `path`, of a control group, came behind it.
-    pub(crate) fn answer(
+    /// Grants a job; gives the grant's number.
+    pub(crate) fn grant(
         &mut self,
-        request: BrokerRequest,
-        path: &[u8],
+        job: &WireJob,
         ptrace_check: &dyn PtraceCheck,
-    ) -> (BrokerReply, Option<OwnedFd>) {
-        let result = match request {
-            BrokerRequest::Grant(job) => return (self.grant(job, path, ptrace_check), None),
-            BrokerRequest::Open { grant, place, attr, rank } => {
-                self.open(grant, place, &attr, rank).and_then(|event| {
-                    self.check_unchanged(grant, place.tid, ptrace_check).map(|()| event)
-                })
-            }
-            BrokerRequest::Maps { grant, pid } => self.maps(grant, pid),
-            BrokerRequest::Kernel { grant, file } => self.kernel(grant, file),
-            // Whoever gives it connections knows.
-            BrokerRequest::Leave { .. } => return (BrokerReply::refused(libc::EINVAL), None),
-            BrokerRequest::Release { grant } => {
-                self.granted.remove(&grant);
-                return (BrokerReply::done(0), None);
-            }
-            // About more than one worker.
-            BrokerRequest::Reserve { .. }
-            | BrokerRequest::Free { .. }
-            | BrokerRequest::Closed
-            | BrokerRequest::Follow { .. }
-            | BrokerRequest::Standing { .. }
-            | BrokerRequest::Program { .. }
-            | BrokerRequest::Report { .. } => {
-                return (BrokerReply::refused(libc::EINVAL), None);
-            }
-        };
-        match result {
-            Ok(fd) => (BrokerReply::done(0), Some(fd)),
-            Err(answer) => (answer, None),
-        }
-    }
-
-    fn grant(&mut self, job: WireJob, path: &[u8], ptrace_check: &dyn PtraceCheck) -> BrokerReply {
+    ) -> Result<u64, BrokerRefusal> {
         if self.granted.len() >= MAX_GRANTS {
-            return BrokerReply::refused(libc::EMFILE);
+            return Err(BrokerRefusal::Errno(libc::EMFILE));
         }
         if self.permissions.is_empty() {
-            return missing(needed(&job, true));
+            return Err(BrokerRefusal::missing(needed(job, true)));
         }
-        let target = match FoundTarget::open(job.target, path) {
-            Ok(target) => target,
-            Err(error) => return BrokerReply::refused(errno(&error)),
-        };
+        let target = FoundTarget::open(job.target, &job.path)?;
         let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
         let may_access = match target.process() {
-            None => Ok(true),
+            None => true,
             // Whatever the answer were, it is granted.
-            Some(_) if has_others => Ok(false),
-            Some(process) => ptrace_check.may_access(&self.user, process.pid().0),
+            Some(_) if has_others => false,
+            Some(process) => ptrace_check.may_access(&self.user, process.pid().0)?,
         };
-        let may_access = match may_access {
-            Ok(may_access) => may_access,
-            Err(error) => return BrokerReply::refused(errno(&error)),
-        };
-        let lacking = needed(&job, may_access) - self.permissions;
+        let lacking = needed(job, may_access) - self.permissions;
         if !lacking.is_empty() {
-            return missing(lacking);
+            return Err(BrokerRefusal::missing(lacking));
         }
-        let attrs = job.request(target.target()).ok_or(libc::EINVAL).and_then(|request| {
-            granted_attrs(&request, self.permissions).map_err(|()| libc::EOPNOTSUPP)
-        });
-        let attrs = match attrs {
-            Ok(attrs) => attrs,
-            Err(errno) => return BrokerReply::refused(errno),
-        };
+        let request = job.request(target.target()).ok_or(BrokerRefusal::Errno(libc::EINVAL))?;
+        let attrs = granted_attrs(&request, self.permissions)
+            .map_err(|()| BrokerRefusal::Errno(libc::EOPNOTSUPP))?;
         if !target.is_there() {
-            return BrokerReply::refused(libc::ESRCH);
+            return Err(BrokerRefusal::Errno(libc::ESRCH));
         }
         let number = self.next;
         self.next += 1;
         let needs_ptrace_access = target.process().is_some() && !has_others;
         let (kernel, leader) = (job.modes.kernel, None);
         self.granted.insert(number, Grant { attrs, target, kernel, leader, needs_ptrace_access });
-        BrokerReply::done(number)
+        Ok(number)
     }
 
-    fn open(
+    pub(crate) fn release(&mut self, grant: u64) {
+        self.granted.remove(&grant);
+    }
+
+    fn granted(&self, grant: u64) -> Result<&Grant, BrokerRefusal> {
+        self.granted.get(&grant).ok_or(BrokerRefusal::Errno(libc::EBADF))
+    }
+
+    pub(crate) fn open(
         &mut self,
         grant: u64,
-        task: TaskOnCpu,
-        words: &[u64],
-        rank: GroupRole,
-    ) -> Result<OwnedFd, BrokerReply> {
-        let grant = self.granted.get_mut(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
-        let TaskOnCpu { tid, cpu } = task;
-        // Of this request, or of none.
-        let before = grant.leader.take();
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let attr =
-            Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| BrokerReply::refused(libc::EINVAL))?;
-        if !grant.attrs.iter().any(|granted| attr_subset(&attr, granted).is_ok()) {
-            return Err(BrokerReply::refused(libc::EACCES));
-        }
-        match grant.target.process() {
-            None if tid != -1 || cpu < 0 => return Err(BrokerReply::refused(libc::EACCES)),
-            Some(process) if !process.has_thread(tid) => {
-                return Err(BrokerReply::refused(libc::ESRCH));
-            }
-            _ => {}
-        }
-        let cgroup = grant.target.cgroup().map(|cgroup| cgroup.as_fd());
-        // In the size that the worker has settled on with the kernel.
-        let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
-            .map_err(|_| BrokerReply::refused(libc::EINVAL))?;
-        let leader = match rank {
-            GroupRole::Single | GroupRole::Leader => None,
-            GroupRole::Member => {
-                let here = before.filter(|leader| leader.task == task);
-                let leader = here.ok_or(BrokerReply::refused(libc::EINVAL))?;
-                Some(PerfEvent::received(leader.event, attr.read_format))
-            }
-        };
-        let place = EventPlace { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
-        let event = PerfEvent::open(&mut encoded, place).map_err(|error| BrokerReply {
-            value: encoded.size().into(),
-            ..BrokerReply::refused(errno(&error))
-        })?;
-        let event = OwnedFd::from(event);
-        if rank == GroupRole::Leader {
-            let event = event.try_clone().map_err(|error| BrokerReply::refused(errno(&error)))?;
-            grant.leader = Some(Leader { task, event });
-        }
+        opening: &EventOpening,
+        ptrace_check: &dyn PtraceCheck,
+    ) -> Result<OwnedFd, BrokerRefusal> {
+        let granted = self.granted.get_mut(&grant).ok_or(BrokerRefusal::Errno(libc::EBADF))?;
+        let event = granted.open(opening)?;
+        self.check_unchanged(grant, opening.place.tid, ptrace_check)?;
         Ok(event)
     }
 
@@ -226,27 +139,23 @@ impl Grants {
         grant: u64,
         tid: i32,
         ptrace_check: &dyn PtraceCheck,
-    ) -> Result<(), BrokerReply> {
-        let grant = self.granted.get(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
+    ) -> Result<(), BrokerRefusal> {
+        let grant = self.granted(grant)?;
         let Some(process) = grant.target.process() else { return Ok(()) };
-        if grant.needs_ptrace_access {
-            match ptrace_check.may_access(&self.user, process.pid().0) {
-                Ok(true) => {}
-                Ok(false) => return Err(BrokerReply::refused(libc::EACCES)),
-                Err(error) => return Err(BrokerReply::refused(errno(&error))),
-            }
+        if grant.needs_ptrace_access && !ptrace_check.may_access(&self.user, process.pid().0)? {
+            return Err(BrokerRefusal::Errno(libc::EACCES));
         }
         if !process.has_thread(tid) || !process.is_alive() {
-            return Err(BrokerReply::refused(libc::ESRCH));
+            return Err(BrokerRefusal::Errno(libc::ESRCH));
         }
         Ok(())
     }
 
     /// Of the grant's process, or what descends from it; of any, where the
     /// system is granted.
-    fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, BrokerReply> {
-        let grant = self.granted.get(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
-        let before = Ancestry::of(pid).ok_or(BrokerReply::refused(libc::ESRCH))?;
+    pub(crate) fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, BrokerRefusal> {
+        let grant = self.granted(grant)?;
+        let before = Ancestry::of(pid).ok_or(BrokerRefusal::Errno(libc::ESRCH))?;
         let is_granted = match grant.target.process() {
             None => true,
             // Its own user reads it without being granted anything.
@@ -254,25 +163,66 @@ impl Grants {
             Some(process) => process.is_alive() && before.is_below(process.pid().0),
         };
         if !is_granted {
-            return Err(BrokerReply::refused(libc::EACCES));
+            return Err(BrokerRefusal::Errno(libc::EACCES));
         }
-        let file = File::open(format!("/proc/{pid}/maps"))
-            .map_err(|error| BrokerReply::refused(errno(&error)))?;
+        let file = File::open(format!("/proc/{pid}/maps"))?;
         // The same process still: the number may have become another's.
         if Ancestry::of(pid).as_ref() != Some(&before) || !grant.target.is_there() {
-            return Err(BrokerReply::refused(libc::ESRCH));
+            return Err(BrokerRefusal::Errno(libc::ESRCH));
         }
         Ok(file.into())
     }
 
     /// The supervisor may see the addresses in it (CAP_SYSLOG).
-    fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, BrokerReply> {
-        let grant = self.granted.get(&grant).ok_or(BrokerReply::refused(libc::EBADF))?;
-        if !grant.kernel {
-            return Err(BrokerReply::refused(libc::EACCES));
+    pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, BrokerRefusal> {
+        if !self.granted(grant)?.kernel {
+            return Err(BrokerRefusal::Errno(libc::EACCES));
         }
-        let file = File::open(Path::new("/proc").join(file.name()));
-        file.map(OwnedFd::from).map_err(|error| BrokerReply::refused(errno(&error)))
+        Ok(File::open(Path::new("/proc").join(file.name()))?.into())
+    }
+}
+
+impl Grant {
+    fn open(&mut self, opening: &EventOpening) -> Result<OwnedFd, BrokerRefusal> {
+        let invalid = BrokerRefusal::Errno(libc::EINVAL);
+        let EventOpening { place: task, attr, role } = *opening;
+        let TaskOnCpu { tid, cpu } = task;
+        // Of this request, or of none.
+        let before = self.leader.take();
+        let bytes: Vec<u8> = attr.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let attr = Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| invalid.clone())?;
+        if !self.attrs.iter().any(|granted| attr_subset(&attr, granted).is_ok()) {
+            return Err(BrokerRefusal::Errno(libc::EACCES));
+        }
+        match self.target.process() {
+            None if tid != -1 || cpu < 0 => return Err(BrokerRefusal::Errno(libc::EACCES)),
+            Some(process) if !process.has_thread(tid) => {
+                return Err(BrokerRefusal::Errno(libc::ESRCH));
+            }
+            _ => {}
+        }
+        let cgroup = self.target.cgroup().map(|cgroup| cgroup.as_fd());
+        // In the size that the worker has settled on with the kernel.
+        let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
+            .map_err(|_| invalid.clone())?;
+        let leader = match role {
+            GroupRole::Single | GroupRole::Leader => None,
+            GroupRole::Member => {
+                let leader = before.filter(|leader| leader.task == task).ok_or(invalid)?;
+                Some(PerfEvent::received(leader.event, attr.read_format))
+            }
+        };
+        let place = EventPlace { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
+        let event =
+            PerfEvent::open(&mut encoded, place).map_err(|error| match error.raw_os_error() {
+                Some(libc::E2BIG) => BrokerRefusal::AttrSize(encoded.size()),
+                _ => error.into(),
+            })?;
+        let event = OwnedFd::from(event);
+        if role == GroupRole::Leader {
+            self.leader = Some(Leader { task, event: event.try_clone()? });
+        }
+        Ok(event)
     }
 }
 
@@ -356,21 +306,18 @@ mod tests {
         let own = Credentials::own().unwrap();
         let pid = std::process::id().cast_signed();
         let named = ProcessIdentity::of(pid).unwrap();
-        let job = || WireJob {
+        let job = WireJob {
             events: arrayvec::ArrayVec::new(),
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             call_graph: None,
             data_mappings: false,
             target: NamedTarget::Process(named),
+            path: arrayvec::ArrayVec::new(),
         };
-        let asked = |permissions| {
-            Grants::new(own.clone(), permissions)
-                .answer(BrokerRequest::Grant(job()), &[], &AlwaysLate)
-                .0
-                .errno
-        };
-        assert_eq!(asked(Permissions::OWN_TASKS), libc::ETIMEDOUT);
-        assert_ne!(asked(Permissions::OTHERS_TASKS), libc::ETIMEDOUT);
+        let granted = |permissions| Grants::new(own.clone(), permissions).grant(&job, &AlwaysLate);
+        let late = Err(BrokerRefusal::Errno(libc::ETIMEDOUT));
+        assert_eq!(granted(Permissions::OWN_TASKS), late);
+        assert_ne!(granted(Permissions::OTHERS_TASKS), late);
     }
 }

@@ -11,8 +11,10 @@ use recorder::session::kernel::{Kernel, Linux};
 use recorder::session::synthesize::{GrantedView, KernelFile};
 use recorder::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
-use super::client::received;
-use super::{ATTR_WORDS, Broker, BrokerRequest, GroupRole, Reservation, TaskOnCpu, WireProgram};
+use super::{
+    ATTR_WORDS, Broker, BrokerError, BrokerRefusal, BrokerRequest, EventOpening, GroupRole,
+    TaskOnCpu, WireProgram,
+};
 
 /// Opens as this process's user, and under a grant, if there is one, where
 /// that is refused. Programs come from the supervisor alone: bpf(2) is what
@@ -24,12 +26,6 @@ pub(crate) struct BrokeredKernel<'b> {
     pub(super) reservation: u64,
 }
 
-impl<'b> BrokeredKernel<'b> {
-    pub(crate) fn ungranted(reserved: &'b Reservation) -> BrokeredKernel<'b> {
-        BrokeredKernel { broker: reserved.broker(), grant: None, reservation: reserved.number() }
-    }
-}
-
 impl Kernel for BrokeredKernel<'_> {
     fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent> {
         let opened = Linux.open(attr, place);
@@ -38,7 +34,7 @@ impl Kernel for BrokeredKernel<'_> {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {}
             result => return result,
         }
-        let rank = match place.leader {
+        let role = match place.leader {
             Some(_) => GroupRole::Member,
             None if place.leads => GroupRole::Leader,
             None => GroupRole::Single,
@@ -47,14 +43,13 @@ impl Kernel for BrokeredKernel<'_> {
         let mut words = [0; ATTR_WORDS];
         words.iter_mut().zip(attr.words()).for_each(|(to, word)| *to = *word);
         let place = TaskOnCpu { tid: place.pid, cpu: place.cpu };
-        let (answer, fd) =
-            self.broker.call(&BrokerRequest::Open { grant, place, attr: words, rank })?;
-        if answer.errno == libc::E2BIG
-            && let Ok(known) = u32::try_from(answer.value)
-        {
+        let opening = EventOpening { place, attr: words, role };
+        let request = BrokerRequest::Open { grant, opening };
+        let opened = self.broker.call_for_fd(&request);
+        if let Err(BrokerError::Refused(BrokerRefusal::AttrSize(known))) = opened {
             attr.set_size(known);
         }
-        Ok(PerfEvent::received(received(answer, fd)?, attr.read_format()))
+        Ok(PerfEvent::received(opened?, attr.read_format()))
     }
 
     fn share(&self, event: &PerfEvent, owner: &PerfEvent) -> io::Result<()> {
@@ -95,6 +90,6 @@ impl GrantedView for BrokeredView {
     }
 
     fn kernel(&self, file: KernelFile) -> io::Result<OwnedFd> {
-        self.broker.kernel(self.grant, file)
+        Ok(self.broker.call_for_fd(&BrokerRequest::Kernel { grant: self.grant, file })?)
     }
 }

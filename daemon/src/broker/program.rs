@@ -6,9 +6,9 @@ use recorder::in_kernel::{InKernel, KernelProgram, ProgramTask, SampleConditions
 use serde::{Deserialize, Serialize};
 
 // What the supervisor hands back goes in one message.
-const _: () = assert!(KernelProgram::MAX_DESCRIPTORS <= crate::fd_passing::MAX_FDS);
+const _: () = assert!(KernelProgram::MAX_DESCRIPTORS <= crate::channel::MAX_FDS);
 
-/// A program for the kernel, of a size that is known: numbers and short texts.
+/// A program for the kernel, of bounded size: numbers and short texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WireProgram {
     duty: ProgramTask,
@@ -79,7 +79,8 @@ mod tests {
     use recorder::in_kernel::SiteTables;
 
     use super::*;
-    use crate::broker::{BrokerRequest, REQUEST_BYTES};
+    use crate::broker::BrokerRequest;
+    use crate::channel::{MAX_MESSAGE, decode, encode, passed};
 
     fn keeps() -> impl Strategy<Value = SampleConditions> {
         let range = (any::<u64>(), any::<u64>()).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -125,25 +126,24 @@ mod tests {
             let (in_kernel, contents) = (InKernel { duty, keep }, SampleContents { address, weight, data_src });
             let program = WireProgram::of(&in_kernel, contents).unwrap();
             let request = BrokerRequest::Program { reservation: u64::MAX, program: Box::new(program) };
-            prop_assert_eq!(BrokerRequest::decode(&request.encode()), Some(request.clone()));
+            prop_assert_eq!(passed(&request), Some(request.clone()));
             let BrokerRequest::Program { program, .. } = request else { unreachable!() };
             prop_assert_eq!(program.program(), Some((in_kernel, contents)));
         }
 
         #[test]
         fn any_bytes_are_a_program_that_can_be_or_none(
-            mut bytes in prop::collection::vec(prop_oneof![Just(0u8), 0..4u8, any::<u8>()], REQUEST_BYTES),
-            filled in 20..120usize,
+            mut bytes in prop::collection::vec(prop_oneof![Just(0u8), 0..4u8, any::<u8>()], 20..120),
         ) {
-            bytes[filled..].fill(0);
             let empty = WireProgram::of(&InKernel::aggregate(), SampleContents::default()).unwrap();
             let request = BrokerRequest::Program { reservation: 0, program: Box::new(empty) };
-            bytes[0] = request.encode()[0];
-            let bytes: [u8; REQUEST_BYTES] = bytes.try_into().unwrap();
-            if let Some(BrokerRequest::Program { program, .. }) = BrokerRequest::decode(&bytes)
-                && let Some((in_kernel, _)) = program.program()
-            {
-                prop_assert!(in_kernel.keep.check().is_ok());
+            bytes[0] = encode(&request, &mut [0; MAX_MESSAGE]).unwrap()[0];
+            for packet in (0..=bytes.len()).map(|end| &bytes[..end]) {
+                if let Some(BrokerRequest::Program { program, .. }) = decode(packet)
+                    && let Some((in_kernel, _)) = program.program()
+                {
+                    prop_assert!(in_kernel.keep.check().is_ok());
+                }
             }
         }
     }
@@ -168,7 +168,7 @@ mod tests {
         let contents = SampleContents { address: true, weight: true, data_src: true };
         let program = Box::new(WireProgram::of(&in_kernel, contents).unwrap());
         let request = BrokerRequest::Program { reservation: all, program };
-        assert_eq!(BrokerRequest::decode(&request.encode()), Some(request));
+        assert_eq!(passed(&request), Some(request));
     }
 
     #[test]

@@ -1,89 +1,95 @@
-//! Answers of the supervisor to its workers.
+//! Replies of the supervisor to its workers; descriptors come beside them.
 
+use std::io;
+
+use arrayvec::ArrayString;
 use serde::{Deserialize, Serialize};
 
-use crate::fixed_size;
+use crate::control::{StandingEntry, fitting};
 use crate::guard::LimitReached;
+use crate::policy::Permissions;
 
-pub(crate) const REPLY_BYTES: usize = 32;
+/// Bytes of a reason in words.
+const MAX_REASON: usize = 512;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct BrokerReply {
-    /// 0: done; else an errno.
-    pub(crate) errno: i32,
-    /// The number of the grant or the reservation; with E2BIG the size that
-    /// the kernel knows; with EACCES the permissions that are missing; where
-    /// a limit is reached, what is left of it.
-    pub(crate) value: u64,
-    pub(crate) limit: u64,
+pub(crate) type BrokerReply = Result<BrokerAnswer, BrokerRefusal>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum BrokerAnswer {
+    Done,
+    /// Of the grant or the reservation.
+    Number(u64),
+    Standing(StandingEntry),
 }
 
-impl BrokerReply {
-    pub(crate) fn done(value: u64) -> BrokerReply {
-        BrokerReply { errno: 0, value, limit: 0 }
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum BrokerRefusal {
+    Errno(i32),
+    /// Bits of the [`Permissions`] that are missing.
+    Unpermitted(u32),
+    /// The kernel knows attrs of this size only.
+    AttrSize(u32),
+    LimitReached(LimitReached),
+    Reason(Box<ArrayString<MAX_REASON>>),
+}
+
+impl BrokerRefusal {
+    pub(crate) fn missing(permissions: Permissions) -> BrokerRefusal {
+        BrokerRefusal::Unpermitted(permissions.bits())
     }
 
-    pub(crate) fn refused(errno: i32) -> BrokerReply {
-        BrokerReply { errno, value: 0, limit: 0 }
+    pub(crate) fn reason(why: &str) -> BrokerRefusal {
+        BrokerRefusal::Reason(Box::new(fitting(why)))
     }
+}
 
-    pub(crate) fn encode(self) -> [u8; REPLY_BYTES] {
-        fixed_size::encode(&self)
+impl From<io::Error> for BrokerRefusal {
+    fn from(error: io::Error) -> BrokerRefusal {
+        BrokerRefusal::Errno(error.raw_os_error().unwrap_or(match error.kind() {
+            io::ErrorKind::TimedOut => libc::ETIMEDOUT,
+            io::ErrorKind::PermissionDenied => libc::EPERM,
+            _ => libc::EIO,
+        }))
     }
+}
 
-    /// None: no answer.
-    pub(crate) fn decode(bytes: &[u8; REPLY_BYTES]) -> Option<BrokerReply> {
-        fixed_size::decode(bytes)
-    }
-
-    pub(crate) fn full(full: LimitReached) -> BrokerReply {
-        let (errno, value, limit) = match full {
-            LimitReached::UserConnections { limit, .. } | LimitReached::Connections { limit } => {
-                (libc::EMFILE, 0, limit)
-            }
-            LimitReached::UserSessions { limit } => (libc::EUSERS, 0, limit),
-            LimitReached::UserMemory { free, limit, .. } => (libc::EDQUOT, free, limit),
-            LimitReached::Memory { free, limit, .. } => (libc::ENOSPC, free, limit),
-        };
-        BrokerReply { errno, value, limit }
-    }
-
-    /// The limit that an answer to a request for so many bytes is about;
-    /// None: none is reached.
-    pub(crate) fn limit_reached(self, wanted: u64) -> Option<LimitReached> {
-        let BrokerReply { errno, value: free, limit } = self;
-        match errno {
-            libc::EUSERS => Some(LimitReached::UserSessions { limit }),
-            libc::EDQUOT => Some(LimitReached::UserMemory { wanted, free, limit }),
-            libc::ENOSPC => Some(LimitReached::Memory { wanted, free, limit }),
-            _ => None,
-        }
+impl From<BrokerRefusal> for io::Error {
+    fn from(refusal: BrokerRefusal) -> io::Error {
+        io::Error::from_raw_os_error(match refusal {
+            BrokerRefusal::Errno(errno) => errno,
+            BrokerRefusal::Unpermitted(_) => libc::EACCES,
+            BrokerRefusal::AttrSize(_) => libc::E2BIG,
+            BrokerRefusal::LimitReached(limit) => return io::Error::other(limit),
+            BrokerRefusal::Reason(why) => return io::Error::other(why.to_string()),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::passed;
 
     #[test]
-    fn answers_come_out_as_they_went_in() {
-        for answer in [
-            BrokerReply { errno: libc::EACCES, value: 9, limit: 0 },
-            BrokerReply { errno: i32::MIN, value: u64::MAX, limit: u64::MAX },
+    fn replies_come_out_as_they_went_in() {
+        let entry = StandingEntry::default();
+        let free = u64::MAX;
+        for reply in [
+            Ok(BrokerAnswer::Done),
+            Ok(BrokerAnswer::Number(u64::MAX)),
+            Ok(BrokerAnswer::Standing(entry)),
+            Err(BrokerRefusal::Errno(i32::MIN)),
+            Err(BrokerRefusal::missing(Permissions::all())),
+            Err(BrokerRefusal::AttrSize(136)),
+            Err(BrokerRefusal::LimitReached(LimitReached::UserSessions { limit: 4 })),
+            Err(BrokerRefusal::LimitReached(LimitReached::Memory {
+                wanted: free,
+                free,
+                limit: free,
+            })),
+            Err(BrokerRefusal::reason(&"x".repeat(MAX_REASON + 1))),
         ] {
-            assert_eq!(BrokerReply::decode(&answer.encode()), Some(answer));
+            assert_eq!(passed::<BrokerReply>(&reply), Some(reply));
         }
-    }
-
-    #[test]
-    fn workers_receive_the_numbers() {
-        for full in [
-            LimitReached::UserSessions { limit: 4 },
-            LimitReached::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 },
-            LimitReached::Memory { wanted: 26 << 20, free: 0, limit: 256 << 20 },
-        ] {
-            assert_eq!(BrokerReply::full(full).limit_reached(26 << 20), Some(full));
-        }
-        assert_eq!(BrokerReply::done(7).limit_reached(1), None);
     }
 }

@@ -12,11 +12,11 @@ use recorder::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
 
 use super::program::WireProgram;
+use crate::channel::MAX_MESSAGE;
 use crate::control::{NAME_BYTES, StandingStatus};
-use crate::fixed_size;
 
-/// Bytes of every request: what the longest needs, which loads a program.
-pub(crate) const REQUEST_BYTES: usize = 256;
+/// Bytes of a control group's path: what the rest of the longest job leaves.
+pub(crate) const MAX_PATH: usize = MAX_MESSAGE - 256;
 pub(crate) const ATTR_WORDS: usize = Attr::MAX_SIZE as usize / 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,13 @@ pub(crate) struct TaskOnCpu {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EventOpening {
+    pub(crate) place: TaskOnCpu,
+    pub(crate) attr: [u64; ATTR_WORDS],
+    pub(crate) role: GroupRole,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WireEvent {
     /// Place of the type in the table.
     pub(crate) event: u64,
@@ -53,16 +60,16 @@ pub(crate) struct WireJob {
     pub(crate) call_graph: Option<CallGraph>,
     pub(crate) data_mappings: bool,
     pub(crate) target: NamedTarget,
+    /// Of a control group, below the hierarchy's root.
+    pub(crate) path: ArrayVec<u8, MAX_PATH>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BrokerRequest {
-    Grant(WireJob),
+    Grant(Box<WireJob>),
     Open {
         grant: u64,
-        place: TaskOnCpu,
-        attr: [u64; ATTR_WORDS],
-        rank: GroupRole,
+        opening: EventOpening,
     },
     /// /proc/PID/maps of a process under a grant.
     Maps {
@@ -119,8 +126,8 @@ pub(crate) enum BrokerRequest {
 
 impl WireJob {
     /// The numbers of a request; None: it is none that can be granted (no
-    /// type of the table, event masks).
-    pub(crate) fn of(request: &Request, target: NamedTarget) -> Option<WireJob> {
+    /// type of the table, event masks, a path that is too long).
+    pub(crate) fn of(request: &Request, target: NamedTarget, path: &[u8]) -> Option<WireJob> {
         if !request.masks.is_empty() || request.also.len() >= Request::MAX_EVENTS {
             return None;
         }
@@ -132,6 +139,7 @@ impl WireJob {
             call_graph: request.call_graph,
             data_mappings: request.data_mappings,
             target,
+            path: path.try_into().ok()?,
         })
     }
 
@@ -171,17 +179,6 @@ impl WireEvent {
     }
 }
 
-impl BrokerRequest {
-    pub(crate) fn encode(&self) -> [u8; REQUEST_BYTES] {
-        fixed_size::encode(self)
-    }
-
-    /// None: no request.
-    pub(crate) fn decode(bytes: &[u8; REQUEST_BYTES]) -> Option<BrokerRequest> {
-        fixed_size::decode(bytes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -189,6 +186,7 @@ mod tests {
     use recorder::request::StackBytes;
 
     use super::*;
+    use crate::channel::{decode, encode, passed};
     use crate::control::{State, Stored};
 
     #[test]
@@ -201,38 +199,42 @@ mod tests {
             call_graph: Some(CallGraph::Stack(StackBytes::DEFAULT)),
             data_mappings: true,
             target: NamedTarget::Process(ProcessIdentity { pid: 7, start_time: 1 << 40 }),
+            path: ArrayVec::new(),
         };
+        let grant = |job| BrokerRequest::Grant(Box::new(job));
         let stored = Stored { bytes: u64::MAX, ..Stored::default() };
         for request in [
-            BrokerRequest::Grant(job.clone()),
-            BrokerRequest::Grant(WireJob {
+            grant(job.clone()),
+            grant(WireJob {
                 // The longest there is.
                 events: [WireEvent { event: u64::MAX, interval: NonZeroU64::new(u64::MAX) }; 8]
                     .into(),
                 target: NamedTarget::Held(ProcessIdentity { pid: i32::MIN, start_time: u64::MAX }),
+                path: ArrayVec::from([0xff; MAX_PATH]),
                 ..job.clone()
             }),
-            BrokerRequest::Grant(WireJob {
+            grant(WireJob {
                 target: NamedTarget::System,
                 modes: Modes::USER,
                 call_graph: Some(CallGraph::BranchStack),
                 ..job.clone()
             }),
-            BrokerRequest::Grant(WireJob {
-                target: NamedTarget::Cgroup { id: 1 << 50, path_bytes: 99 },
-                ..job
-            }),
+            grant(WireJob { target: NamedTarget::Cgroup { id: 1 << 50 }, ..job }),
             BrokerRequest::Open {
                 grant: 7,
-                place: TaskOnCpu { tid: -1, cpu: 3 },
-                attr: [u64::MAX; ATTR_WORDS],
-                rank: GroupRole::Single,
+                opening: EventOpening {
+                    place: TaskOnCpu { tid: -1, cpu: 3 },
+                    attr: [u64::MAX; ATTR_WORDS],
+                    role: GroupRole::Single,
+                },
             },
             BrokerRequest::Open {
                 grant: 7,
-                place: TaskOnCpu { tid: 9, cpu: 0 },
-                attr: [1; ATTR_WORDS],
-                rank: GroupRole::Member,
+                opening: EventOpening {
+                    place: TaskOnCpu { tid: 9, cpu: 0 },
+                    attr: [1; ATTR_WORDS],
+                    role: GroupRole::Member,
+                },
             },
             BrokerRequest::Maps { grant: u64::MAX, pid: 1 },
             BrokerRequest::Release { grant: 0 },
@@ -256,7 +258,7 @@ mod tests {
             BrokerRequest::Standing { place: 3 },
             BrokerRequest::Report { status: StandingStatus { state: State::Down, stored } },
         ] {
-            assert_eq!(BrokerRequest::decode(&request.encode()), Some(request));
+            assert_eq!(passed(&request), Some(request));
         }
     }
 
@@ -264,7 +266,7 @@ mod tests {
     fn every_type_of_the_table_has_a_number() {
         for entry in catalogue::all() {
             let request = Request::new(EventSpec(entry.name.into()), Modes::USER, Target::System);
-            let Some(job) = WireJob::of(&request, NamedTarget::System) else {
+            let Some(job) = WireJob::of(&request, NamedTarget::System, &[]) else {
                 panic!("{}", entry.name)
             };
             assert_eq!(job.request(Target::System), Some(request));
@@ -274,12 +276,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_an_ask_or_none(
-            first in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 1..48),
+            bytes in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 0..48),
         ) {
-            let mut bytes = [0; REQUEST_BYTES];
-            bytes[..first.len()].copy_from_slice(&first);
-            if let Some(request) = BrokerRequest::decode(&bytes) {
-                prop_assert_eq!(request.encode(), bytes);
+            for packet in (0..=bytes.len()).map(|end| &bytes[..end]) {
+                if let Some(request) = decode::<BrokerRequest>(packet) {
+                    let mut bytes = [0; MAX_MESSAGE];
+                    prop_assert_eq!(encode(&request, &mut bytes).unwrap(), packet);
+                }
             }
         }
     }

@@ -1,14 +1,12 @@
 //! What the supervisor gives a worker, and has back when that drops it.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use recorder::ProcVisibility;
 
-use super::kernel::BrokeredView;
-use super::{Broker, BrokerRequest, BrokeredKernel};
-use crate::guard::LimitReached;
+use super::kernel::{BrokeredKernel, BrokeredView};
+use super::{Broker, BrokerError, BrokerRequest};
 
 /// So long it is held, nobody else is given these bytes.
 #[derive(Debug)]
@@ -18,56 +16,24 @@ pub(crate) struct Reservation {
     bytes: u64,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReservationError {
-    #[error(transparent)]
-    LimitReached(#[from] LimitReached),
-    #[error("the supervisor does not answer: {0}")]
-    Silent(#[from] io::Error),
-}
-
 impl Reservation {
     /// Asks for so many bytes, for a session or for a client of one.
+    /// `reader`: who reads a standing session, from what that user may have.
     pub(crate) fn reserve(
         broker: &Arc<Broker>,
         bytes: u64,
         session: bool,
-    ) -> Result<Reservation, ReservationError> {
-        Reservation::of(broker, BrokerRequest::Reserve { bytes, session, reader: None }, bytes)
-    }
-
-    /// The same for who reads a standing session, from what that user may
-    /// have.
-    pub(crate) fn of_reader(
-        broker: &Arc<Broker>,
-        bytes: u64,
         reader: Option<u32>,
-    ) -> Result<Reservation, ReservationError> {
-        Reservation::of(broker, BrokerRequest::Reserve { bytes, session: false, reader }, bytes)
+    ) -> Result<Reservation, BrokerError> {
+        let request = BrokerRequest::Reserve { bytes, session, reader };
+        let number = broker.call_for_number(&request)?;
+        broker.reserved.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Reservation { broker: Arc::clone(broker), number, bytes })
     }
 
-    fn of(
-        broker: &Arc<Broker>,
-        request: BrokerRequest,
-        bytes: u64,
-    ) -> Result<Reservation, ReservationError> {
-        let (answer, _) = broker.call(&request)?;
-        if answer.errno == 0 {
-            broker.reserved.fetch_add(bytes, Ordering::Relaxed);
-            return Ok(Reservation { broker: Arc::clone(broker), number: answer.value, bytes });
-        }
-        Err(match answer.limit_reached(bytes) {
-            Some(full) => full.into(),
-            None => io::Error::from_raw_os_error(answer.errno).into(),
-        })
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub(super) fn broker(&self) -> &Broker {
-        &self.broker
+    pub(crate) fn kernel(&self, grant: Option<&GrantLease>) -> BrokeredKernel<'_> {
+        let (grant, reservation) = (grant.map(|grant| grant.number), self.number);
+        BrokeredKernel { broker: &self.broker, grant, reservation }
     }
 }
 
@@ -100,11 +66,6 @@ impl GrantLease {
             broker: Arc::clone(&self.broker),
             grant: self.number,
         })))
-    }
-
-    pub(crate) fn kernel(&self, reserved: &Reservation) -> BrokeredKernel<'_> {
-        let (grant, reservation) = (Some(self.number), reserved.number());
-        BrokeredKernel { broker: &self.broker, grant, reservation }
     }
 }
 

@@ -1,6 +1,9 @@
-//! What a worker says of itself: numbers, in a fixed order.
+//! What a worker counts while it runs, and reports of itself.
 
-use recorder::session::ledger::Lost;
+use std::time::Duration;
+
+use recorder::session::ledger::{Ledger, Lost};
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorkerMetric {
@@ -46,107 +49,135 @@ pub(crate) const DRAIN_BOUNDS: [u32; 7] = [100, 300, 1_000, 3_000, 10_000, 30_00
 /// fuller.
 pub(crate) const FILL_BOUNDS: [u32; 6] = [10, 100, 250, 500, 750, 900];
 
-const DRAINS: usize = DRAIN_BOUNDS.len() + 1;
-const FILLS: usize = FILL_BOUNDS.len() + 1;
-const LOST_AT: usize = WorkerMetric::COUNT;
-const DRAINS_AT: usize = LOST_AT + Lost::CAUSES;
-const FILLS_AT: usize = DRAINS_AT + DRAINS;
-pub(super) const WORDS: usize = FILLS_AT + FILLS;
-pub(crate) const REPORT_BYTES: usize = 8 * WORDS;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The numbers, in an order that both processes have from one program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WorkerReport {
-    pub(super) words: [u64; WORDS],
+    metrics: [u64; WorkerMetric::COUNT],
+    /// As `Lost::causes` has them.
+    lost: [u64; Lost::CAUSES],
+    drains: [u64; DRAIN_BOUNDS.len() + 1],
+    fills: [u64; FILL_BOUNDS.len() + 1],
 }
 
-impl Default for WorkerReport {
-    fn default() -> WorkerReport {
-        WorkerReport { words: [0; WORDS] }
-    }
+/// Samples that came to the clients of a session; each client counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientSamples {
+    pub(crate) given: u64,
+    pub(crate) dropped: u64,
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Which of the classes that these bounds divide a value is in.
+fn class(bounds: &[u32], value: u64) -> usize {
+    bounds.iter().take_while(|&&bound| value > u64::from(bound)).count()
 }
 
 impl WorkerReport {
+    /// What a session has counted so far: its ledger, and the samples that its
+    /// clients were given and had no room for.
+    pub(crate) fn of_session(ledger: &Ledger, sent: ClientSamples) -> WorkerReport {
+        let lost = Lost { queue: ledger.lost.queue + sent.dropped, ..ledger.lost };
+        let lost = lost.causes().map(|(_, count)| count);
+        let mut report = WorkerReport { lost, ..WorkerReport::default() };
+        for (metric, value) in [
+            (WorkerMetric::Samples, ledger.delivered),
+            (WorkerMetric::Side, ledger.side_delivered),
+            (WorkerMetric::SideLost, ledger.side_lost),
+            (WorkerMetric::Throttled, ledger.throttled),
+            (WorkerMetric::Enabled, nanoseconds(ledger.enabled)),
+            (WorkerMetric::Running, nanoseconds(ledger.running)),
+            (WorkerMetric::Delivered, sent.given),
+        ] {
+            report.set(metric, value);
+        }
+        report
+    }
+
     pub(crate) fn get(&self, metric: WorkerMetric) -> u64 {
-        self.words[metric as usize]
+        self.metrics[metric as usize]
     }
 
     pub(crate) fn set(&mut self, metric: WorkerMetric, value: u64) {
-        self.words[metric as usize] = value;
+        self.metrics[metric as usize] = value;
+    }
+
+    pub(crate) fn count(&mut self, metric: WorkerMetric, more: u64) {
+        self.metrics[metric as usize] += more;
     }
 
     pub(crate) fn lost(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let names = Lost::default().causes().map(|(name, _)| name);
-        names.into_iter().zip(self.words[LOST_AT..DRAINS_AT].iter().copied())
+        Lost::default().causes().map(|(name, _)| name).into_iter().zip(self.lost)
     }
 
     /// Drains by duration, as [`DRAIN_BOUNDS`] divides them.
     pub(crate) fn drains(&self) -> &[u64] {
-        &self.words[DRAINS_AT..FILLS_AT]
+        &self.drains
     }
 
     /// Drains by how full the fullest ring was, as [`FILL_BOUNDS`] divides
     /// them.
     pub(crate) fn fills(&self) -> &[u64] {
-        &self.words[FILLS_AT..]
+        &self.fills
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        self.metrics.into_iter().chain(self.lost).chain(self.drains).chain(self.fills)
+    }
+
+    fn words_mut(&mut self) -> impl Iterator<Item = &mut u64> {
+        let WorkerReport { metrics, lost, drains, fills } = self;
+        metrics.iter_mut().chain(lost).chain(drains).chain(fills)
     }
 
     /// Takes both what another worker has counted and what it has.
     pub(crate) fn add(&mut self, other: &WorkerReport) {
-        for (sum, more) in self.words.iter_mut().zip(other.words) {
+        for (sum, more) in self.words_mut().zip(other.words()) {
             *sum = sum.saturating_add(more);
         }
     }
 
     /// Takes what another worker has counted, and nothing of what it has.
     pub(crate) fn add_counts(&mut self, other: &WorkerReport) {
-        for (sum, more) in
-            self.words.iter_mut().zip(other.words).skip(WorkerMetric::Samples as usize)
-        {
+        let words = self.words_mut().zip(other.words());
+        for (sum, more) in words.skip(WorkerMetric::Samples as usize) {
             *sum = sum.saturating_add(more);
         }
     }
 
-    pub(crate) fn encode(&self) -> [u8; REPORT_BYTES] {
-        let mut bytes = [0; REPORT_BYTES];
-        for (to, metric) in bytes.chunks_exact_mut(8).zip(self.words) {
-            to.copy_from_slice(&metric.to_ne_bytes());
+    /// Adds what a session has counted since it `reported` last.
+    pub(crate) fn add_new(&mut self, reported: &mut WorkerReport, now: WorkerReport) {
+        for (sum, (now, before)) in self.words_mut().zip(now.words().zip(reported.words())) {
+            *sum += now.saturating_sub(before);
         }
-        bytes
+        *reported = now;
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<WorkerReport> {
-        let (words, []) = bytes.as_chunks::<8>() else { return None };
-        let words: [[u8; 8]; WORDS] = words.try_into().ok()?;
-        Some(WorkerReport { words: words.map(u64::from_ne_bytes) })
+    /// One drain of all of a session's rings, the fullest of which was so
+    /// full.
+    pub(crate) fn drained(&mut self, took: Duration, fullest_per_mille: u64) {
+        self.count(WorkerMetric::DrainTime, nanoseconds(took));
+        self.count(WorkerMetric::FillSum, fullest_per_mille);
+        let microseconds = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.drains[class(&DRAIN_BOUNDS, microseconds)] += 1;
+        self.fills[class(&FILL_BOUNDS, fullest_per_mille)] += 1;
     }
-}
-
-/// Where a loss of this place in `Lost::causes` is counted.
-pub(super) fn lost_at(cause: usize) -> usize {
-    LOST_AT + cause
-}
-
-pub(super) fn drain_at(microseconds: u64) -> usize {
-    DRAINS_AT + DRAIN_BOUNDS.iter().take_while(|&&bound| microseconds > u64::from(bound)).count()
-}
-
-pub(super) fn fill_at(per_mille: u64) -> usize {
-    FILLS_AT + FILL_BOUNDS.iter().take_while(|&&bound| per_mille > u64::from(bound)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::passed;
 
     #[test]
-    fn reports_come_out_as_they_went_in() {
+    fn the_longest_report_comes_out_as_it_went_in() {
         let mut report = WorkerReport::default();
-        for (index, metric) in report.words.iter_mut().enumerate() {
-            *metric = u64::MAX - index as u64;
+        for (metric, value) in report.words_mut().zip((0..=u64::MAX).rev()) {
+            *metric = value;
         }
-        assert_eq!(WorkerReport::decode(&report.encode()), Some(report.clone()));
-        assert_eq!(WorkerReport::decode(&report.encode()[8..]), None);
-        assert_eq!(WorkerReport::decode(&[]), None);
+        assert_eq!(passed(&report), Some(report));
     }
 
     #[test]
@@ -154,20 +185,47 @@ mod tests {
         let (mut sum, mut gone) = (WorkerReport::default(), WorkerReport::default());
         gone.set(WorkerMetric::Sessions, 3);
         gone.set(WorkerMetric::Samples, 10);
-        gone.words[lost_at(0)] = 7;
+        gone.lost[0] = 7;
         sum.add_counts(&gone);
         sum.add_counts(&gone);
         assert_eq!((sum.get(WorkerMetric::Sessions), sum.get(WorkerMetric::Samples)), (0, 20));
-        assert_eq!(sum.words[lost_at(0)], 14);
+        assert_eq!(sum.lost[0], 14);
     }
 
     #[test]
     fn every_duration_and_level_has_its_place() {
-        assert_eq!(drain_at(0), DRAINS_AT);
-        assert_eq!(drain_at(100), DRAINS_AT);
-        assert_eq!(drain_at(101), DRAINS_AT + 1);
-        assert_eq!(drain_at(u64::MAX), FILLS_AT - 1);
-        assert_eq!(fill_at(0), FILLS_AT);
-        assert_eq!(fill_at(1000), WORDS - 1);
+        assert_eq!([0, 100, 101].map(|value| class(&DRAIN_BOUNDS, value)), [0, 0, 1]);
+        assert_eq!(class(&DRAIN_BOUNDS, u64::MAX), DRAIN_BOUNDS.len());
+        assert_eq!([0, 1000].map(|value| class(&FILL_BOUNDS, value)), [0, FILL_BOUNDS.len()]);
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        let (mut tally, mut reported) = (WorkerReport::default(), WorkerReport::default());
+        let mut ledger = Ledger { delivered: 5, ..Ledger::default() };
+        ledger.lost.ring = 2;
+        let sent = ClientSamples { given: 8, dropped: 1 };
+        tally.add_new(&mut reported, WorkerReport::of_session(&ledger, sent));
+        ledger.delivered = 7;
+        ledger.lost.stop = 1;
+        let sent = ClientSamples { given: 10, dropped: 1 };
+        for _ in 0..2 {
+            tally.add_new(&mut reported, WorkerReport::of_session(&ledger, sent));
+        }
+        let told = [WorkerMetric::Samples, WorkerMetric::Delivered].map(|word| tally.get(word));
+        assert_eq!(told, [7, 10]);
+        let lost = Lost { ring: 2, queue: 1, stop: 1, ..Lost::default() }.causes();
+        assert!(tally.lost().eq(lost), "{tally:?}");
+    }
+
+    #[test]
+    fn drains_are_counted_by_duration_and_level() {
+        let mut tally = WorkerReport::default();
+        tally.drained(Duration::from_micros(50), 5);
+        tally.drained(Duration::from_millis(2), 800);
+        assert_eq!(tally.drains(), [1, 0, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(tally.fills(), [1, 0, 0, 0, 0, 1, 0]);
+        let sums = [WorkerMetric::DrainTime, WorkerMetric::FillSum].map(|word| tally.get(word));
+        assert_eq!(sums, [2_050_000, 805]);
     }
 }

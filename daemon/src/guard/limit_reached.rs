@@ -1,8 +1,10 @@
 //! A limit that is reached, with its numbers.
 
+use serde::{Deserialize, Serialize};
+
 use super::Size;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub(crate) enum LimitReached {
     #[error(
         "user {uid} has {limit} connections open, as many as one user may (limits.\

@@ -1,7 +1,5 @@
 //! What policy may grant, by name and as a set.
 
-use std::fmt;
-
 use bitflags::bitflags;
 use serde::Deserialize;
 
@@ -30,9 +28,6 @@ pub enum Permission {
 }
 
 impl Permission {
-    const ALL: [Permission; 4] =
-        [Permission::Kernel, Permission::SystemWide, Permission::OthersTasks, Permission::OwnTasks];
-
     pub fn bit(self) -> Permissions {
         match self {
             Permission::Kernel => Permissions::KERNEL,
@@ -43,20 +38,9 @@ impl Permission {
     }
 }
 
-impl fmt::Display for Permission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Permission::Kernel => "kernel",
-            Permission::SystemWide => "system_wide",
-            Permission::OthersTasks => "others_tasks",
-            Permission::OwnTasks => "own_tasks",
-        })
-    }
-}
-
 impl Permissions {
+    /// As the configuration has them.
     pub fn names(self) -> Vec<String> {
-        let set = Permission::ALL.into_iter().filter(|one| self.contains(one.bit()));
-        set.map(|one| one.to_string()).collect()
+        self.iter_names().map(|(name, _)| name.to_lowercase()).collect()
     }
 }

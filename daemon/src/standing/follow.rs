@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use perfdata::stream::write;
 use recorder::remote::protocol::{
-    Account, ErrorCode, ErrorReply, FrameKind, Joined, MAX_DAEMON_PAYLOAD, Reply, WHOLE, frame,
+    Account, ErrorCode, ErrorReply, FrameKind, Joined, MAX_DAEMON_PAYLOAD, Reply, WHOLE, WhenSlow,
+    frame,
 };
 use recorder::sys::event::NATIVE_ORDER;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -43,8 +44,8 @@ pub(crate) async fn follow(
         Ok(reading) => reading,
         Err(full) => {
             let text = format!("{full} read {} already: try again later", standing.role.name);
-            let error = ErrorReply { code: ErrorCode::Exhausted, text };
-            let _deaf = reply(&pipe, &Reply::Refused(error)).await;
+            let refused = Reply::Refused(ErrorReply::new(ErrorCode::Exhausted, text));
+            let _deaf = reply(&pipe, &refused).await;
             return;
         }
     };
@@ -59,7 +60,8 @@ async fn serve(
     what: Follow,
     standing: &StandingSession,
 ) -> io::Result<()> {
-    let live = match what.live.then(|| hub.subscribe_reader(what.reader)).transpose() {
+    let live = match what.live.then(|| hub.subscribe(WhenSlow::DropNewest, what.reader)).transpose()
+    {
         Ok(live) => live,
         Err(error) => return reply(stream, &Reply::Refused(error)).await,
     };
@@ -77,8 +79,8 @@ async fn serve(
         Ok(readable) => readable,
         Err(error) => {
             let text = format!("the records of {} cannot be read: {error}", standing.role.name);
-            let error = ErrorReply { code: ErrorCode::Failed, text };
-            return reply(stream, &Reply::Refused(error)).await;
+            let refused = Reply::Refused(ErrorReply::new(ErrorCode::Failed, text));
+            return reply(stream, &refused).await;
         }
     };
     let name = standing.role.event.clone();
@@ -150,7 +152,7 @@ async fn sampled(
         };
         if counters.is_overrun() {
             let text = format!("{}: taken too slowly", standing.role.name);
-            return Ok(Reply::Refused(ErrorReply { code: ErrorCode::Exhausted, text }));
+            return Ok(Reply::Refused(ErrorReply::new(ErrorCode::Exhausted, text)));
         }
         if abandoned {
             return Ok(end(&HistoryAccount::default()));

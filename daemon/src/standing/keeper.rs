@@ -16,7 +16,7 @@ use super::role::StandingSpec;
 use super::spool::{Spool, Subdirectory};
 use super::target::find;
 use super::writer::{Writer, WriterOrder};
-use crate::control::{State, Status};
+use crate::control::{SharedCounts, StandingStatus, State};
 use crate::store::SystemClock;
 use crate::target::FoundTarget;
 use crate::worker::{CheckedJob, Hub, Subscription};
@@ -34,12 +34,12 @@ pub(crate) struct StandingSession {
     pub(super) writer: Writer,
     pub(super) readers: ReaderLimit,
     thread: Option<std::thread::JoinHandle<()>>,
-    status: Arc<Status>,
+    status: Arc<SharedCounts<StandingStatus>>,
 }
 
 impl StandingSession {
     pub(crate) fn new(role: StandingSpec) -> std::io::Result<StandingSession> {
-        let status = Arc::<Status>::default();
+        let status = Arc::<SharedCounts<StandingStatus>>::default();
         let place =
             Subdirectory { directory: role.kept.directory.clone(), name: role.name.clone() };
         let clock = Arc::new(SystemClock::new()?);
@@ -83,7 +83,7 @@ pub(crate) async fn keep(standing: Rc<StandingSession>, hub: Rc<Hub>) {
                 said.clear();
             }
             Err((state, why)) => {
-                standing.status.set(state);
+                standing.status.lock().state = state;
                 // Once, and not every half minute.
                 if why != said {
                     tracing::warn!(name = standing.role.name, why, "a standing session waits");
@@ -103,14 +103,14 @@ async fn sample(standing: &StandingSession, hub: &Hub) -> Result<String, (State,
         .map_err(|error| (State::Waiting, error.to_string()))?;
     let refused = |error: ErrorReply| (State::Refused, error.text);
     let (stream, subscription) = begin(&standing.role, found, hub).await.map_err(refused)?;
-    standing.status.set(State::Running);
+    standing.status.lock().state = State::Running;
     let (ended, reason) = oneshot::channel();
     let gone = || (State::Refused, "the writer has gone".to_owned());
     if !standing.writer.send_order(WriterOrder::Begin { subscription, stream, ended }) {
         return Err(gone());
     }
     let reason = reason.await.map_err(|_| gone())?;
-    standing.status.set(State::Waiting);
+    standing.status.lock().state = State::Waiting;
     Ok(reason)
 }
 
@@ -144,9 +144,9 @@ async fn begin(
 async fn report(standing: Rc<StandingSession>, hub: Rc<Hub>) {
     let mut reported = None;
     loop {
-        let status = standing.status.now();
+        let status = *standing.status.lock();
         if reported != Some(status) {
-            hub.send_status(status);
+            hub.broker.report(status);
             reported = Some(status);
         }
         sleep(REPORT).await;

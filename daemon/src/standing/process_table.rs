@@ -10,7 +10,7 @@ use perfdata::stream::write;
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
 
-use crate::worker::chunk::{Chunk, kind};
+use crate::worker::chunk::{Chunk, kind, word};
 
 /// PERF_RECORD_MISC_COMM_EXEC: the process has become another program.
 const EXEC: u16 = 1 << 13;
@@ -43,10 +43,6 @@ struct Process {
     threads: FxHashMap<i32, Option<Arc<[u8]>>>,
     /// Shared between a process and its children, until one changes its own.
     mappings: Arc<Mappings>,
-}
-
-fn word(record: &[u8], at: usize) -> Option<u64> {
-    record.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes)
 }
 
 fn number(record: &[u8], at: usize) -> Option<i32> {

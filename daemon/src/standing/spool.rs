@@ -7,14 +7,13 @@ mod store_location;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use perfdata::segment::{HEAD, HEADER, PackedSegment, SegmentHeader, StoredFrame, encode};
 use rustix::fs::fdatasync;
 
 use super::role::{RetentionLimits, StandingSpec};
-use crate::control::{State, Status};
+use crate::control::{SharedCounts, StandingStatus, State};
 use crate::store::{
     Clock, ClosedSegment as Segment, Directory, ListedSegment, Recovered, Retention, SegmentState,
     expired, recover,
@@ -85,7 +84,7 @@ pub(super) struct Spool {
     directory: Option<Directory>,
     limits: Limits,
     clock: Arc<dyn Clock>,
-    status: Arc<Status>,
+    status: Arc<SharedCounts<StandingStatus>>,
     packer: Packer,
     closed: Vec<Closed>,
     open: Option<Open>,
@@ -115,7 +114,7 @@ impl Spool {
         role: &StandingSpec,
         location: Box<dyn StoreLocation>,
         clock: Arc<dyn Clock>,
-        status: Arc<Status>,
+        status: Arc<SharedCounts<StandingStatus>>,
     ) -> Spool {
         Spool {
             location,
@@ -138,14 +137,14 @@ impl Spool {
     pub(super) fn append(&mut self, chunk: &Chunk<'_>, context: &dyn SegmentContext) {
         match self.try_append(chunk, context) {
             Ok(true) => {
-                self.status.written.fetch_add(chunk.samples, Ordering::Relaxed);
+                self.status.lock().stored.written += chunk.samples;
                 return;
             }
             Ok(false) => {}
             Err(error) => self.fail(&error),
         }
         context.add_missed(chunk, &mut self.gap);
-        self.status.spool.fetch_add(chunk.samples, Ordering::Relaxed);
+        self.status.lock().stored.unwritten += chunk.samples;
     }
 
     /// Tells what could not be written, though nothing comes to be written:
@@ -189,7 +188,7 @@ impl Spool {
         }
         let retry = u64::try_from(RETRY.as_nanos()).unwrap_or(u64::MAX);
         self.retry = Some(self.clock.monotonic().saturating_add(retry));
-        self.status.set(State::Unwritten);
+        self.status.lock().state = State::Unwritten;
         self.close();
     }
 
@@ -240,7 +239,7 @@ impl Spool {
         if self.retry.take().is_some() {
             tracing::info!("the recording goes on");
         }
-        self.status.set(State::Running);
+        self.status.lock().state = State::Running;
         Ok(())
     }
 
@@ -414,7 +413,7 @@ impl Spool {
     fn account(&self) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes);
         let bytes = self.closed.iter().fold(open, |sum, closed| sum + closed.bytes);
-        self.status.bytes.store(bytes, Ordering::Relaxed);
+        self.status.lock().stored.bytes = bytes;
     }
 
     /// What there is to read now: the directory, its segments oldest first,

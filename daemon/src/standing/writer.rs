@@ -5,7 +5,6 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::oneshot;
 
 use super::spool::Spool;
-use crate::control::Status;
+use crate::control::{SharedCounts, StandingStatus};
 use crate::standing::process_table::ProcessTable;
 use crate::standing::spool::SegmentContext;
 use crate::store::Directory;
@@ -65,7 +64,7 @@ impl Writer {
     /// the last of these is dropped; `finished` says so.
     pub(super) fn start(
         spool: Spool,
-        status: Arc<Status>,
+        status: Arc<SharedCounts<StandingStatus>>,
     ) -> io::Result<(Writer, std::thread::JoinHandle<()>)> {
         let (orders, receiver) = channel();
         let (waker, wake_receiver) = waker()?;
@@ -97,7 +96,7 @@ impl Writer {
 #[derive(Debug)]
 struct WriterThread {
     spool: Spool,
-    status: Arc<Status>,
+    status: Arc<SharedCounts<StandingStatus>>,
     orders: Receiver<WriterOrder>,
     wake_receiver: WakeReceiver,
     sampled: Option<ActiveSampling>,
@@ -222,7 +221,7 @@ impl WriterThread {
             }
         };
         let lost = sampled.subscription.counters.samples().dropped;
-        self.status.queue.fetch_add(lost - sampled.lost, Ordering::Relaxed);
+        self.status.lock().stored.overtaken += lost - sampled.lost;
         sampled.lost = lost;
         if reason.is_none() && abandoned {
             reason = Some("the sampling has broken off".into());

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use recorder::remote::protocol::{ErrorCode, ErrorReply, FrameKind, Reply, frame};
+use recorder::remote::protocol::ErrorCode;
 
 use super::rejected::RejectedConnections;
 
@@ -89,15 +89,4 @@ pub(super) fn out_of_descriptors(error: &io::Error) -> String {
     format!(
         "the daemon has no file descriptor left ({error}): try again later, or raise its LimitNOFILE"
     )
-}
-
-/// Says why there will be no worker, if that finds room at once.
-pub(super) fn refuse(stream: &UnixStream, code: ErrorCode, why: &str) {
-    let error = ErrorReply { code, text: format!("refused: {why}") };
-    let Ok(body) = serde_json::to_vec(&Reply::Refused(error)) else { return };
-    let Ok(header) = frame(FrameKind::Control, body.len()) else { return };
-    if stream.set_nonblocking(true).is_ok() {
-        // Who does not listen does not need to know.
-        let _deaf = crate::fd_passing::send(stream, &[&header[..], &body].concat(), &[]);
-    }
 }

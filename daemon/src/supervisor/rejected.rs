@@ -12,11 +12,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-use recorder::remote::protocol::ErrorCode;
+use recorder::remote::protocol::{ErrorCode, ErrorReply, FrameKind, Reply, frame};
 use recorder::sys::child;
+use rustix::net::{SendFlags, send};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::acceptor::refuse;
 use crate::sys::peer::takes_descriptors;
 
 /// Lets connections go without waiting for anybody.
@@ -31,7 +31,7 @@ pub(super) struct RejectedConnections {
 impl RejectedConnections {
     /// Says why, if that finds room at once, and lets the connection go.
     pub(super) fn refuse(&mut self, stream: UnixStream, code: ErrorCode, why: &str) {
-        refuse(&stream, code, why);
+        send_refusal(&stream, code, why);
         self.close(stream);
     }
 
@@ -63,6 +63,16 @@ impl RejectedConnections {
                 "no child to close connections that are over: they stay open for a while"
             ),
         }
+    }
+}
+
+fn send_refusal(stream: &UnixStream, code: ErrorCode, why: &str) {
+    let error = ErrorReply { code, text: format!("refused: {why}") };
+    let Ok(body) = serde_json::to_vec(&Reply::Refused(error)) else { return };
+    let Ok(header) = frame(FrameKind::Control, body.len()) else { return };
+    if stream.set_nonblocking(true).is_ok() {
+        // Who does not listen does not need to know.
+        let _deaf = send(stream, &[&header[..], &body].concat(), SendFlags::NOSIGNAL);
     }
 }
 

@@ -25,7 +25,7 @@ const NEEDED: CapabilitySet = CapabilitySet::PERFMON
 const LOCKED: u64 = 64 * 1024 * 1024;
 
 /// Open files that serving one session takes: an idle supervisor holds some fifteen, and a
-/// worker's lines and the session's events come on top. With many CPUs a session needs more, and
+/// worker's channels and the session's events come on top. With many CPUs a session needs more, and
 /// says so.
 const MIN_FILES: u64 = 64;
 

@@ -50,19 +50,15 @@ pub(super) fn listen(path: &Path, uid: u32) -> Result<BoundSocket, SocketError> 
             (listener, None)
         }
         None => {
-            let listener = bind(path, uid)?;
+            // Everybody may connect where the daemon serves everybody, as who
+            // they are decides what they may; an ordinary user's is theirs.
+            let mode = if uid == 0 { 0o666 } else { 0o600 };
+            let listener = bind_with_mode(path, mode)?;
             (listener, Some((path.to_owned(), identity(path).map_err(io)?)))
         }
     };
     listener.set_nonblocking(true).map_err(io)?;
     Ok(BoundSocket { listener, made })
-}
-
-/// Everybody may connect where the daemon serves everybody, as who they are
-/// decides what they may; an ordinary user's is theirs alone.
-fn bind(path: &Path, uid: u32) -> Result<UnixListener, SocketError> {
-    let mode = if uid == 0 { 0o666 } else { 0o600 };
-    bind_with_mode(path, mode)
 }
 
 pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, SocketError> {

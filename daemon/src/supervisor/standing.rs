@@ -9,9 +9,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::config::{Config, Standing};
 use super::directory::hand_over;
-use super::worker::{EndingWorker, Response, Worker};
-use crate::broker::{BrokerReply, BrokerRequest, PtraceCheck};
-use crate::control::{Follow, StandingEntry, Stored, WorkerReport, fitting};
+use super::worker::{Authority, Response, Worker, WorkerProcess, done, handing_over};
+use crate::broker::{BrokerAnswer, BrokerRefusal, BrokerRequest};
+use crate::control::{Follow, StandingEntry, State, Stored, WorkerReport, fitting};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Limits};
 use crate::policy::Permissions;
@@ -29,7 +29,7 @@ type SupervisorTotals<'b> = (&'b mut WorkerReport, &'b mut Admission);
 #[derive(Debug, Default)]
 pub(super) struct StandingSessions {
     sessions: Vec<StandingWorker>,
-    ending: Vec<EndingWorker>,
+    ending: Vec<WorkerProcess>,
     gone: Stored,
 }
 
@@ -165,29 +165,17 @@ impl StandingSessions {
     }
 
     /// Hears and answers those that are ready, as they are watched.
-    pub(super) fn answer(
-        &mut self,
-        ready: &[bool],
-        ptrace_check: &dyn PtraceCheck,
-        admission: &mut Admission,
-        limits: &Limits,
-    ) {
+    pub(super) fn answer(&mut self, ready: &[bool], authority: &mut Authority<'_>) {
         let sessions = self.sessions.iter_mut().filter(|session| session.worker.is_some());
         for (session, ready) in sessions.zip(ready.chunks(Worker::WATCHED)) {
-            let (Some(worker), [asks, reports, _]) = (&mut session.worker, ready) else { continue };
-            if *reports {
-                worker.read_reports();
-            }
-            if *asks {
-                let line = &mut session.line;
-                worker.answer(ptrace_check, admission, limits, &mut |request| match request {
-                    BrokerRequest::Report { status } => {
-                        line.status = *status;
-                        Some(BrokerReply::done(0).into())
-                    }
-                    _ => None,
-                });
-            }
+            let (Some(worker), line) = (&mut session.worker, &mut session.line) else { continue };
+            worker.handle(ready, authority, &mut |request| match request {
+                BrokerRequest::Report { status } => {
+                    line.status = *status;
+                    Some(done())
+                }
+                _ => None,
+            });
         }
     }
 
@@ -201,10 +189,8 @@ impl StandingSessions {
             BrokerRequest::Follow { name, since, live } => {
                 let reader = (!is_own(&user)).then_some(user.uid);
                 let what = Follow { since: *since, live: *live, reader };
-                Some(match self.follow(&user, name, what) {
-                    Ok(pipe) => Response::handing_over(vec![pipe]),
-                    Err(errno) => BrokerReply::refused(errno).into(),
-                })
+                let followed = self.follow(&user, name, what);
+                Some(followed.map(handing_over).map_err(BrokerRefusal::Errno))
             }
             _ => None,
         }
@@ -212,13 +198,15 @@ impl StandingSessions {
 
     fn line(&self, user: &Credentials, place: u64) -> Response {
         let session = usize::try_from(place).ok().and_then(|place| self.sessions.get(place));
-        let Some(session) = session else { return BrokerReply::refused(libc::ENOENT).into() };
+        let session = session.ok_or(BrokerRefusal::Errno(libc::ENOENT))?;
         if !session.may_read(user) {
-            return BrokerReply::refused(libc::EACCES).into();
+            return Err(BrokerRefusal::Errno(libc::EACCES));
         }
-        let line = session.line.clone();
-        let line = if session.worker.is_some() { line } else { line.down() };
-        Response::with(BrokerReply::done(0), &line.encode())
+        let mut line = session.line.clone();
+        if session.worker.is_none() {
+            line.status.state = State::Down;
+        }
+        Ok((BrokerAnswer::Standing(line), Vec::new()))
     }
 
     /// Has a session's worker write into a pipe; gives the end to read from,
@@ -240,7 +228,7 @@ impl StandingSessions {
         })
     }
 
-    pub(super) fn end(&mut self) -> Vec<EndingWorker> {
+    pub(super) fn end(&mut self) -> Vec<WorkerProcess> {
         let workers =
             std::mem::take(&mut self.sessions).into_iter().filter_map(|session| session.worker);
         self.ending.drain(..).chain(workers.map(Worker::end)).collect()

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use recorder::remote::protocol::NamedTarget;
 use recorder::sys::{child, inherited};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -13,13 +12,12 @@ use rustix::process::{
 use super::heartbeat::Heartbeat;
 use super::program;
 use crate::broker::{
-    BrokerReply, BrokerRequest, Grants, PtraceCheck, REASON_BYTES, REQUEST_BYTES, WireJob,
-    WireProgram,
+    BrokerAnswer, BrokerRefusal, BrokerReply, BrokerRequest, Grants, PtraceCheck, WireProgram,
 };
-use crate::control::{Follow, REPORT_BYTES, WorkerOrder, WorkerReport};
+use crate::channel::{Incoming, SupervisorEnd, channel};
+use crate::control::{Follow, WorkerOrder, WorkerReport};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Holder, Limits};
-use crate::line::{LineEvent, MAX_MESSAGE, SupervisorEnd, line};
 use crate::policy::Permissions;
 use crate::process::{self, WorkerStart};
 use crate::standing::StandingSpec;
@@ -36,6 +34,27 @@ const MAX_REPORTS: u32 = 16;
 /// Answers requests that are about standing sessions; None: it is no such
 /// request.
 pub(super) type StandingHandler<'e> = dyn FnMut(&BrokerRequest) -> Option<Response> + 'e;
+/// The answer, and the descriptors beside it.
+pub(super) type Response = Result<(BrokerAnswer, Vec<OwnedFd>), BrokerRefusal>;
+
+pub(super) fn handing_over(fd: OwnedFd) -> (BrokerAnswer, Vec<OwnedFd>) {
+    (BrokerAnswer::Done, vec![fd])
+}
+
+fn numbered(number: u64) -> (BrokerAnswer, Vec<OwnedFd>) {
+    (BrokerAnswer::Number(number), Vec::new())
+}
+
+pub(super) fn done() -> Response {
+    Ok((BrokerAnswer::Done, Vec::new()))
+}
+
+/// What requests are decided by.
+pub(super) struct Authority<'s> {
+    pub(super) ptrace_check: &'s dyn PtraceCheck,
+    pub(super) admission: &'s mut Admission,
+    pub(super) limits: &'s Limits,
+}
 
 /// How much sooner than the supervisor a worker is killed where memory runs
 /// out (oom_score_adj of proc(5)), and one that records.
@@ -45,33 +64,9 @@ const RECORDER_FIRST: i32 = 200;
 const MAX_SCORE: i32 = 1000;
 
 #[derive(Debug)]
-pub(super) struct Response {
-    answer: BrokerReply,
-    behind: Vec<u8>,
-    fds: Vec<OwnedFd>,
-}
-
-impl Response {
-    pub(super) fn with(answer: BrokerReply, behind: &[u8]) -> Response {
-        Response { answer, behind: behind.to_vec(), fds: Vec::new() }
-    }
-
-    pub(super) fn handing_over(fds: Vec<OwnedFd>) -> Response {
-        Response { answer: BrokerReply::done(0), behind: Vec::new(), fds }
-    }
-}
-
-impl From<BrokerReply> for Response {
-    fn from(answer: BrokerReply) -> Response {
-        Response::with(answer, &[])
-    }
-}
-
-#[derive(Debug)]
 pub(super) struct Worker {
     pub(super) user: Credentials,
     pub(super) permissions: Permissions,
-    session: Option<String>,
     /// The policy has changed since it started: who connects is served by
     /// another one.
     pub(super) outdated: bool,
@@ -80,10 +75,9 @@ pub(super) struct Worker {
     given: u64,
     pub(super) heartbeat: Heartbeat,
     pub(super) report: WorkerReport,
-    pid: i32,
-    pidfd: OwnedFd,
-    control: SupervisorEnd,
-    broker: SupervisorEnd,
+    process: WorkerProcess,
+    control: SupervisorEnd<WorkerReport, WorkerOrder>,
+    broker: SupervisorEnd<BrokerRequest, BrokerReply>,
     grants: Grants,
     has_hung_up: bool,
     /// Requests since the last tick.
@@ -94,15 +88,16 @@ pub(super) struct Worker {
     reported: u32,
 }
 
+/// What is left of a worker when its channels are closed.
 #[derive(Debug)]
-pub(super) struct EndingWorker {
+pub(super) struct WorkerProcess {
     pid: i32,
     pidfd: OwnedFd,
     uid: u32,
     session: Option<String>,
 }
 
-/// A kind of its own: a line to a worker that is full is EAGAIN, too.
+/// A kind of its own: a channel to a worker that is full is EAGAIN, too.
 fn no_process(error: io::Error) -> io::Error {
     io::Error::other(format!(
         "{error}: raise the limit of processes (ulimit -u, TasksMax= of the service)"
@@ -116,8 +111,8 @@ impl Worker {
         limits: Limits,
         standing: Option<&StandingSpec>,
     ) -> io::Result<Worker> {
-        let (control, theirs) = line()?;
-        let (broker, their_broker) = line()?;
+        let (control, their_control) = channel()?;
+        let (broker, their_broker) = channel()?;
         let grants = Grants::new(user.clone(), permissions);
         let supervisor = rustix::process::getpid();
         let first = if standing.is_some() { RECORDER_FIRST } else { WORKER_FIRST };
@@ -133,8 +128,8 @@ impl Worker {
             for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
                 inherited::ignore(signal, true);
             }
-            let kept = [&theirs, &their_broker].map(|line| line.try_clone());
-            let [Ok(control), Ok(broker)] = kept else { return 1 };
+            let kept = (their_control.try_clone(), their_broker.try_clone());
+            let (Ok(control), Ok(broker)) = kept else { return 1 };
             child::close_all_but(&[control.descriptors(), broker.descriptors()].concat());
             process::run(WorkerStart {
                 user: user.clone(),
@@ -155,17 +150,16 @@ impl Worker {
         })?;
         let name = standing.map(|role| role.name.as_str());
         tracing::info!(pid, uid = user.uid, name, "a worker starts");
+        let session = standing.map(|role| role.name.clone());
         Ok(Worker {
+            process: WorkerProcess { pid, pidfd, uid: user.uid, session },
             user,
             permissions,
-            session: standing.map(|role| role.name.clone()),
             outdated: false,
             ending: false,
             given: 0,
             heartbeat: Heartbeat::default(),
             report: WorkerReport::default(),
-            pid,
-            pidfd,
             control,
             broker,
             grants,
@@ -178,14 +172,15 @@ impl Worker {
 
     /// What is to be watched: requests, reports, and its end.
     pub(super) fn watched(&self) -> [BorrowedFd<'_>; Worker::WATCHED] {
-        let end = self.pidfd.as_fd();
+        let end = self.process.pidfd.as_fd();
         let broker = if self.may_ask() { self.broker.as_fd() } else { end };
         let control = if self.has_hung_up { end } else { self.control.as_fd() };
         [broker, control, end]
     }
 
     pub(super) fn holder(&self) -> Holder {
-        Holder { worker: self.pid, uid: self.session.is_none().then_some(self.user.uid) }
+        let WorkerProcess { pid, uid, session, .. } = &self.process;
+        Holder { worker: *pid, uid: session.is_none().then_some(*uid) }
     }
 
     pub(super) const WATCHED: usize = 3;
@@ -199,7 +194,7 @@ impl Worker {
     ) -> io::Result<()> {
         let order = WorkerOrder::Client { elsewhere: namespace.is_some() };
         let fds: Vec<_> = [connection].into_iter().chain(namespace).collect();
-        order.send(&self.control, &fds)?;
+        self.control.send(&order, &fds)?;
         self.given += 1;
         Ok(())
     }
@@ -207,53 +202,52 @@ impl Worker {
     /// Asks how it goes, unless it still owes the answer.
     pub(super) fn request_report(&mut self) {
         (self.asked, self.loaded, self.reported) = (0, 0, 0);
-        if self.heartbeat.beat() && WorkerOrder::Report.send(&self.control, &[]).is_err() {
+        if self.heartbeat.beat() && self.control.send(&WorkerOrder::Report, &[]).is_err() {
             // It takes no orders, which is as good as no answer.
-            tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
+            tracing::debug!(pid = self.pid(), "a worker cannot be asked how it goes");
         }
     }
 
     pub(super) fn read_reports(&mut self) {
-        let mut bytes = [0; REPORT_BYTES];
         loop {
-            match self.control.receive(&mut bytes) {
-                Ok(LineEvent::Message) => {}
-                Ok(LineEvent::Silence) => return,
-                Ok(LineEvent::End) | Err(_) => {
+            let report = match self.control.receive() {
+                Ok(Incoming::Message(report)) => Some(report),
+                Ok(Incoming::Invalid) => None,
+                Ok(Incoming::Empty) => return,
+                Ok(Incoming::Closed) | Err(_) => {
                     self.has_hung_up = true;
                     return;
                 }
-            }
+            };
             // One that says nothing but this must not hold up everybody else.
             self.reported += 1;
             if self.reported > MAX_REPORTS {
                 self.has_hung_up = true;
                 return;
             }
-            match WorkerReport::decode(&bytes) {
+            match report {
                 Some(report) => {
                     self.heartbeat.answered(&report);
                     self.report = report;
                 }
                 None => {
                     let (uid, name) = (self.user.uid, self.session());
-                    tracing::warn!(pid = self.pid, uid, name, "a report that means nothing");
+                    tracing::warn!(pid = self.pid(), uid, name, "a report that means nothing");
                 }
             }
         }
     }
 
     pub(super) fn kill(&self) {
-        // It may have just ended.
-        let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+        self.process.kill();
     }
 
     pub(super) fn pid(&self) -> i32 {
-        self.pid
+        self.process.pid
     }
 
     pub(super) fn session(&self) -> Option<&str> {
-        self.session.as_deref()
+        self.process.session.as_deref()
     }
 
     /// Whether it is listened to: it has not asked too much since the last
@@ -263,29 +257,43 @@ impl Worker {
     }
 
     pub(super) fn pass_reader(&self, pipe: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
-        WorkerOrder::Follow(what).send(&self.control, &[pipe])
+        self.control.send(&WorkerOrder::Follow(what), &[pipe])
     }
 
     pub(super) fn has_asked(&self) -> bool {
         self.may_ask() && is_readable(self.broker.as_fd())
     }
 
+    /// Hears and answers it; `ready` is about what of it is watched.
+    pub(super) fn handle(
+        &mut self,
+        ready: &[bool],
+        authority: &mut Authority<'_>,
+        standing_handler: &mut StandingHandler<'_>,
+    ) {
+        let [asks, reports, _] = ready else { return };
+        if *reports {
+            self.read_reports();
+        }
+        if *asks {
+            self.answer(authority, standing_handler);
+        }
+    }
+
     /// Answers one request; false: there was none that could be answered. A
     /// worker waits for each answer, and so there is room for it.
     pub(super) fn answer(
         &mut self,
-        ptrace_check: &dyn PtraceCheck,
-        admission: &mut Admission,
-        limits: &Limits,
+        authority: &mut Authority<'_>,
         standing_handler: &mut StandingHandler<'_>,
     ) -> bool {
         self.asked += 1;
-        let mut bytes = [0; REQUEST_BYTES];
-        match self.broker.receive(&mut bytes) {
-            Ok(LineEvent::Message) => {}
-            Ok(LineEvent::Silence) => return false,
+        let request = match self.broker.receive() {
+            Ok(Incoming::Message(request)) => Some(request),
+            Ok(Incoming::Invalid) => None,
+            Ok(Incoming::Empty) => return false,
             // It is ending, which its pidfd will tell.
-            Ok(LineEvent::End) => {
+            Ok(Incoming::Closed) => {
                 self.has_hung_up = true;
                 return false;
             }
@@ -294,14 +302,30 @@ impl Worker {
                 tracing::warn!(%error, uid, name, "a worker cannot be heard");
                 return false;
             }
-        }
+        };
         let holder = self.holder();
-        let response = match BrokerRequest::decode(&bytes) {
+        let Authority { ptrace_check, admission, limits } = authority;
+        let response = match request {
+            None => Err(BrokerRefusal::Errno(libc::EINVAL)),
+            Some(BrokerRequest::Grant(job)) => self.grants.grant(&job, *ptrace_check).map(numbered),
+            Some(BrokerRequest::Open { grant, opening }) => {
+                self.grants.open(grant, &opening, *ptrace_check).map(handing_over)
+            }
+            Some(BrokerRequest::Maps { grant, pid }) => {
+                self.grants.maps(grant, pid).map(handing_over)
+            }
+            Some(BrokerRequest::Kernel { grant, file }) => {
+                self.grants.kernel(grant, file).map(handing_over)
+            }
+            Some(BrokerRequest::Release { grant }) => {
+                self.grants.release(grant);
+                done()
+            }
             Some(BrokerRequest::Reserve { bytes, session, reader }) => {
                 // Who keeps a standing session holds queues for its readers.
-                let uid = if self.session.is_some() { reader } else { holder.uid };
+                let uid = holder.uid.or(reader);
                 let reserved = admission.reserve(Holder { uid, ..holder }, bytes, session, limits);
-                reserved.map_or_else(BrokerReply::full, BrokerReply::done).into()
+                reserved.map(numbered).map_err(BrokerRefusal::LimitReached)
             }
             Some(BrokerRequest::Program { reservation, program }) => {
                 let draw = &mut |bytes| admission.draw(holder, reservation, bytes);
@@ -315,93 +339,66 @@ impl Worker {
                 admission.closed(holder);
                 return true;
             }
-            Some(BrokerRequest::Leave { given }) => self.allow_exit(given).into(),
-            Some(request) => match standing_handler(&request) {
-                Some(response) => response,
-                None => {
-                    let Some(path) = self.trailing_path(&request) else {
-                        self.has_hung_up = true;
-                        return false;
-                    };
-                    let (answer, fd) = self.grants.answer(request, &path, ptrace_check);
-                    Response { fds: fd.into_iter().collect(), ..answer.into() }
-                }
-            },
-            None => BrokerReply::refused(libc::EINVAL).into(),
+            Some(BrokerRequest::Leave { given }) if given == self.given => {
+                self.ending = true;
+                done()
+            }
+            Some(BrokerRequest::Leave { .. }) => Err(BrokerRefusal::Errno(libc::EBUSY)),
+            Some(
+                request @ (BrokerRequest::Follow { .. }
+                | BrokerRequest::Standing { .. }
+                | BrokerRequest::Report { .. }),
+            ) => standing_handler(&request).unwrap_or(Err(BrokerRefusal::Errno(libc::EINVAL))),
         };
-        let Response { answer, behind, fds } = response;
+        let (reply, fds) = match response {
+            Ok((answer, fds)) => (Ok(answer), fds),
+            Err(refusal) => (Err(refusal), Vec::new()),
+        };
         let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
-        let sent = self.broker.send(&[&answer.encode()[..], &behind].concat(), &fds);
+        let sent = self.broker.send(&reply, &fds);
         if let Err(error) = &sent {
             // It waits for each answer, so there is room, or it has ended.
             let (uid, name) = (self.user.uid, self.session());
-            tracing::warn!(%error, pid = self.pid, uid, name, "a worker that takes no answers is killed");
+            tracing::warn!(%error, pid = self.pid(), uid, name, "a worker that takes no answers is killed");
             self.kill();
         }
         sent.is_ok()
     }
 
-    /// The path of a control group, which came at once with a request for
-    /// it; None: it did not.
-    fn trailing_path(&self, request: &BrokerRequest) -> Option<Vec<u8>> {
-        let BrokerRequest::Grant(WireJob {
-            target: NamedTarget::Cgroup { path_bytes, .. }, ..
-        }) = request
-        else {
-            return Some(Vec::new());
-        };
-        let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= MAX_MESSAGE)?;
-        let mut path = vec![0; length];
-        // Of the root nothing comes.
-        let all = path.is_empty() || self.broker.receive(&mut path).ok()? == LineEvent::Message;
-        all.then_some(path)
-    }
-
     /// Loads a program for one of its sessions: nobody else is given it, and
-    /// it stays here no longer than it takes to hand it over. Behind a refusal
-    /// is the reason.
+    /// it stays here no longer than it takes to hand it over.
     fn load(&mut self, program: &WireProgram, draw: &mut dyn FnMut(u64) -> bool) -> Response {
         self.loaded += 1;
         if self.loaded > MAX_PROGRAMS {
-            return refused(libc::EAGAIN, "too many sessions began within a second");
+            let why = "too many sessions began within a second";
+            return Err(BrokerRefusal::reason(why));
         }
         let sees_kernel = self.permissions.contains(Permissions::KERNEL);
-        match program::load(program, sees_kernel, draw) {
-            Ok(program) => Response::handing_over(program),
-            Err(why) => refused(libc::EOPNOTSUPP, &why),
-        }
-    }
-
-    fn allow_exit(&mut self, given: u64) -> BrokerReply {
-        if given != self.given {
-            return BrokerReply::refused(libc::EBUSY);
-        }
-        self.ending = true;
-        BrokerReply::done(0)
+        let loaded = program::load(program, sees_kernel, draw);
+        loaded.map(|fds| (BrokerAnswer::Done, fds)).map_err(|why| BrokerRefusal::reason(&why))
     }
 
     /// Whether it has ended; it is reaped then.
     pub(super) fn has_ended(&mut self) -> bool {
-        has_ended(self.pid, self.pidfd.as_fd(), self.user.uid, self.session())
+        self.process.has_ended()
     }
 
     /// Tells it that its user has lost permissions: it ends its sessions and
     /// itself.
     pub(super) fn revoke(&mut self) {
-        if WorkerOrder::Revoked.send(&self.control, &[]).is_err() {
+        if self.control.send(&WorkerOrder::Revoked, &[]).is_err() {
             // It takes no orders, and would go on with what it was granted.
             self.kill();
         }
     }
 
-    /// Closes its line: it ends its sessions and itself.
-    pub(super) fn end(self) -> EndingWorker {
-        let Worker { pid, pidfd, user, session, .. } = self;
-        EndingWorker { pid, pidfd, uid: user.uid, session }
+    /// Closes its channels: it ends its sessions and itself.
+    pub(super) fn end(self) -> WorkerProcess {
+        self.process
     }
 }
 
-impl EndingWorker {
+impl WorkerProcess {
     pub(super) fn pid(&self) -> i32 {
         self.pid
     }
@@ -410,14 +407,28 @@ impl EndingWorker {
         (self.uid, self.session.as_deref())
     }
 
-    pub(super) fn has_ended(&mut self) -> bool {
-        has_ended(self.pid, self.pidfd.as_fd(), self.uid, self.session.as_deref())
+    /// Whether it has ended; it is reaped then.
+    pub(super) fn has_ended(&self) -> bool {
+        if !is_readable(self.pidfd.as_fd()) {
+            return false;
+        }
+        let WorkerProcess { pid, uid, session: name, .. } = self;
+        match child::status_of(*pid) {
+            Ok(Some(0)) => tracing::info!(pid, uid, name, "a worker has ended"),
+            status => tracing::warn!(pid, uid, name, ?status, "a worker has broken off"),
+        }
+        true
+    }
+
+    fn kill(&self) {
+        // It may have just ended.
+        let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
     /// Kills it, and waits for it.
-    pub(super) fn kill(self) {
-        // Both fail where it has just ended.
-        let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+    pub(super) fn kill_and_reap(self) {
+        self.kill();
+        // It may have just been reaped.
         let _reaped = child::status_of(self.pid);
     }
 }
@@ -430,27 +441,8 @@ fn die_before_the_supervisor(first: i32) -> io::Result<()> {
     std::fs::write(place, own.saturating_add(first).min(MAX_SCORE).to_string())
 }
 
-fn refused(errno: i32, why: &str) -> Response {
-    let mut reason: Vec<u8> = why.bytes().take(REASON_BYTES).collect();
-    reason.resize(REASON_BYTES, 0);
-    Response::with(BrokerReply::refused(errno), &reason)
-}
-
 fn is_readable(fd: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
-}
-
-/// Whether a worker of this user, or for this session, has ended: it is told
-/// then.
-fn has_ended(pid: i32, pidfd: BorrowedFd<'_>, uid: u32, name: Option<&str>) -> bool {
-    if !is_readable(pidfd) {
-        return false;
-    }
-    match child::status_of(pid) {
-        Ok(Some(0)) => tracing::info!(pid, uid, name, "a worker has ended"),
-        status => tracing::warn!(pid, uid, name, ?status, "a worker has broken off"),
-    }
-    true
 }

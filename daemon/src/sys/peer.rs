@@ -61,22 +61,26 @@ pub(crate) fn take_descriptors(socket: &impl AsFd, take: bool) -> io::Result<()>
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Whether descriptors may be sent to this socket: true also where the kernel
-/// does not tell (before Linux 6.16).
-pub(crate) fn takes_descriptors(socket: &impl AsFd) -> bool {
-    let mut value: i32 = 1;
-    let Ok(mut bytes) = u32::try_from(size_of_val(&value)) else { return true };
+fn option(socket: &impl AsFd, name: i32) -> io::Result<i32> {
+    let mut value: i32 = -1;
+    let mut bytes = u32::try_from(size_of_val(&value)).map_err(io::Error::other)?;
     // SAFETY: the kernel writes one i32 to `value`, which outlives the call.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
             libc::SOL_SOCKET,
-            SO_PASSRIGHTS,
+            name,
             (&raw mut value).cast(),
             &raw mut bytes,
         )
     };
-    result < 0 || value != 0
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+}
+
+/// Whether descriptors may be sent to this socket: true also where the kernel
+/// does not tell (before Linux 6.16).
+pub(crate) fn takes_descriptors(socket: &impl AsFd) -> bool {
+    option(socket, SO_PASSRIGHTS).map_or(true, |value| value != 0)
 }
 
 /// SO_PEERPIDFD of include/uapi/asm-generic/socket.h, Linux 6.5.
@@ -84,21 +88,7 @@ const SO_PEERPIDFD: i32 = 77;
 
 /// The process that connected, which may have ended since.
 pub(crate) fn pidfd(socket: &impl AsFd) -> io::Result<OwnedFd> {
-    let mut fd: i32 = -1;
-    let mut bytes = u32::try_from(size_of_val(&fd)).map_err(io::Error::other)?;
-    // SAFETY: the kernel writes one i32 to `fd`, which outlives the call.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_PEERPIDFD,
-            (&raw mut fd).cast(),
-            &raw mut bytes,
-        )
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let fd = option(socket, SO_PEERPIDFD)?;
     // SAFETY: the kernel just made this descriptor; nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

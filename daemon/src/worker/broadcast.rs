@@ -4,14 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use perfdata::stream::write;
-use recorder::remote::protocol::{Account, WhenSlow};
+use recorder::remote::protocol::WhenSlow;
 use recorder::session::Sink;
 use recorder::session::ledger::Ledger;
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
 
-use super::chunk::{Chunk, ChunkTally, SampleGap, runs};
-use super::queue::{QueueLevel, QueueSender};
+use super::chunk::{Chunk, ChunkTally, SampleGap, StreamTotals, runs};
+use super::client_counters::ClientCounters;
+use super::queue::{QueueLevel, QueueSender, StreamEnding};
 use super::waker::Waker;
 use crate::control::ClientSamples;
 
@@ -20,33 +21,11 @@ use crate::control::ClientSamples;
 const MAX_RUN_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub(crate) struct StreamEnding {
-    pub(crate) reason: String,
-    pub(crate) notes: Vec<String>,
-    pub(crate) session: Account,
-}
-
-/// What the stream has given so far, side records apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StreamTotals {
-    pub(crate) samples: u64,
-    /// Of these, samples with EXACT_IP.
-    pub(crate) exact_ip: u64,
-    pub(crate) side: u64,
-}
-
-impl StreamTotals {
-    pub(crate) fn side(side: u64) -> StreamTotals {
-        StreamTotals { side, ..StreamTotals::default() }
-    }
-}
-
-#[derive(Debug)]
 pub(crate) struct Subscriber {
     pub(crate) sender: QueueSender,
     pub(crate) waker: Waker,
     pub(crate) when_slow: WhenSlow,
-    pub(crate) counters: Arc<super::client_counters::ClientCounters>,
+    pub(crate) counters: Arc<ClientCounters>,
     pub(crate) gap: SampleGap,
 }
 
@@ -249,8 +228,9 @@ fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use recorder::remote::protocol::Account;
+
     use super::super::chunk::lost_of;
-    use super::super::client_counters::ClientCounters;
     use super::super::queue::{Dequeued, QueueItem, QueueReceiver, queue};
     use super::super::waker::{WakeReceiver, waker};
     use super::*;

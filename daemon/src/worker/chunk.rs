@@ -6,8 +6,6 @@ use recorder::session::ledger::{Ledger, SampleCount};
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
 
-use super::broadcast::StreamTotals;
-
 /// Cuts whole records into runs of at most `most` bytes; a longer record is
 /// a run of its own, and so is what is no record. Records of aggregates that
 /// follow each other stay together: one without the others means nothing.
@@ -30,8 +28,23 @@ pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// What the stream has given so far, side records apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamTotals {
+    pub(crate) samples: u64,
+    /// Of these, samples with EXACT_IP.
+    pub(crate) exact_ip: u64,
+    pub(crate) side: u64,
+}
+
+impl StreamTotals {
+    pub(crate) fn side(side: u64) -> StreamTotals {
+        StreamTotals { side, ..StreamTotals::default() }
+    }
+}
+
 /// Bytes of a perf.data stream before its first record.
-const FILE_HEADER: usize = 16;
+pub(crate) const FILE_HEADER: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {
@@ -111,8 +124,7 @@ impl ChunkTally {
         // Mostly one event's come one after the other.
         let (mut last, mut run) = (0, SampleCount::default());
         for record in chunk.records().filter(|record| kind(record) == RecordType::SAMPLE) {
-            let id = record.get(8..16).and_then(|id| id.try_into().ok()).map(u64::from_ne_bytes);
-            let id = id.filter(|_| identified).unwrap_or(0);
+            let id = word(record, 8).filter(|_| identified).unwrap_or(0);
             if id != last {
                 tally.count(last, std::mem::take(&mut run));
                 last = id;
@@ -124,9 +136,8 @@ impl ChunkTally {
         if chunk.counted > 0 {
             for record in chunk.records() {
                 let Some(all) = counted(record) else { continue };
-                let id = record.get(16..24).and_then(|id| id.try_into().ok());
-                let id = id.map(u64::from_ne_bytes).filter(|_| identified);
-                tally.count(id.unwrap_or(0), SampleCount { all, exact_ip: 0 });
+                let id = word(record, 16).filter(|_| identified).unwrap_or(0);
+                tally.count(id, SampleCount { all, exact_ip: 0 });
             }
         }
         tally
@@ -175,9 +186,8 @@ impl SampleGap {
     /// Adds what LOST records tell that it is not sent.
     pub(crate) fn add_lost_records(&mut self, chunk: &Chunk<'_>) {
         for record in chunk.records().filter(|record| kind(record) == RecordType::LOST) {
-            let id = record.get(8..16).and_then(|id| id.try_into().ok());
             let lost = SampleCount { all: lost_of(record), exact_ip: 0 };
-            self.unreported.count(id.map_or(0, u64::from_ne_bytes), lost);
+            self.unreported.count(word(record, 8).unwrap_or(0), lost);
         }
     }
 
@@ -216,6 +226,10 @@ impl SampleGap {
 /// (PERF_RECORD_USER_TYPE_START).
 pub(crate) const FIRST_OF_TOOLS: u32 = 64;
 
+pub(crate) fn word(record: &[u8], at: usize) -> Option<u64> {
+    record.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes)
+}
+
 pub(crate) fn kind(record: &[u8]) -> RecordType {
     let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
     RecordType(kind)
@@ -227,8 +241,7 @@ fn has_exact_ip(record: &[u8]) -> bool {
 }
 
 pub(crate) fn lost_of(record: &[u8]) -> u64 {
-    let word = record.get(16..24).and_then(|word| word.try_into().ok());
-    word.map_or(0, u64::from_ne_bytes)
+    word(record, 16).unwrap_or(0)
 }
 
 /// Samples that a record of an aggregate stands for; None: it is another.

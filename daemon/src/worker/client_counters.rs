@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 use recorder::remote::protocol::Account;
 
-use super::broadcast::StreamTotals;
+use super::chunk::StreamTotals;
 use crate::control::ClientSamples;
 
 /// Counted by the ring thread, read by the client's task.

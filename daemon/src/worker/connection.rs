@@ -18,24 +18,21 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::OpenConnection;
-use super::broadcast::StreamTotals;
+use super::chunk::StreamTotals;
 use super::client_counters::ClientCounters;
+use super::client_socket::LINGER_TIMEOUT;
 use super::hub::{Hub, Subscription, failed};
 use super::outgoing_frame::{OutgoingFrame, send_some};
 use super::passed_client::PidNamespace;
 use super::queue::{Dequeued, QueueItem, QueueReceiver};
 use super::relay::relay;
 use super::request_reader::{RequestReadError, RequestReader};
-use super::worker_error::error_reply;
 use crate::broker::Reservation;
 
 const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));
 /// Characters of a client's name that are logged.
 const WORTH_LOGGING: usize = 64;
 const MAX_ANSWERS: usize = 16;
-/// So long a client may take nothing of what is left for it once its session
-/// is over, or of a standing session.
-pub(crate) const LINGER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The first request must have come by then.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -57,7 +54,7 @@ pub(crate) async fn serve(stream: UnixStream, namespace: PidNamespace, open: Ope
         }
         Err(error) => {
             tracing::debug!(%error, "a connection ends");
-            let reply = error_reply(ErrorCode::BadRequest, &error);
+            let reply = refusal(ErrorCode::BadRequest, &error);
             // It may not listen any more.
             let _deaf = timeout(Duration::from_secs(1), connection.send_last(&reply)).await;
         }
@@ -121,7 +118,7 @@ impl Connection {
         let first = timeout(HELLO_TIMEOUT, request_reader.next(&self.stream)).await;
         let asked = first.map_err(|_| RequestReadError::Late)??;
         let ClientRequest::Known(Verb::Hello { oldest, newest, client }) = asked else {
-            let reply = error_reply(ErrorCode::BadRequest, "the first request is hello");
+            let reply = refusal(ErrorCode::BadRequest, "the first request is hello");
             return Ok(self.send_last(&reply).await?);
         };
         let Some(version) = common(oldest, newest) else {
@@ -129,7 +126,7 @@ impl Connection {
                 "the client speaks versions {oldest} to {newest} of the protocol, this daemon \
                  {OLDEST} to {VERSION}: install the same version of both"
             );
-            return Ok(self.send_last(&error_reply(ErrorCode::Incompatible, text)).await?);
+            return Ok(self.send_last(&refusal(ErrorCode::Incompatible, text)).await?);
         };
         let client: String = client.chars().take(WORTH_LOGGING).collect();
         tracing::info!(client, version, "a client");
@@ -176,7 +173,7 @@ impl Connection {
                             }
                             return Ok(());
                         }
-                        Err(worker_error) => self.reply(&Reply::Refused(worker_error))?,
+                        Err(refused) => self.reply(&Reply::Refused(refused))?,
                     }
                 }
                 Some(ClientRequest::Known(verb)) => {
@@ -184,14 +181,14 @@ impl Connection {
                     self.reply(&answered.unwrap_or_else(Reply::Refused))?;
                 }
                 Some(ClientRequest::Wrong(text)) => {
-                    self.reply(&error_reply(ErrorCode::BadRequest, text))?;
+                    self.reply(&refusal(ErrorCode::BadRequest, text))?;
                 }
                 Some(ClientRequest::Unknown(verb)) => {
                     let text = format!(
                         "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
                          both"
                     );
-                    self.reply(&error_reply(ErrorCode::UnknownVerb, text))?;
+                    self.reply(&refusal(ErrorCode::UnknownVerb, text))?;
                 }
             }
         }
@@ -272,16 +269,16 @@ impl Connection {
     }
 
     async fn answer(&mut self, verb: Verb) -> Result<Reply, ErrorReply> {
+        let second = "this connection has a stream already: open another for a second one";
         match verb {
             Verb::Hello { .. } => {
-                Ok(error_reply(ErrorCode::BadRequest, "hello is said once, at the beginning"))
+                Err(ErrorReply::new(ErrorCode::BadRequest, "hello is said once, at the beginning"))
             }
-            Verb::Types => Ok(types()),
+            Verb::Types => types(),
+            // Not while there is a stream: else it is relayed.
+            Verb::Follow { .. } => Err(ErrorReply::new(ErrorCode::BadRequest, second)),
             Verb::Start { .. } | Verb::Attach { .. } if self.streaming.is_some() => {
-                Ok(error_reply(
-                    ErrorCode::BadRequest,
-                    "this connection has a stream already: open another for a second one",
-                ))
+                Err(ErrorReply::new(ErrorCode::BadRequest, second))
             }
             Verb::Start { job, target, when_slow } => {
                 let (started, subscription) =
@@ -306,10 +303,6 @@ impl Connection {
                 Ok(Reply::Done)
             }
             Verb::Standing => Ok(Reply::Standing { sessions: self.hub.standing() }),
-            Verb::Follow { .. } => {
-                let text = "this connection has a stream already: open another for a second one";
-                Ok(error_reply(ErrorCode::BadRequest, text))
-            }
         }
     }
 
@@ -333,11 +326,12 @@ impl Connection {
     }
 }
 
-fn types() -> Reply {
-    let facts = match Facts::read(std::path::Path::new("/")) {
-        Ok(facts) => facts,
-        Err(error) => return error_reply(ErrorCode::Failed, error),
-    };
+fn refusal(code: ErrorCode, text: impl ToString) -> Reply {
+    Reply::Refused(ErrorReply::new(code, text))
+}
+
+fn types() -> Result<Reply, ErrorReply> {
+    let facts = Facts::read(std::path::Path::new("/")).map_err(failed)?;
     let line = |entry: &catalogue::CatalogueType| TypeLine {
         name: entry.name.into(),
         meaning: entry.meaning.into(),
@@ -346,5 +340,5 @@ fn types() -> Reply {
             Availability::Unavailable { why, .. } => Some(why),
         },
     };
-    Reply::Types { types: catalogue::all().map(line).collect() }
+    Ok(Reply::Types { types: catalogue::all().map(line).collect() })
 }

@@ -22,12 +22,12 @@ use tokio::time::timeout;
 
 use super::broadcast::Subscriber;
 use super::client_counters::ClientCounters;
+use super::error_replies;
 use super::queue::{QueueReceiver, queue};
 use super::session_thread::{Progress, SessionOrder};
 use super::waker::{WakeReceiver, Waker, waker};
-use super::worker_error;
-use crate::broker::{Broker, Reservation, ReservationError};
-use crate::control::{StandingEntry, StandingStatus, WorkerMetric, WorkerReport, WorkerTally};
+use crate::broker::{Broker, BrokerError, BrokerRefusal, Reservation};
+use crate::control::{SharedCounts, StandingEntry, WorkerMetric, WorkerReport};
 use crate::credentials::Credentials;
 use crate::guard::Limits;
 use crate::guard::rate::{self, RateTooHigh};
@@ -47,17 +47,14 @@ pub(crate) struct Hub {
     sessions: RefCell<BTreeMap<u64, SessionHandle>>,
     next: Cell<u64>,
     pub(crate) connections: Cell<u64>,
-    pub(super) tally: Arc<WorkerTally>,
+    pub(super) tally: Arc<SharedCounts<WorkerReport>>,
     /// Why no session may begin at present.
     held_back: RefCell<Option<String>>,
 }
 
 #[derive(Debug)]
 pub(super) struct SessionHandle {
-    pub(super) name: String,
-    /// Random, of this stream alone.
-    pub(super) stream: String,
-    pub(super) notes: Vec<String>,
+    pub(super) joined: Joined,
     pub(super) pid: Option<Pid>,
     pub(super) since: Instant,
     pub(super) orders: Sender<SessionOrder>,
@@ -128,15 +125,10 @@ impl Hub {
         when_slow: WhenSlow,
     ) -> Result<(Joined, Subscription, Arc<Describer>), ErrorReply> {
         self.with(session, |_| Some(()))?;
-        let (subscriber, subscription) = self.subscribe(when_slow)?;
+        let (subscriber, subscription) = self.subscribe(when_slow, None)?;
         let (joined, describer) = self.with(session, |running| {
-            let joined = || Joined {
-                stream: running.stream.clone(),
-                name: running.name.clone(),
-                notes: running.notes.clone(),
-            };
             let sent = running.order(SessionOrder::Join(Box::new(subscriber)));
-            sent.then(|| (joined(), Arc::clone(&running.describer)))
+            sent.then(|| (running.joined.clone(), Arc::clone(&running.describer)))
         })?;
         Ok((joined, subscription, describer))
     }
@@ -146,41 +138,16 @@ impl Hub {
         self.connections.get() == 0 && self.sessions.borrow().is_empty()
     }
 
-    /// Whether the supervisor lets this worker end, which was given so many
-    /// connections.
-    pub(crate) fn may_leave(&self, given: u64) -> bool {
-        self.broker.leave(given)
-    }
-
-    /// Both ends of a queue, whose bytes are set aside.
+    /// Both ends of a queue, whose bytes are set aside. `reader`: who reads a
+    /// standing session, from what that user may have.
     pub(crate) fn subscribe(
         &self,
         when_slow: WhenSlow,
-    ) -> Result<(Subscriber, Subscription), ErrorReply> {
-        self.subscribe_with(
-            when_slow,
-            Reservation::reserve(&self.broker, self.limits.queue.0, false),
-        )
-    }
-
-    /// The same for who reads a standing session, from what that user may
-    /// have.
-    pub(crate) fn subscribe_reader(
-        &self,
         reader: Option<u32>,
     ) -> Result<(Subscriber, Subscription), ErrorReply> {
-        let reserved = Reservation::of_reader(&self.broker, self.limits.queue.0, reader);
-        self.subscribe_with(WhenSlow::DropNewest, reserved)
-    }
-
-    fn subscribe_with(
-        &self,
-        when_slow: WhenSlow,
-        reserved: Result<Reservation, ReservationError>,
-    ) -> Result<(Subscriber, Subscription), ErrorReply> {
         let capacity = self.limits.queue.0;
-        let reserved =
-            reserved.map_err(|error| unreserved("what may wait for a client", &error))?;
+        let reserved = Reservation::reserve(&self.broker, capacity, false, reader)
+            .map_err(|error| unreserved("what may wait for a client", error))?;
         let (sender, receiver) = queue(capacity);
         let (waker, wake_receiver) = waker().map_err(failed)?;
         let counters = Arc::<ClientCounters>::default();
@@ -228,12 +195,12 @@ impl Hub {
     pub(super) fn may_begin(&self) -> Result<(), ErrorReply> {
         match &*self.held_back.borrow() {
             None => Ok(()),
-            Some(why) => Err(ErrorReply {
-                code: ErrorCode::Busy,
-                text: format!(
+            Some(why) => {
+                let text = format!(
                     "no session begins at present, as {why}: stop one, or give a longer interval"
-                ),
-            }),
+                );
+                Err(ErrorReply::new(ErrorCode::Busy, text))
+            }
         }
     }
 
@@ -256,7 +223,7 @@ impl Hub {
                 RateTooHigh::Floor { .. } => ErrorCode::Denied,
                 RateTooHigh::Rate { .. } => ErrorCode::Unplannable,
             };
-            ErrorReply { code, text: error.to_string() }
+            ErrorReply::new(code, error)
         })
     }
 
@@ -283,13 +250,11 @@ impl Hub {
         match timeout(ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(no_session(session)),
-            Err(_) => Err(ErrorReply {
-                code: ErrorCode::Busy,
-                text: format!(
-                    "session {session} has not answered for {} s",
-                    ANSWER_TIMEOUT.as_secs()
-                ),
-            }),
+            Err(_) => {
+                let seconds = ANSWER_TIMEOUT.as_secs();
+                let text = format!("session {session} has not answered for {seconds} s");
+                Err(ErrorReply::new(ErrorCode::Busy, text))
+            }
         }
     }
 
@@ -313,16 +278,15 @@ impl Hub {
     pub(crate) async fn report_losses(&self) {
         let sessions: Vec<u64> = self.sessions.borrow().keys().copied().collect();
         for session in sessions {
-            if let Err(worker_error) = self.request(session, SessionOrder::Losses).await {
-                tracing::debug!(session, text = worker_error.text, "losses are told later");
+            if let Err(refused) = self.request(session, SessionOrder::Losses).await {
+                tracing::debug!(session, text = refused.text, "losses are told later");
             }
         }
     }
 
     pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), ErrorReply> {
         if interval == 0 {
-            let text = recorder::Refusal::IntervalZero.to_string();
-            return Err(ErrorReply { code: ErrorCode::BadRequest, text });
+            return Err(ErrorReply::new(ErrorCode::BadRequest, recorder::Refusal::IntervalZero));
         }
         let plan = self.with(session, |running| Some(Rc::clone(&running.plan)))?;
         self.check_rate(&plan, Some(interval))?;
@@ -330,12 +294,12 @@ impl Hub {
         let change = IntervalChange::To(interval);
         let done =
             self.request(session, |done| SessionOrder::Interval { change, why, done }).await?;
-        done.map_err(|text| ErrorReply { code: ErrorCode::Unplannable, text })
+        done.map_err(|text| ErrorReply::new(ErrorCode::Unplannable, text))
     }
 
     pub(crate) fn report(&self) -> WorkerReport {
         self.forget_ended();
-        let mut report = self.tally.report();
+        let mut report = self.tally.lock().clone();
         let sessions = self.sessions.borrow();
         let (mut still, mut queued) = (0, 0);
         for running in sessions.values() {
@@ -358,19 +322,19 @@ impl Hub {
         since: Option<Duration>,
         live: bool,
     ) -> Result<OwnedFd, ErrorReply> {
-        self.broker.follow(name, since, live).map_err(|errno| {
-            let (code, why) = match errno {
-                libc::ENOENT => (
+        self.broker.follow(name, since, live).map_err(|error| {
+            let (code, why) = match error.raw_os_error() {
+                Some(libc::ENOENT) => (
                     ErrorCode::NoSession,
                     "there is none of that name that you may read; `ebs sessions` lists them",
                 ),
-                libc::EAGAIN => (
+                Some(libc::EAGAIN) => (
                     ErrorCode::Busy,
                     "its worker broke off and is started again: try again in some seconds",
                 ),
                 _ => (ErrorCode::Failed, "it cannot be followed; see the daemon's log"),
             };
-            ErrorReply { code, text: format!("standing session {name:?}: {why}") }
+            ErrorReply::new(code, format!("standing session {name:?}: {why}"))
         })
     }
 
@@ -378,16 +342,12 @@ impl Hub {
         self.broker.standing().into_iter().map(StandingEntry::into_protocol).collect()
     }
 
-    pub(crate) fn send_status(&self, status: StandingStatus) {
-        self.broker.report(status);
-    }
-
     pub(crate) fn list(&self) -> Vec<SessionLine> {
         self.forget_ended();
         let sessions = self.sessions.borrow();
         let line = |(&session, running): (&u64, &SessionHandle)| SessionLine {
             session,
-            name: running.name.clone(),
+            name: running.joined.name.clone(),
             pid: running.pid.map(|pid| pid.0),
             seconds: running.since.elapsed().as_secs(),
             clients: u32::try_from(running.progress.clients.load(Ordering::Relaxed))
@@ -397,22 +357,22 @@ impl Hub {
     }
 }
 
-pub(super) fn failed(error: std::io::Error) -> ErrorReply {
-    ErrorReply { code: ErrorCode::Failed, text: error.to_string() }
+pub(super) fn failed(error: impl ToString) -> ErrorReply {
+    ErrorReply::new(ErrorCode::Failed, error)
 }
 
-pub(super) fn unreserved(what: &str, error: &ReservationError) -> ErrorReply {
+pub(super) fn unreserved(what: &str, error: BrokerError) -> ErrorReply {
     match error {
-        ReservationError::LimitReached(full) => {
-            ErrorReply { code: ErrorCode::Exhausted, text: format!("{what}: {full}") }
+        BrokerError::Refused(BrokerRefusal::LimitReached(full)) => {
+            ErrorReply::new(ErrorCode::Exhausted, format!("{what}: {full}"))
         }
-        ReservationError::Silent(error) => worker_error::of_silence(error),
+        error => error_replies::of_silence(&error.into()),
     }
 }
 
 fn no_session(session: u64) -> ErrorReply {
     let text = format!("there is no session {session} of yours; `ebs sessions` lists them");
-    ErrorReply { code: ErrorCode::NoSession, text }
+    ErrorReply::new(ErrorCode::NoSession, text)
 }
 
 /// A connection that is counted, here and by the supervisor, until this is

@@ -11,12 +11,8 @@ use crate::target::FoundTarget;
 
 #[derive(Debug)]
 pub(crate) struct CheckedJob {
-    job: Job,
-    target: FoundTarget,
-}
-
-fn worker_error(code: ErrorCode, text: impl Into<String>) -> ErrorReply {
-    ErrorReply { code, text: text.into() }
+    pub(super) job: Job,
+    pub(super) target: FoundTarget,
 }
 
 /// Bytes of a type's name, or of an address to watch, modifiers and all.
@@ -42,20 +38,12 @@ impl CheckedJob {
         }
         Ok(CheckedJob::new(job, found(named, namespace)?))
     }
-
-    pub(super) fn job(&self) -> &Job {
-        &self.job
-    }
-
-    pub(super) fn target(&self) -> &FoundTarget {
-        &self.target
-    }
 }
 
 fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
     if event.0.len() > MAX_EVENT_LEN {
         let text = format!("an event of {} bytes; none is so long", event.0.len());
-        return Err(worker_error(ErrorCode::BadRequest, text));
+        return Err(ErrorReply::new(ErrorCode::BadRequest, text));
     }
     match event.resolve() {
         Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
@@ -64,9 +52,9 @@ fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
                 "{event}: the daemon samples types of its table (`ebs -h` lists them) and \
                      mem:ADDR; for others say --no-daemon",
             );
-            return Err(worker_error(ErrorCode::Unplannable, text));
+            return Err(ErrorReply::new(ErrorCode::Unplannable, text));
         }
-        Err(error) => return Err(worker_error(ErrorCode::Unplannable, error.to_string())),
+        Err(error) => return Err(ErrorReply::new(ErrorCode::Unplannable, error)),
     }
     Ok(())
 }
@@ -81,7 +69,7 @@ fn check_not_self(pid: Pid) -> Result<(), ErrorReply> {
         "process {pid} is a worker of the daemon, which guards itself (not dumpable): root may \
          sample it with ebs --no-daemon"
     );
-    Err(worker_error(ErrorCode::Denied, text))
+    Err(ErrorReply::new(ErrorCode::Denied, text))
 }
 
 fn found(theirs: NamedTarget, namespace: &PidNamespace) -> Result<FoundTarget, ErrorReply> {
@@ -92,12 +80,12 @@ fn found(theirs: NamedTarget, namespace: &PidNamespace) -> Result<FoundTarget, E
             NamedTarget::System => return Ok(FoundTarget::System),
             NamedTarget::Cgroup { .. } => {
                 let text = "the daemon samples control groups for standing sessions alone";
-                return Err(worker_error(ErrorCode::Unplannable, text));
+                return Err(ErrorReply::new(ErrorCode::Unplannable, text));
             }
         };
     let gone = || {
         let text = format!("there is no process {pid} that started at {start_time}");
-        worker_error(ErrorCode::NoTarget, text)
+        ErrorReply::new(ErrorCode::NoTarget, text)
     };
     let pid = namespace.to_own(pid).map_err(|error| match error.raw_os_error() {
         Some(libc::ESRCH) => gone(),
@@ -107,7 +95,7 @@ fn found(theirs: NamedTarget, namespace: &PidNamespace) -> Result<FoundTarget, E
                  cannot be found from here (that takes Linux 6.11): {error}; say --no-daemon, or \
                  run ebs beside the daemon"
             );
-            worker_error(ErrorCode::NoTarget, text)
+            ErrorReply::new(ErrorCode::NoTarget, text)
         }
     })?;
     let named = name(ProcessIdentity { pid, start_time });

@@ -9,20 +9,22 @@ use std::time::{Duration, Instant};
 use recorder::in_kernel::{InKernel, ProgramTask, SiteTables, bytes};
 use recorder::machine::facts::Capabilities;
 use recorder::plan::{draft, rights};
-use recorder::remote::protocol::{ErrorCode, ErrorReply, NamedTarget, Reply, Started, WhenSlow};
+use recorder::remote::protocol::{
+    ErrorCode, ErrorReply, Joined, NamedTarget, Reply, Started, WhenSlow,
+};
 use recorder::session::SessionSettings;
 use recorder::session::attach::AttachBudget;
 use recorder::session::synthesize::needed_symbols;
 use recorder::{Facts, Job, Plan, ProcVisibility};
 use tokio::sync::oneshot;
 
+use super::error_replies;
 use super::hub::{Hub, SessionHandle, Subscription, failed, unreserved};
 use super::job::CheckedJob;
 use super::passed_client::PidNamespace;
 use super::session_thread::{Progress, SessionOpening, SessionOrder, SessionThread};
 use super::waker::waker;
-use super::worker_error;
-use crate::broker::{GrantError, GrantLease, Reservation, ReservationError, WireJob};
+use crate::broker::{BrokerError, BrokerRefusal, GrantLease, Reservation, WireJob};
 use crate::control::WorkerMetric;
 use crate::policy::{OpenedBy, Permissions, unpermitted};
 use crate::target::{FoundProcess, FoundTarget};
@@ -43,10 +45,10 @@ impl Hub {
     ) -> Result<(Started, Subscription), ErrorReply> {
         let started = match CheckedJob::of_client(job, named, namespace) {
             Ok(checked) => self.begin(&checked, when_slow).await,
-            Err(worker_error) => Err(worker_error),
+            Err(refused) => Err(refused),
         };
-        self.tally
-            .add(if started.is_ok() { WorkerMetric::Started } else { WorkerMetric::Refused }, 1);
+        let result = if started.is_ok() { WorkerMetric::Started } else { WorkerMetric::Refused };
+        self.tally.lock().count(result, 1);
         started
     }
 
@@ -96,8 +98,8 @@ impl Hub {
 
     fn own_rights(&self, checked: &CheckedJob, planned: &PlannedJob) -> Result<(), ErrorReply> {
         let PlannedJob { plan, facts } = planned;
-        rights::check(&checked.job().request, plan, facts)
-            .map_err(|refusal| worker_error::of_refusal(&refusal))
+        rights::check(&checked.job.request, plan, facts)
+            .map_err(|refusal| error_replies::of_refusal(&refusal))
     }
 
     fn may_be_granted(&self, refused: &ErrorReply) -> bool {
@@ -106,20 +108,22 @@ impl Hub {
 
     /// A grant of the supervisor's; else the complaint that was there.
     fn grant(&self, checked: &CheckedJob, denied: ErrorReply) -> Result<GrantLease, ErrorReply> {
-        let gone = |error: std::io::Error| worker_error::of_refused_grant(&error, denied.clone());
-        let (named, group) = checked.target().named().map_err(gone)?;
-        let numbers = WireJob::of(&checked.job().request, named);
+        let gone = |error: std::io::Error| error_replies::of_refused_grant(&error, denied.clone());
+        let (named, path) = checked.target.named().map_err(gone)?;
+        let numbers = WireJob::of(&checked.job.request, named, path);
         let Some(numbers) = numbers else { return Err(denied) };
-        match self.broker.grant(numbers, group) {
+        match self.broker.grant(numbers) {
             Ok(number) => Ok(GrantLease::new(&self.broker, number)),
-            Err(GrantError::Missing(missing)) => {
-                let missing = missing.names().join(", ");
+            Err(BrokerError::Refused(BrokerRefusal::Unpermitted(missing))) => {
+                let missing = Permissions::from_bits_truncate(missing).names().join(", ");
                 let text =
                     format!("{}; the daemon's policy does not grant {missing} either", denied.text);
                 Err(ErrorReply { text, ..denied })
             }
-            Err(GrantError::Refused(error)) => Err(worker_error::of_refused_grant(&error, denied)),
-            Err(GrantError::Silent(error)) => Err(worker_error::of_silence(&error)),
+            Err(BrokerError::Refused(refusal)) => {
+                Err(error_replies::of_refused_grant(&refusal.into(), denied))
+            }
+            Err(BrokerError::Silent(error)) => Err(error_replies::of_silence(&error)),
         }
     }
 
@@ -131,7 +135,7 @@ impl Hub {
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), ErrorReply> {
         let PlannedJob { mut plan, facts } = planned;
-        let (job, target) = (checked.job(), checked.target());
+        let CheckedJob { job, target } = checked;
         let (permissions, opened_by) = match granted {
             Some(_) => (self.permissions, OpenedBy::Policy),
             // The kernel's own rules let this user (perf_event_paranoid below 2).
@@ -139,7 +143,8 @@ impl Hub {
             None => (Permissions::empty(), OpenedBy::User),
         };
         if let Some(unpermitted) = unpermitted(&plan, permissions, opened_by) {
-            return Err(worker_error::of_unpermitted(&unpermitted));
+            // A denial, with which policy may help.
+            return Err(ErrorReply::new(ErrorCode::Denied, unpermitted));
         }
         if granted.is_some() {
             // Whatever is refused from here on is refused to the supervisor:
@@ -175,7 +180,7 @@ impl Hub {
         let (orders, obeyed) = mpsc::channel();
         let (ringer, wake_receiver) = waker().map_err(failed)?;
         let progress = Arc::<Progress>::default();
-        let (subscriber, subscription) = self.subscribe(when_slow)?;
+        let (subscriber, subscription) = self.subscribe(when_slow, None)?;
         // Before the thread runs: the first client misses nothing.
         let _received = orders.send(SessionOrder::Join(Box::new(subscriber)));
         let kept = Rc::new(plan.clone());
@@ -201,17 +206,15 @@ impl Hub {
                     let _nobody = sender.send(result);
                 });
             })
-            .map_err(|error| ErrorReply {
-                code: ErrorCode::Exhausted,
-                text: format!(
+            .map_err(|error| {
+                let text = format!(
                     "the session has no thread ({error}): raise the daemon's limit of processes \
                      (ulimit -u, TasksMax= of the service)"
-                ),
+                );
+                ErrorReply::new(ErrorCode::Exhausted, text)
             })?;
-        let ended = |_| ErrorReply {
-            code: ErrorCode::Failed,
-            text: "the session ended while it was opened".into(),
-        };
+        let text = "the session ended while it was opened";
+        let ended = |_| ErrorReply::new(ErrorCode::Failed, text);
         let SessionOpening { name, mut notes, describer, in_kernel, planned, opened, given_up } =
             receiver.await.map_err(ended)??;
         if job.kernel_symbols && !has_room && needed_symbols(kept.events.iter(), false).is_some() {
@@ -221,11 +224,10 @@ impl Hub {
                  ({queue} bytes, limits.queue) has no room for them; {ROOM_FOR_SYMBOLS} would do"
             ));
         }
+        // Random, of this stream alone.
         let stream = format!("{:016x}", rand_word());
         let session = self.keep(SessionHandle {
-            name: name.clone(),
-            stream: stream.clone(),
-            notes: notes.clone(),
+            joined: Joined { stream: stream.clone(), name: name.clone(), notes: notes.clone() },
             pid: target.process().map(FoundProcess::pid),
             since: Instant::now(),
             orders,
@@ -254,28 +256,28 @@ impl Hub {
     /// tables, then rings.
     fn reserve(&self, plan: &mut Plan, checked: &CheckedJob) -> Result<Reservation, ErrorReply> {
         let (rings, sites) = (plan.rings, sites(plan));
-        let error = match Reservation::reserve(&self.broker, taken(plan), true) {
+        let error = match Reservation::reserve(&self.broker, taken(plan), true, None) {
             Ok(reserved) => return Ok(reserved),
             Err(error) => error,
         };
         let queue = self.limits.queue.0;
         let free = match &error {
-            ReservationError::LimitReached(full) => {
+            BrokerError::Refused(BrokerRefusal::LimitReached(full)) => {
                 full.free().map(|free| free.saturating_sub(queue))
             }
-            ReservationError::Silent(_) => None,
+            _ => None,
         };
-        let worker_error = unreserved("the session's rings and tables", &error);
-        let Some(free) = free else { return Err(worker_error) };
-        let tables = checked.job().request.in_kernel.as_ref().and_then(InKernel::tables);
+        let refused = unreserved("the session's rings and tables", error);
+        let Some(free) = free else { return Err(refused) };
+        let tables = checked.job.request.in_kernel.as_ref().and_then(InKernel::tables);
         if tables.is_none_or(|tables| tables.sites == SiteTables::AUTO_SITES) {
             fit_tables(plan, free);
         }
         let left = free.saturating_sub(table_bytes(plan));
-        let fits = taken(plan) <= free
-            || checked.job().request.ring_pages.is_none() && plan.fit_into(left);
+        let fits =
+            taken(plan) <= free || checked.job.request.ring_pages.is_none() && plan.fit_into(left);
         if !fits {
-            return Err(worker_error);
+            return Err(refused);
         }
         let why = "as the daemon has no room for more now";
         if let (Some(before), Some(now)) = (sites, self::sites(plan))
@@ -291,8 +293,8 @@ impl Hub {
                 kib(rings.samples),
             ));
         }
-        Reservation::reserve(&self.broker, taken(plan), true)
-            .map_err(|error| unreserved("the session's rings and tables", &error))
+        Reservation::reserve(&self.broker, taken(plan), true, None)
+            .map_err(|error| unreserved("the session's rings and tables", error))
     }
 }
 
@@ -335,10 +337,10 @@ fn fit_tables(plan: &mut Plan, free: u64) {
 }
 
 fn plan(checked: &CheckedJob) -> Result<PlannedJob, ErrorReply> {
-    let request = &checked.job().request;
+    let request = &checked.job.request;
     let facts = Facts::read_for(Path::new("/"), request)
-        .map_err(|error| ErrorReply { code: ErrorCode::Failed, text: error.to_string() })?;
-    let plan = draft(request, &facts).map_err(|refusal| worker_error::of_refusal(&refusal))?;
+        .map_err(|error| ErrorReply::new(ErrorCode::Failed, error))?;
+    let plan = draft(request, &facts).map_err(|refusal| error_replies::of_refusal(&refusal))?;
     Ok(PlannedJob { plan, facts })
 }
 

@@ -2,14 +2,12 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use recorder::remote::protocol::{FRAME_HEADER, FrameKind, MAX_DAEMON_PAYLOAD, Reply, frame};
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-use crate::fd_passing;
+use super::client_socket::send_bytes;
 
 /// A frame, and how much of it has been sent.
 #[derive(Debug)]
@@ -71,10 +69,7 @@ pub(super) async fn send_some(
     sending: &mut Option<OutgoingFrame>,
 ) -> io::Result<()> {
     let Some(frame) = sending else { return Ok(()) };
-    let left = frame.left();
-    let sent =
-        stream.async_io(Interest::WRITABLE, || fd_passing::send(stream.as_fd(), left, &[])).await?;
-    frame.sent += sent;
+    frame.sent += send_bytes(stream, frame.left()).await?;
     if frame.left().is_empty() {
         *sending = None;
     }

@@ -3,36 +3,23 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::fd_passing::ReceivedMessage;
 use crate::sys::namespace;
 
-#[derive(Debug)]
-pub(crate) struct PassedClient {
-    pub(crate) connection: OwnedFd,
-    pub(crate) namespace: PidNamespace,
-}
-
-impl PassedClient {
-    /// What came with the order to serve it; `elsewhere`: its pid namespace,
-    /// too.
-    ///
-    /// # Errors
-    /// EMFILE: there was no room for all of it. Without its namespace, the
-    /// client's numbers would be taken for the daemon's.
-    pub(crate) fn of(received: ReceivedMessage, elsewhere: bool) -> io::Result<PassedClient> {
-        let no_room = || io::Error::from(rustix::io::Errno::MFILE);
-        if !received.is_whole {
-            return Err(no_room());
-        }
-        let mut fds = received.fds.into_iter();
-        let connection = fds.next().ok_or_else(no_room)?;
-        let namespace = if elsewhere {
-            PidNamespace::Foreign(fds.next().ok_or_else(no_room)?)
-        } else {
-            PidNamespace::Own
-        };
-        Ok(PassedClient { connection, namespace })
-    }
+/// What came with the order to serve a client: the connection, and where it is
+/// `elsewhere`, its pid namespace.
+///
+/// # Errors
+/// EMFILE: there was no room for all of it. Without its namespace, the client's
+/// numbers would be taken for the daemon's.
+pub(crate) fn passed_client(
+    fds: Vec<OwnedFd>,
+    elsewhere: bool,
+) -> io::Result<(OwnedFd, PidNamespace)> {
+    let mut fds = fds.into_iter();
+    let mut next = || fds.next().ok_or(rustix::io::Errno::MFILE);
+    let connection = next()?;
+    let namespace = if elsewhere { PidNamespace::Foreign(next()?) } else { PidNamespace::Own };
+    Ok((connection, namespace))
 }
 
 /// The pid namespace of a client (pid_namespaces(7)), as it was when the
@@ -61,27 +48,16 @@ impl PidNamespace {
 mod tests {
     use super::*;
 
-    fn received(descriptors: usize, is_whole: bool) -> ReceivedMessage {
-        let fds = (0..descriptors).map(|_| io::pipe().unwrap().0.into()).collect();
-        ReceivedMessage { bytes: 1, fds, is_whole }
-    }
-
     #[test]
     fn numbers_of_another_namespace_are_never_taken_for_those_of_this_one() {
-        let namespace = |descriptors, is_whole, elsewhere| {
-            PassedClient::of(received(descriptors, is_whole), elsewhere)
-                .map(|client| client.namespace)
+        let namespace = |descriptors, elsewhere| {
+            let fds = (0..descriptors).map(|_| io::pipe().unwrap().0.into()).collect();
+            passed_client(fds, elsewhere).map(|(_, namespace)| namespace)
         };
-        assert!(matches!(namespace(1, true, false), Ok(PidNamespace::Own)));
-        assert!(matches!(namespace(2, true, true), Ok(PidNamespace::Foreign(_))));
-        for (descriptors, is_whole, elsewhere) in [
-            (0, false, false),
-            (0, true, false),
-            (1, true, true),
-            (1, false, true),
-            (1, false, false),
-        ] {
-            let error = namespace(descriptors, is_whole, elsewhere).unwrap_err();
+        assert!(matches!(namespace(1, false), Ok(PidNamespace::Own)));
+        assert!(matches!(namespace(2, true), Ok(PidNamespace::Foreign(_))));
+        for (descriptors, elsewhere) in [(0, false), (1, true)] {
+            let error = namespace(descriptors, elsewhere).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
         }
     }

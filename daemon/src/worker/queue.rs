@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use loom::sync::atomic::AtomicU64;
 #[cfg(feature = "interleavings")]
 use model::{Consumer, Producer, RingBuffer};
+use recorder::remote::protocol::Account;
 #[cfg(not(feature = "interleavings"))]
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -23,10 +24,17 @@ const SLOTS: usize = if cfg!(feature = "interleavings") { 8 } else { 4096 };
 /// Of them, kept for the gap that is to be told and for the end.
 const RESERVED: usize = if cfg!(feature = "interleavings") { 3 } else { 16 };
 
+#[derive(Debug)]
+pub(crate) struct StreamEnding {
+    pub(crate) reason: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) session: Account,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum QueueItem {
     Bytes(Arc<[u8]>),
-    End(Arc<super::broadcast::StreamEnding>),
+    End(Arc<StreamEnding>),
 }
 
 #[derive(Clone, Debug)]
@@ -108,7 +116,7 @@ impl QueueSender {
     }
 
     /// Appends the end, for which a slot is kept; false: nobody takes it.
-    pub(crate) fn end(&mut self, ending: Arc<super::broadcast::StreamEnding>) -> bool {
+    pub(crate) fn end(&mut self, ending: Arc<StreamEnding>) -> bool {
         !self.items.is_abandoned() && self.items.push(QueueItem::End(ending)).is_ok()
     }
 

@@ -2,15 +2,13 @@
 //! one: bytes, so that neither has anything of the other's.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
-use super::connection::LINGER_TIMEOUT;
-use crate::fd_passing;
+use super::client_socket::{LINGER_TIMEOUT, receive_bytes, send_bytes};
 
 /// Bytes on the way.
 const ROOM: usize = 64 * 1024;
@@ -20,7 +18,7 @@ const ROOM: usize = 64 * 1024;
 /// too long.
 pub(super) async fn relay(stream: &UnixStream, source: OwnedFd, live: bool) -> io::Result<()> {
     let source = pipe::Receiver::from_owned_fd(source)?;
-    let mut room = vec![0; ROOM];
+    let (mut room, mut word) = (vec![0; ROOM], [0; 64]);
     loop {
         let read = tokio::select! {
             ready = source.readable() => {
@@ -30,23 +28,16 @@ pub(super) async fn relay(stream: &UnixStream, source: OwnedFd, live: bool) -> i
                     read => read?,
                 }
             }
-            spoken = has_spoken(stream), if live => return spoken,
+            // It says something, or goes.
+            spoken = receive_bytes(stream, &mut word), if live => return spoken.map(drop),
         };
         if read == 0 {
             return Ok(());
         }
         let mut rest = &room[..read];
         while !rest.is_empty() {
-            let send = || fd_passing::send(stream.as_fd(), rest, &[]);
-            let sent = timeout(LINGER_TIMEOUT, stream.async_io(Interest::WRITABLE, send)).await;
+            let sent = timeout(LINGER_TIMEOUT, send_bytes(stream, rest)).await;
             rest = &rest[sent.map_err(|_| io::ErrorKind::TimedOut)??..];
         }
     }
-}
-
-/// Waits until the client says something, or goes.
-async fn has_spoken(stream: &UnixStream) -> io::Result<()> {
-    let mut word = [0; 64];
-    let receive = || fd_passing::receive(stream.as_fd(), &mut word);
-    stream.async_io(Interest::READABLE, receive).await.map(|_| ())
 }

@@ -1,17 +1,15 @@
 //! Frames of one client, read into a buffer of fixed size.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use recorder::remote::protocol::{
     ClientRequest, FRAME_HEADER, FrameError, FrameKind, MAX_CLIENT_PAYLOAD, Parsed, parse, request,
 };
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::fd_passing;
+use super::client_socket::receive_bytes;
 
 /// A frame that has begun must be whole by then.
 const PARTIAL_FRAME_TIMEOUT: Duration = Duration::from_secs(1);
@@ -60,12 +58,13 @@ impl RequestReader {
                 self.begun = None;
                 return Ok(asked);
             }
+            let free = &mut self.buffer[self.filled..];
             let received = if self.filled == 0 {
-                self.receive(stream).await?
+                receive_bytes(stream, free).await?
             } else {
                 // Of the frame, not of each of its bytes.
                 let deadline = *self.begun.get_or_insert_with(Instant::now) + PARTIAL_FRAME_TIMEOUT;
-                let received = timeout_at(deadline, self.receive(stream)).await;
+                let received = timeout_at(deadline, receive_bytes(stream, free)).await;
                 received.map_err(|_| RequestReadError::Dribble)??
             };
             match received {
@@ -74,11 +73,6 @@ impl RequestReader {
                 bytes => self.filled += bytes,
             }
         }
-    }
-
-    async fn receive(&mut self, stream: &UnixStream) -> io::Result<usize> {
-        let free = &mut self.buffer[self.filled..];
-        stream.async_io(Interest::READABLE, || fd_passing::receive(stream.as_fd(), free)).await
     }
 
     fn parsed(&mut self) -> Result<Option<ClientRequest>, RequestReadError> {

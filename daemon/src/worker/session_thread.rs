@@ -15,11 +15,12 @@ use recorder::session::{Session, SessionSettings, Sink, TargetState};
 use recorder::{Facts, Fallback, Plan, PlannedEvent};
 use tokio::sync::oneshot;
 
-use super::broadcast::{Broadcast, StreamEnding, Subscriber};
+use super::broadcast::{Broadcast, Subscriber};
+use super::error_replies;
+use super::queue::StreamEnding;
 use super::waker::WakeReceiver;
-use super::worker_error;
-use crate::broker::{BrokeredKernel, GrantLease, Reservation};
-use crate::control::{ReportedCounts, WorkerTally};
+use crate::broker::{GrantLease, Reservation};
+use crate::control::{SharedCounts, WorkerReport};
 use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict};
 
 /// Records do not lie in a ring longer than that.
@@ -66,7 +67,7 @@ pub(crate) struct SessionThread {
     pub(crate) orders: Receiver<SessionOrder>,
     pub(crate) wake_receiver: WakeReceiver,
     pub(crate) progress: Arc<Progress>,
-    pub(crate) tally: Arc<WorkerTally>,
+    pub(crate) tally: Arc<SharedCounts<WorkerReport>>,
 }
 
 /// Said once the session is open.
@@ -89,7 +90,7 @@ impl SessionThread {
     pub(crate) fn run(mut self, opened: impl FnOnce(Result<SessionOpening, ErrorReply>)) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
-            Err(worker_error) => return opened(Err(worker_error)),
+            Err(refused) => return opened(Err(refused)),
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
@@ -112,7 +113,7 @@ impl SessionThread {
             preamble,
             joined: false,
             notes: Vec::new(),
-            reported: ReportedCounts::default(),
+            reported: WorkerReport::default(),
         };
         let reason = running.run_until_end();
         running.end(reason);
@@ -126,21 +127,19 @@ impl SessionThread {
         }
         restrict(&mut self.plan.side, self.permissions, &FORBIDDEN);
         let (plan, settings) = (self.plan.clone(), self.settings.clone());
-        let session = match &self.granted {
-            Some(granted) => Session::open_on(&granted.kernel(&self.reserved), plan, settings),
-            None => Session::open_on(&BrokeredKernel::ungranted(&self.reserved), plan, settings),
-        };
-        let mut session = session.map_err(|error| match &self.granted {
-            Some(granted) if granted.is_silent() => {
-                worker_error::of_silence(&io::ErrorKind::BrokenPipe.into())
-            }
-            _ => worker_error::of_failure(&error),
-        })?;
+        let kernel = self.reserved.kernel(self.granted.as_ref());
+        let mut session =
+            Session::open_on(&kernel, plan, settings).map_err(|error| match &self.granted {
+                Some(granted) if granted.is_silent() => {
+                    error_replies::of_silence(&io::ErrorKind::BrokenPipe.into())
+                }
+                _ => error_replies::of_failure(&error),
+            })?;
         self.progress.interval.store(session.interval(), Ordering::Relaxed);
         let mut preamble = Vec::new();
         session
             .preamble(&self.facts, &self.command_line, &mut preamble)
-            .map_err(|error| worker_error::of_failure(&error))?;
+            .map_err(|error| error_replies::of_failure(&error))?;
         Ok((session, preamble.into()))
     }
 }
@@ -153,7 +152,8 @@ struct RunningSession<'d> {
     /// A client has come, if only to go at once.
     joined: bool,
     notes: Vec<String>,
-    reported: ReportedCounts,
+    /// What the worker's tally has of it.
+    reported: WorkerReport,
 }
 
 impl RunningSession<'_> {
@@ -184,9 +184,12 @@ impl RunningSession<'_> {
                 Ok(pass) => pass,
                 Err(error) => return error.to_string(),
             };
-            let tally = &self.thread.tally;
-            tally.drained(began.elapsed(), pass.fullest.into());
-            tally.add_new(&mut self.reported, self.session.ledger(), self.broadcast.sent());
+            let took = began.elapsed();
+            let now = WorkerReport::of_session(self.session.ledger(), self.broadcast.sent());
+            let mut tally = self.thread.tally.lock();
+            tally.drained(took, pass.fullest.into());
+            tally.add_new(&mut self.reported, now);
+            drop(tally);
             self.thread.report(&self.session, &self.broadcast);
             if pass.limit_reached {
                 return "the count is reached".into();
@@ -266,7 +269,8 @@ impl RunningSession<'_> {
             tracing::error!(%error, "a session's counts cannot be read");
             self.session.ledger().clone()
         });
-        self.thread.tally.add_new(&mut self.reported, &ledger, self.broadcast.sent());
+        let now = WorkerReport::of_session(&ledger, self.broadcast.sent());
+        self.thread.tally.lock().add_new(&mut self.reported, now);
         self.notes.pop();
         let ending = StreamEnding { reason, notes: self.notes, session: ledger.account() };
         self.broadcast.end(ending, &ledger);

@@ -69,7 +69,7 @@ fn take(hub: &Hub, step: Option<GuardStep>, why: String) {
         GuardStep::StopNewest => Some(WorkerMetric::GuardStopped),
         GuardStep::Relax => None,
     };
-    counted.into_iter().for_each(|word| hub.tally.add(word, 1));
+    counted.into_iter().for_each(|word| hub.tally.lock().count(word, 1));
     match step {
         GuardStep::Slow => hub.order_all(|| {
             let (change, why) = (IntervalChange::Doubled, format!("guardrail: {why}"));

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use perfdata::stream::write;
 use perfdata::{Attr, AttrFlags, EventType, Misc, SampleType, SideRecord};
@@ -61,7 +61,7 @@ struct Scene {
     path: PathBuf,
     _kept: Option<tempfile::TempDir>,
     clock: Arc<Fake>,
-    status: Arc<Status>,
+    status: Arc<SharedCounts<StandingStatus>>,
     fails: Arc<Mutex<Option<(DiskCall, i32)>>>,
     spool: Spool,
     sampling: RecordedStream,
@@ -120,7 +120,7 @@ impl Scene {
         };
         let clock = Arc::<Fake>::default();
         clock.now.store(SECOND, Ordering::Relaxed);
-        let (status, fails) = (Arc::<Status>::default(), Arc::default());
+        let (status, fails) = (Arc::default(), Arc::default());
         let below = Subdirectory { directory: path.to_owned(), name: "web".into() };
         let place = Failing { below, fails: Arc::clone(&fails) };
         let own: Arc<dyn Clock> = clock.clone();
@@ -193,7 +193,7 @@ impl Scene {
 
     #[track_caller]
     fn conserves(&self) -> u64 {
-        let Stored { written, unwritten: lost, .. } = self.status.now().stored;
+        let Stored { written, unwritten: lost, .. } = self.status.lock().stored;
         assert_eq!(written + lost, self.appended);
         lost
     }
@@ -298,12 +298,12 @@ fn what_is_kept_is_told_before_anything_is_written() {
     let mut scene = Scene::new();
     scene.append(100, 1000);
     scene.pass(2);
-    let before = scene.status.now().stored.bytes;
+    let before = scene.status.lock().stored.bytes;
     assert!(before > 0);
     let mut scene = scene.again(12, 200);
-    assert_eq!(scene.status.now().stored.bytes, 0);
+    assert_eq!(scene.status.lock().stored.bytes, 0);
     scene.pass(1);
-    assert!(scene.status.now().stored.bytes >= before, "{:?}", scene.status);
+    assert!(scene.status.lock().stored.bytes >= before, "{:?}", scene.status);
 }
 
 #[test]

@@ -2,10 +2,9 @@
 //! `ring::tests::interleavings` is.
 
 use loom::sync::{Arc, Notify};
-use recorder::remote::protocol::Account;
 
 use super::*;
-use crate::worker::broadcast::{StreamEnding, StreamTotals};
+use crate::worker::chunk::StreamTotals;
 use crate::worker::client_counters::ClientCounters;
 
 fn bytes(n: u8) -> std::sync::Arc<[u8]> {

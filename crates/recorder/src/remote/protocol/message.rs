@@ -197,6 +197,12 @@ pub struct ErrorReply {
     pub text: String,
 }
 
+impl ErrorReply {
+    pub fn new(code: ErrorCode, text: impl ToString) -> ErrorReply {
+        ErrorReply { code, text: text.to_string() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -235,9 +241,6 @@ pub enum NamedTarget {
     /// A control group; for standing sessions alone.
     Cgroup {
         id: u64,
-        /// Bytes of its path below the hierarchy's root, which come behind
-        /// the message.
-        path_bytes: u64,
     },
 }
 

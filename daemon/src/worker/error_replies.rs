@@ -2,15 +2,9 @@
 
 use std::io;
 
-use recorder::remote::protocol::{ErrorCode, ErrorReply, Reply};
+use recorder::remote::protocol::{ErrorCode, ErrorReply};
 use recorder::session::SessionError;
 use recorder::{AttachError, OpenError, Refusal};
-
-use crate::policy::Unpermitted;
-
-pub(crate) fn error_reply(code: ErrorCode, text: impl ToString) -> Reply {
-    Reply::Refused(ErrorReply { code, text: text.to_string() })
-}
 
 pub(crate) fn of_refusal(refusal: &Refusal) -> ErrorReply {
     let code = match refusal {
@@ -20,13 +14,7 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> ErrorReply {
         }
         _ => ErrorCode::Unplannable,
     };
-    ErrorReply { code, text: refusal.to_string() }
-}
-
-/// What a plan needs and its user may not have is a denial, with which policy
-/// may help.
-pub(crate) fn of_unpermitted(unpermitted: &Unpermitted) -> ErrorReply {
-    ErrorReply { code: ErrorCode::Denied, text: unpermitted.to_string() }
+    ErrorReply::new(code, refusal)
 }
 
 pub(crate) fn of_failure(error: &SessionError) -> ErrorReply {
@@ -35,7 +23,7 @@ pub(crate) fn of_failure(error: &SessionError) -> ErrorReply {
         SessionError::Attach(_) => ErrorCode::NoTarget,
         _ => ErrorCode::Failed,
     };
-    ErrorReply { code, text: error.to_string() }
+    ErrorReply::new(code, error)
 }
 
 /// What the user was denied, and policy does not help with, for this reason.
@@ -55,7 +43,7 @@ pub(crate) fn of_refused_grant(error: &io::Error, denied: ErrorReply) -> ErrorRe
         _ => (denied.code, error.to_string()),
     };
     let text = format!("{}; the daemon does not open it by policy either: {why}", denied.text);
-    ErrorReply { code, text }
+    ErrorReply::new(code, text)
 }
 
 pub(crate) fn of_silence(error: &io::Error) -> ErrorReply {
@@ -63,7 +51,7 @@ pub(crate) fn of_silence(error: &io::Error) -> ErrorReply {
         "the daemon is ending: its supervisor does not answer ({error}); try again, or see the \
          daemon's log"
     );
-    ErrorReply { code: ErrorCode::Failed, text }
+    ErrorReply::new(ErrorCode::Failed, text)
 }
 
 fn of_open(error: &OpenError) -> ErrorCode {
@@ -84,12 +72,13 @@ fn of_open(error: &OpenError) -> ErrorCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::{Broker, GrantError, WireJob};
+    use crate::broker::{Broker, BrokerError, WireJob};
+    use crate::channel::channel;
     use recorder::Modes;
 
     #[test]
     fn a_supervisor_that_has_gone_is_named_not_the_kernel() {
-        let (supervisor, worker) = crate::line::line().unwrap();
+        let (supervisor, worker) = channel().unwrap();
         drop(supervisor);
         let broker = Broker::new(worker);
         let job = WireJob {
@@ -99,17 +88,18 @@ mod tests {
             call_graph: None,
             data_mappings: false,
             target: recorder::remote::protocol::NamedTarget::System,
+            path: arrayvec::ArrayVec::new(),
         };
-        let Err(GrantError::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
+        let Err(BrokerError::Silent(error)) = broker.grant(job) else { panic!("an answer") };
         assert!(broker.is_silent());
-        let complaint = of_silence(&error);
-        assert_eq!(complaint.code, ErrorCode::Failed);
-        assert!(complaint.text.contains("supervisor does not answer"), "{}", complaint.text);
+        let refused = of_silence(&error);
+        assert_eq!(refused.code, ErrorCode::Failed);
+        assert!(refused.text.contains("supervisor does not answer"), "{}", refused.text);
     }
 
     #[test]
     fn a_refused_grant_says_both_what_the_kernel_and_what_the_daemon_refused() {
-        let denied = || ErrorReply { code: ErrorCode::Denied, text: "no".into() };
+        let denied = || ErrorReply::new(ErrorCode::Denied, "no");
         let codes = [libc::ESRCH, libc::EMFILE, libc::EBADF, libc::ETIMEDOUT]
             .map(|errno| of_refused_grant(&io::Error::from_raw_os_error(errno), denied()));
         let [gone, full, other, late] = &codes;
@@ -118,6 +108,6 @@ mod tests {
         assert_eq!(other.code, ErrorCode::Denied);
         assert_eq!(late.code, ErrorCode::Busy);
         assert!(late.text.contains("no answer in time"), "{}", late.text);
-        assert!(codes.iter().all(|complaint| complaint.text.starts_with("no; the daemon")));
+        assert!(codes.iter().all(|refused| refused.text.starts_with("no; the daemon")));
     }
 }
