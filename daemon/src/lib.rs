@@ -46,9 +46,10 @@ pub mod store {
     mod retention;
 
     pub(crate) use clock::{Clock, SystemClock};
-    pub(crate) use directory::{Directory, ListedSegment, SegmentState};
+    pub(crate) use directory::{Directory, ListedSegment, SegmentState, header};
     pub(crate) use recovery::{Recovered, recover};
-    pub(crate) use retention::{ClosedSegment, Retention, expired};
+    pub use retention::RetentionLimits;
+    pub(crate) use retention::expired;
 
     #[cfg(test)]
     mod tests;

@@ -9,6 +9,7 @@ mod history;
 mod keeper;
 mod process_table;
 mod readers;
+mod recorded_stream;
 mod role;
 mod spool;
 mod target;
@@ -16,4 +17,4 @@ mod writer;
 
 pub(crate) use follow::follow;
 pub(crate) use keeper::{StandingSession, keep};
-pub use role::{KernelCounting, RetentionLimits, StandingSpec, TargetDescription};
+pub use role::{KernelCounting, StandingSpec, TargetDescription};

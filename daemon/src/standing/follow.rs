@@ -18,9 +18,9 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::history::{History, HistoryAccount};
+use super::history::{History, HistoryAccount, ReadableSegments};
 use super::keeper::StandingSession;
-use super::writer::{ReadableSegments, WriterOrder};
+use super::writer::WriterOrder;
 use crate::control::Follow;
 use crate::store::SystemClock;
 use crate::worker::queue::{Dequeued, QueueItem};

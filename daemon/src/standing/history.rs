@@ -6,15 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perfdata::RecordType;
-use perfdata::segment::{
-    HEAD, HEADER, PackedSegment, SegmentHeader, SegmentReadError, SegmentReader,
-};
+use perfdata::segment::{HEAD, PackedSegment, SegmentHeader, SegmentReadError, SegmentReader};
 use perfdata::stream::{note, write};
 use recorder::sys::event::NATIVE_ORDER;
 
-use super::writer::{FILE_HEADER, ReadableSegments, events, is_sampled};
-use crate::store::{Clock, Directory, SegmentState};
-use crate::worker::chunk::{Chunk, counted, kind, lost_of};
+use super::recorded_stream::{events, is_sampled};
+use crate::store::{Clock, Directory, SegmentState, header};
+use crate::worker::chunk::{Chunk, FILE_HEADER, counted, kind, lost_of};
+
+#[derive(Debug)]
+pub(super) struct ReadableSegments {
+    pub(super) directory: Directory,
+    /// Segments, oldest first.
+    pub(super) numbers: Vec<u64>,
+    /// Bytes of the last one, where that is still written.
+    pub(super) open: Option<u64>,
+}
 
 #[derive(Debug)]
 pub(super) struct History {
@@ -92,7 +99,7 @@ impl History {
     fn wanted(&self, account: &mut HistoryAccount) -> Vec<(u64, SegmentHeader)> {
         let mut all: Vec<(u64, SegmentHeader)> = Vec::new();
         for &number in &self.readable.numbers {
-            match header(&self.readable.directory, number) {
+            match self.header(number) {
                 Ok(header) if header.number == number => all.push((number, header)),
                 Ok(header) => account.damage.push(format!(
                     "segment {number} is left out: it is a copy of {}",
@@ -106,6 +113,11 @@ impl History {
         let begin = all.iter().skip(1).take_while(|next| is_over(next)).count();
         all.drain(..begin);
         all
+    }
+
+    fn header(&self, number: u64) -> Result<SegmentHeader, SegmentReadError> {
+        let (file, state) = found(&self.readable.directory, number)?;
+        header(file, state)
     }
 
     fn is_old(&self, header: &SegmentHeader, time: u64) -> bool {
@@ -238,16 +250,3 @@ fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, 
     }
     last
 }
-
-fn header(directory: &Directory, number: u64) -> Result<SegmentHeader, SegmentReadError> {
-    let (mut file, state) = found(directory, number)?;
-    if state == SegmentState::Packed {
-        return PackedSegment::header(file);
-    }
-    let mut first = Vec::new();
-    file.by_ref().take(HEADER as u64).read_to_end(&mut first)?;
-    Ok(SegmentHeader::decode(&first)?)
-}
-
-#[cfg(test)]
-mod tests {}

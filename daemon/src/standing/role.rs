@@ -6,6 +6,8 @@ use std::time::Duration;
 use recorder::request::CallGraph;
 use recorder::{Modes, SiteTables};
 
+use crate::store::RetentionLimits;
+
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetDescription {
@@ -18,18 +20,6 @@ pub enum TargetDescription {
     /// The process of this name; the oldest of several.
     Comm(String),
     System,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetentionLimits {
-    /// The directory that has a directory for each standing session.
-    pub directory: PathBuf,
-    /// Bytes of all segments together.
-    pub bytes: u64,
-    /// Since a segment's last record.
-    pub age: Duration,
-    /// Bytes that the file system is to have free still.
-    pub free: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,63 +9,27 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use perfdata::segment::{HEAD, HEADER, PackedSegment, SegmentHeader, StoredFrame, encode};
+use perfdata::segment::{HEAD, SegmentHeader, StoredFrame, encode};
 use rustix::fs::fdatasync;
 
-use super::role::{RetentionLimits, StandingSpec};
+use super::history::ReadableSegments;
+use super::recorded_stream::RecordedStream;
+use super::role::StandingSpec;
 use crate::control::{SharedCounts, StandingStatus, State};
 use crate::store::{
-    Clock, ClosedSegment as Segment, Directory, ListedSegment, Recovered, Retention, SegmentState,
-    expired, recover,
+    Clock, Directory, ListedSegment, Recovered, RetentionLimits, SegmentState, expired, header,
+    recover,
 };
 use crate::worker::chunk::{Chunk, SampleGap};
 use packer::Packer;
 pub(super) use store_location::{DiskCall, StoreLocation, Subdirectory};
 
-/// Bytes of a segment at most, and a bit.
-const SEGMENT: u64 = 64 * 1024 * 1024;
-/// A segment is closed after that long, so that what is old can go.
-const MAX_SEGMENT_AGE: Duration = Duration::from_secs(3600);
 /// The free space is looked at each time so many bytes were written.
 const FREE_SPACE_CHECK_BYTES: u64 = 1024 * 1024;
 /// A disk that failed is tried again after that.
 const RETRY: Duration = Duration::from_secs(1);
 /// A step of the clock that is worth a new segment, nanoseconds.
 const STEP: u64 = 1_000_000_000;
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    retention: Retention,
-    free: u64,
-    segment: u64,
-    longest: Duration,
-}
-
-impl Limits {
-    pub(super) fn of(kept: &RetentionLimits) -> Limits {
-        Limits {
-            retention: Retention { bytes: kept.bytes, age: kept.age },
-            free: kept.free,
-            segment: SEGMENT.min(kept.bytes / 8).max(64 * 1024),
-            longest: MAX_SEGMENT_AGE.min(kept.age / 8).max(Duration::from_secs(1)),
-        }
-    }
-}
-
-pub(super) trait SegmentContext {
-    /// Of the sampling, random.
-    fn stream(&self) -> u64;
-
-    /// Hands on events, machine and processes, in pieces.
-    fn describe(&self, each: &mut dyn FnMut(&[u8]));
-
-    fn lost_records(&self, gap: &mut SampleGap) -> Vec<u8>;
-
-    /// Adds a chunk's samples to a gap, and what its LOST records tell.
-    fn add_missed(&self, chunk: &Chunk<'_>, gap: &mut SampleGap);
-
-    fn note(&self, text: &str) -> Vec<u8>;
-}
 
 #[derive(Debug)]
 struct Open {
@@ -82,7 +46,7 @@ struct Open {
 pub(super) struct Spool {
     location: Box<dyn StoreLocation>,
     directory: Option<Directory>,
-    limits: Limits,
+    limits: RetentionLimits,
     clock: Arc<dyn Clock>,
     status: Arc<SharedCounts<StandingStatus>>,
     packer: Packer,
@@ -119,7 +83,7 @@ impl Spool {
         Spool {
             location,
             directory: None,
-            limits: Limits::of(&role.kept),
+            limits: role.kept.clone(),
             clock,
             status,
             packer: Packer::default(),
@@ -134,7 +98,7 @@ impl Spool {
     }
 
     /// Writes a chunk, or counts it as lost.
-    pub(super) fn append(&mut self, chunk: &Chunk<'_>, context: &dyn SegmentContext) {
+    pub(super) fn append(&mut self, chunk: &Chunk<'_>, context: &RecordedStream) {
         match self.try_append(chunk, context) {
             Ok(true) => {
                 self.status.lock().stored.written += chunk.samples;
@@ -149,7 +113,7 @@ impl Spool {
 
     /// Tells what could not be written, though nothing comes to be written:
     /// the next chunk may be far away.
-    pub(super) fn write_gap(&mut self, context: &dyn SegmentContext) {
+    pub(super) fn write_gap(&mut self, context: &RecordedStream) {
         if !self.gap.is_empty()
             && let Err(error) = self.is_ready(context)
         {
@@ -159,7 +123,7 @@ impl Spool {
 
     /// Begins a segment where none is open; false: the disk is left alone for
     /// a while.
-    fn is_ready(&mut self, context: &dyn SegmentContext) -> io::Result<bool> {
+    fn is_ready(&mut self, context: &RecordedStream) -> io::Result<bool> {
         if self.open.is_none() {
             let now = self.clock.monotonic();
             if self.retry.is_some_and(|retry| now < retry) {
@@ -171,12 +135,12 @@ impl Spool {
     }
 
     /// False: the disk is left alone for a while.
-    fn try_append(&mut self, chunk: &Chunk<'_>, context: &dyn SegmentContext) -> io::Result<bool> {
+    fn try_append(&mut self, chunk: &Chunk<'_>, context: &RecordedStream) -> io::Result<bool> {
         if !self.is_ready(context)? {
             return Ok(false);
         }
         self.write(self.clock.monotonic().max(1), chunk.bytes)?;
-        if self.open.as_ref().is_some_and(|open| open.bytes >= self.limits.segment) {
+        if self.open.as_ref().is_some_and(|open| open.bytes >= self.limits.segment_bytes()) {
             self.close();
         }
         Ok(true)
@@ -192,13 +156,13 @@ impl Spool {
         self.close();
     }
 
-    fn begin(&mut self, context: &dyn SegmentContext) -> io::Result<()> {
+    fn begin(&mut self, context: &RecordedStream) -> io::Result<()> {
         if self.directory.as_ref().is_none_or(Directory::is_removed) {
             self.find()?;
         }
         self.enforce();
         self.look()?;
-        let stream = context.stream();
+        let stream = context.stream;
         let part = if self.part.0 == stream { self.part.1 } else { 0 };
         let header = SegmentHeader {
             boot: self.clock.boot(),
@@ -232,7 +196,7 @@ impl Spool {
         if !self.gap.is_empty() {
             // Kept until it is on disk.
             let mut gap = self.gap.clone();
-            self.write(now, &context.lost_records(&mut gap))?;
+            self.write(now, &gap.take_lost_records(&context.trailer))?;
             self.gap = gap;
         }
         self.part = (stream, part + 1);
@@ -363,7 +327,7 @@ impl Spool {
                 let seconds = Duration::from_nanos(step).as_secs_f64();
                 tracing::info!(seconds, "the clock was set");
             }
-            age > self.limits.longest || step > STEP
+            age > self.limits.segment_age() || step > STEP
         });
         if stale {
             self.close();
@@ -385,7 +349,7 @@ impl Spool {
         let headers = self.closed.iter().skip(1).map(|closed| closed.header);
         let after = headers.chain([self.open.as_ref().map(|open| open.header)]);
         // Of those that were there before: no later than the next begins.
-        let segments: Vec<Segment> = self
+        let segments: Vec<_> = self
             .closed
             .iter()
             .zip(after)
@@ -393,12 +357,11 @@ impl Spool {
                 let own = closed.header.zip(closed.ended);
                 let last = own.or(after.map(|after| (after, after.begun)));
                 let age = last.map(|(header, time)| self.clock.age(&header, time));
-                let (number, bytes) = (closed.number, closed.bytes);
-                Segment { number, bytes, age: age.map(Duration::from_nanos) }
+                (closed.bytes, age.map(Duration::from_nanos))
             })
             .collect();
         let writing = self.open.as_ref().map_or(0, |open| open.bytes);
-        let gone = expired(&segments, writing, &self.limits.retention);
+        let gone = expired(&segments, writing, &self.limits);
         for closed in self.closed.drain(..gone) {
             for state in [SegmentState::Closed, SegmentState::Packed] {
                 match directory.remove(closed.number, state) {
@@ -416,9 +379,8 @@ impl Spool {
         self.status.lock().stored.bytes = bytes;
     }
 
-    /// What there is to read now: the directory, its segments oldest first,
-    /// and how much of the last one.
-    pub(super) fn readable(&mut self) -> io::Result<(Directory, Vec<u64>, Option<u64>)> {
+    /// What there is to read now.
+    pub(super) fn readable(&mut self) -> io::Result<ReadableSegments> {
         if self.directory.as_ref().is_none_or(Directory::is_removed) {
             self.find()?;
         }
@@ -428,7 +390,8 @@ impl Spool {
         let mut numbers: Vec<u64> = self.closed.iter().map(|closed| closed.number).collect();
         let open = self.open.as_ref();
         numbers.extend(open.map(|open| open.header.number));
-        Ok((directory.try_clone()?, numbers, open.map(|open| open.bytes)))
+        let (directory, open) = (directory.try_clone()?, open.map(|open| open.bytes));
+        Ok(ReadableSegments { directory, numbers, open })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -438,14 +401,7 @@ impl Spool {
 
 fn closed(directory: &Directory, listed: ListedSegment) -> Closed {
     let ListedSegment { number, state, bytes } = listed;
-    let header = directory.open(number, state).ok().and_then(|mut file| match state {
-        SegmentState::Packed => PackedSegment::header(file).ok(),
-        _ => {
-            let mut first = [0; HEADER];
-            io::Read::read_exact(&mut file, &mut first).ok()?;
-            SegmentHeader::decode(&first).ok()
-        }
-    });
+    let header = directory.open(number, state).ok().and_then(|file| header(file, state).ok());
     // A copy under another name is none of this recording's.
     let header = header.filter(|header| header.number == number);
     Closed { number, state, bytes, header, ended: None }

@@ -8,24 +8,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-use perfdata::SampleType;
-use perfdata::segment::LONGEST;
-use perfdata::stream::{EventDescription, StreamDecoder, StreamStep, write};
 use recorder::session::Sink;
-use recorder::session::preamble::SIDE_NAME;
-use recorder::session::synthesize::Synthesizer;
-use recorder::sys::event::NATIVE_ORDER;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::oneshot;
 
+use super::history::ReadableSegments;
+use super::recorded_stream::RecordedStream;
 use super::spool::Spool;
 use crate::control::{SharedCounts, StandingStatus};
-use crate::standing::process_table::ProcessTable;
-use crate::standing::spool::SegmentContext;
-use crate::store::Directory;
 use crate::worker::Subscription;
 use crate::worker::broadcast::{Broadcast, Subscriber};
-use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, kind};
+use crate::worker::chunk::Chunk;
 use crate::worker::queue::{Dequeued, QueueItem};
 use crate::worker::waker::{WakeReceiver, Waker, waker};
 
@@ -42,15 +35,6 @@ pub(super) enum WriterOrder {
         history: bool,
         answer: oneshot::Sender<io::Result<ReadableSegments>>,
     },
-}
-
-#[derive(Debug)]
-pub(super) struct ReadableSegments {
-    pub(super) directory: Directory,
-    /// Segments, oldest first.
-    pub(super) numbers: Vec<u64>,
-    /// Bytes of the last one, where that is still written.
-    pub(super) open: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -169,7 +153,7 @@ impl WriterThread {
                 Ok(WriterOrder::Follow { live, history, answer }) => {
                     // All up to here is history, all from here on is live.
                     self.drain();
-                    let readable = self.readable();
+                    let readable = self.spool.readable();
                     if let Some(subscriber) = live {
                         let is_told = history && self.spool.is_open();
                         let sampling = self.sampled.as_ref().filter(|_| !is_told);
@@ -186,11 +170,6 @@ impl WriterThread {
         }
     }
 
-    fn readable(&mut self) -> io::Result<ReadableSegments> {
-        let (directory, numbers, open) = self.spool.readable()?;
-        Ok(ReadableSegments { directory, numbers, open })
-    }
-
     fn drain(&mut self) {
         let Some(sampled) = &mut self.sampled else { return };
         sampled.subscription.wake_receiver.clear();
@@ -205,15 +184,16 @@ impl WriterThread {
                 QueueItem::Bytes(bytes) => match &mut sampled.sampling {
                     None => {
                         let sampling = RecordedStream::new(sampled.stream, &bytes);
-                        self.broadcast.describe_as(sampling.trailer(), sampling.is_identified());
+                        let trailer = sampling.trailer.clone();
+                        self.broadcast.describe_as(trailer, sampling.is_identified);
                         // A broadcast cannot fail.
-                        let _never = self.broadcast.write(sampling.announcement());
+                        let _never = self.broadcast.write(&sampling.announcement);
                         sampled.sampling = Some(sampling);
                     }
                     Some(sampling) => {
                         let chunk = Chunk::new(&bytes);
-                        self.spool.append(&chunk, &*sampling);
-                        sampling.notice(&chunk);
+                        self.spool.append(&chunk, sampling);
+                        sampling.process_table.notice(&chunk);
                         let _never = self.broadcast.write(&bytes);
                     }
                 },
@@ -232,111 +212,5 @@ impl WriterThread {
         if let Some(ended) = self.sampled.take().and_then(|mut sampled| sampled.ended.take()) {
             let _gone = ended.send(reason);
         }
-    }
-}
-
-/// Bytes of a stream's own header, before its first record.
-pub(crate) const FILE_HEADER: usize = 16;
-
-#[derive(Debug)]
-pub(crate) struct RecordedStream {
-    stream: u64,
-    /// Events, names, promises, machine; without the file's header.
-    announcement: Vec<u8>,
-    process_table: ProcessTable,
-    trailer: Vec<u8>,
-    is_identified: bool,
-    /// An id of the first event.
-    id: Option<u64>,
-}
-
-pub(crate) fn events(front: &[u8]) -> Vec<EventDescription> {
-    let mut decoder = StreamDecoder::new();
-    let mut rest = front;
-    while let Ok(StreamStep::Record { consumed, .. }) = decoder.step(rest) {
-        rest = rest.get(consumed..).unwrap_or_default();
-    }
-    decoder.events().to_vec()
-}
-
-pub(crate) fn is_sampled(event: &EventDescription) -> bool {
-    event.name.as_deref() != Some(SIDE_NAME)
-}
-
-impl RecordedStream {
-    /// From the first bytes of its stream.
-    pub(crate) fn new(stream: u64, front: &[u8]) -> RecordedStream {
-        let events = events(front);
-        let side = events.iter().find(|event| !is_sampled(event));
-        let sampled = || events.iter().filter(|event| is_sampled(event));
-        let records = Chunk::new(front.get(FILE_HEADER..).unwrap_or_default());
-        let mut process_table = ProcessTable::default();
-        process_table.notice(&records);
-        let of_tools = records.records().filter(|record| kind(record).0 >= FIRST_OF_TOOLS);
-        RecordedStream {
-            stream,
-            announcement: of_tools.flatten().copied().collect(),
-            process_table,
-            trailer: side.map(|side| Synthesizer::trailer(&side.attr)).unwrap_or_default(),
-            is_identified: sampled()
-                .all(|event| event.attr.sample_type.contains(SampleType::IDENTIFIER)),
-            id: sampled().next().and_then(|event| event.ids.first().copied()),
-        }
-    }
-
-    fn trailer(&self) -> Vec<u8> {
-        self.trailer.clone()
-    }
-
-    fn is_identified(&self) -> bool {
-        self.is_identified
-    }
-
-    fn announcement(&self) -> &[u8] {
-        &self.announcement
-    }
-
-    fn notice(&mut self, chunk: &Chunk<'_>) {
-        self.process_table.notice(chunk);
-    }
-
-    fn whole(&self) -> Vec<u8> {
-        let mut all = self.announcement.clone();
-        self.process_table.describe(&mut |piece| all.extend(piece));
-        all
-    }
-}
-
-impl SegmentContext for RecordedStream {
-    fn stream(&self) -> u64 {
-        self.stream
-    }
-
-    fn describe(&self, each: &mut dyn FnMut(&[u8])) {
-        let mut front = Vec::new();
-        write::file_header(NATIVE_ORDER, &mut front);
-        front.extend(&self.announcement);
-        // An announcement has some kilobytes.
-        front.truncate(LONGEST);
-        each(&front);
-        self.process_table.describe(each);
-    }
-
-    fn lost_records(&self, gap: &mut SampleGap) -> Vec<u8> {
-        gap.take_lost_records(&self.trailer)
-    }
-
-    fn add_missed(&self, chunk: &Chunk<'_>, gap: &mut SampleGap) {
-        gap.add(&ChunkTally::of(chunk, self.is_identified));
-        gap.add_lost_records(chunk);
-    }
-
-    fn note(&self, text: &str) -> Vec<u8> {
-        let mut out = Vec::new();
-        if let Some(id) = self.id {
-            // Too long a note is none.
-            let _fits = write::event_unit(id, text, NATIVE_ORDER, &mut out);
-        }
-        out
     }
 }

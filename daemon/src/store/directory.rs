@@ -2,9 +2,10 @@
 //! lies there is left alone.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
+use perfdata::segment::{HEADER, PackedSegment, SegmentHeader, SegmentReadError};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, fstat, fstatvfs, openat, renameat, statat, unlinkat,
 };
@@ -54,6 +55,19 @@ fn parse(name: &str) -> Option<(u64, SegmentState)> {
     let number = digits.parse().ok()?;
     let state = SegmentState::ALL.into_iter().find(|state| name == self::name(number, *state))?;
     Some((number, state))
+}
+
+/// What a segment's file begins with.
+pub(crate) fn header(
+    mut file: File,
+    state: SegmentState,
+) -> Result<SegmentHeader, SegmentReadError> {
+    if state == SegmentState::Packed {
+        return PackedSegment::header(file);
+    }
+    let mut first = Vec::new();
+    file.by_ref().take(HEADER as u64).read_to_end(&mut first)?;
+    Ok(SegmentHeader::decode(&first)?)
 }
 
 /// An open directory. Nothing in it is followed that is a link, or taken

@@ -12,7 +12,6 @@ use super::*;
 use crate::control::Stored;
 use crate::standing::history::{History, HistoryAccount};
 use crate::standing::role::TargetDescription;
-use crate::standing::writer::{ReadableSegments, RecordedStream};
 use crate::store::Clock;
 
 /// Time passes when a test says so.
@@ -161,8 +160,7 @@ impl Scene {
     }
 
     fn account(&mut self, since: Option<Duration>) -> (HistoryAccount, Vec<u8>) {
-        let (directory, numbers, open) = self.spool.readable().unwrap();
-        let readable = ReadableSegments { directory, numbers, open };
+        let readable = self.spool.readable().unwrap();
         let clock: Arc<dyn Clock> = self.clock.clone();
         let history = History { readable, since, goes_on: false, clock };
         let mut stream = Vec::new();
@@ -321,7 +319,7 @@ fn a_clock_that_is_set_changes_neither_what_is_kept_nor_what_is_recent() {
     }
     let (account, stream) = scene.account(None);
     assert_eq!((account.samples, decoded(&stream).0.len()), (30, 30), "nothing is thrown away");
-    let (_, numbers, _) = scene.spool.readable().unwrap();
+    let numbers = scene.spool.readable().unwrap().numbers;
     assert_eq!(numbers, [0, 1, 2], "each step begins a segment, with its own offset");
 }
 

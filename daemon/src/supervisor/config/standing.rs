@@ -13,7 +13,8 @@ use super::mode::ModeText;
 use super::{ConfigError, GroupName};
 use crate::control::NAME_BYTES;
 use crate::guard::Size;
-use crate::standing::{KernelCounting, RetentionLimits, StandingSpec, TargetDescription};
+use crate::standing::{KernelCounting, StandingSpec, TargetDescription};
+use crate::store::RetentionLimits;
 
 const MIB: u64 = 1024 * 1024;
 /// Bytes of a process's name (TASK_COMM_LEN), without its NUL.
