@@ -10,7 +10,6 @@ mod metrics;
 mod notify;
 mod program;
 mod rejected;
-mod reload;
 mod rights;
 mod signals;
 mod socket;
@@ -31,13 +30,13 @@ use crate::credentials::Credentials;
 use crate::guard::{Admission, LimitReached};
 use crate::sys::ptrace_probe::PtraceProbe;
 use acceptor::{Acceptor, is_out_of_descriptors, out_of_descriptors};
-pub use config::{Config, ConfigError, FileError, Standing, TextPosition};
+pub use config::{
+    Config, ConfigError, ConfigSource, FileError, MetricsConfig, Standing, TextPosition,
+};
 pub use directory::DirectoryError;
-use metrics::Metrics;
-pub use metrics::MetricsConfig;
+use metrics::{Metrics, MetricsSnapshot};
 use notify::ServiceManager;
 use rejected::RejectedConnections;
-pub use reload::ConfigSource;
 pub use rights::TooFewFiles;
 use signals::Signals;
 pub use socket::SocketError;
@@ -204,7 +203,8 @@ impl Supervisor {
                 self.accept(listener);
             }
             if *asked {
-                self.answer_scrapes();
+                let snapshot = self.snapshot();
+                self.metrics.answer(&snapshot);
             }
             if next_tick <= Instant::now() {
                 next_tick = Instant::now() + TICK;
@@ -261,7 +261,12 @@ impl Supervisor {
             }
             worker.request_report();
         }
-        self.write_textfile();
+        self.metrics.forget();
+        if let Some(path) = &self.config.metrics.textfile
+            && self.metrics.is_due()
+        {
+            self.snapshot().write(path);
+        }
     }
 
     fn accept(&mut self, listener: &UnixListener) {
@@ -350,6 +355,72 @@ impl Supervisor {
         self.admission.connected(worker.holder());
         self.workers.push(worker);
         Ok(())
+    }
+
+    /// Reads the configuration, and takes it if it is good; else all stays
+    /// as it was, and is said to be so.
+    fn reload(&mut self) {
+        match self.source.read(self.own.uid) {
+            Ok(config) => {
+                self.reload_failed = false;
+                self.take(config);
+            }
+            Err(error) => {
+                self.reload_failed = true;
+                tracing::error!(%error, "the configuration is not taken; the old one holds");
+            }
+        }
+    }
+
+    /// A configuration holds from here on: at once for what is asked from
+    /// now on, and at once for whom it takes permissions from. Who gets more
+    /// keeps his sessions; his next connection has the new permissions.
+    fn take(&mut self, config: Config) {
+        if config == self.config {
+            tracing::info!("the configuration is read anew, and says what it said");
+            return;
+        }
+        if let Err(error) = self.standing_sessions.set(&config, &self.own) {
+            self.reload_failed = true;
+            tracing::error!(%error, "the configuration is not taken; the old one holds");
+            return;
+        }
+        let listens = |config: &Config| (config.metrics.socket.clone(), config.metrics.gid);
+        if listens(&config) != listens(&self.config) {
+            tracing::warn!("metrics.socket and metrics.group hold from the next start on");
+        }
+        self.config = config;
+        let (mut revoked, mut widened) = (0, 0);
+        for worker in self.workers.iter_mut().filter(|worker| !worker.outdated) {
+            let now = self.config.policy.permissions(&worker.user);
+            if now == worker.permissions {
+                continue;
+            }
+            worker.outdated = true;
+            if now.contains(worker.permissions) {
+                widened += 1;
+            } else {
+                revoked += 1;
+                worker.revoke();
+            }
+        }
+        tracing::info!(revoked, widened, "a new configuration holds");
+    }
+
+    fn snapshot(&self) -> MetricsSnapshot {
+        let workers = || self.workers.iter().chain(self.standing_sessions.workers());
+        let mut report = self.gone.clone();
+        workers().for_each(|worker| report.add(&worker.report));
+        let (cpu_seconds, resident_bytes) = metrics::of_processes(workers().map(Worker::pid));
+        MetricsSnapshot {
+            report,
+            workers: self.workers.len() as u64,
+            killed: self.killed,
+            stored: self.standing_sessions.stored(),
+            reload_failed: self.reload_failed,
+            cpu_seconds,
+            resident_bytes,
+        }
     }
 
     fn end(&mut self) {

@@ -1,22 +1,25 @@
 //! `/etc/ebsd.toml`: who may what, how much, and what is always recorded.
 
 mod display;
+mod error;
 mod file;
-mod mode;
 mod standing;
-mod text_position;
+mod words;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::metrics::MetricsConfig;
+use super::directory::{DirectoryError, TrustedDirectory};
 use crate::guard::Limits;
 use crate::policy::{Group, Permission, Policy};
+use error::not_understood;
+pub use error::{ConfigError, TextPosition};
 pub use file::FileError;
 pub use standing::Standing;
 use standing::{StandingText, StoreText};
-pub use text_position::TextPosition;
+use words::GroupName;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -27,6 +30,62 @@ pub struct Config {
     /// Who records it; None: `ebsd` where there is such a user, else
     /// `nobody`.
     pub store_user: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ConfigSource {
+    pub path: PathBuf,
+    pub optional: bool,
+}
+
+impl ConfigSource {
+    /// Reads it as a file of `owner` or the superuser.
+    ///
+    /// # Errors
+    /// As [`Config::read`]. That a file does not exist is none where it is
+    /// optional.
+    pub fn read(&self, owner: u32) -> Result<Config, ConfigError> {
+        match Config::read(&self.path, owner) {
+            Err(ConfigError::File(FileError::Io { error, .. }))
+                if self.optional && error.kind() == ErrorKind::NotFound =>
+            {
+                Ok(Config::default())
+            }
+            result => result,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetricsConfig {
+    pub socket: Option<PathBuf>,
+    /// Whose members may connect, beside the daemon's user.
+    pub gid: Option<u32>,
+    /// Written every 15 s.
+    pub textfile: Option<PathBuf>,
+}
+
+impl MetricsConfig {
+    /// Whether there is a place for each that nobody else can take. Gives those
+    /// whose directory is missing, which is no fault: the service manager makes
+    /// its own when the daemon starts (RuntimeDirectory=).
+    ///
+    /// # Errors
+    /// The first that is not to be used.
+    pub fn check(&self) -> Result<Vec<&Path>, DirectoryError> {
+        let mut homeless = Vec::new();
+        let places = [(&self.socket, "a socket"), (&self.textfile, "a file")];
+        for (path, what) in places {
+            let Some(path) = path else { continue };
+            match TrustedDirectory::of(path, what) {
+                Err(DirectoryError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                    homeless.push(path.as_path());
+                }
+                found => _ = found?,
+            }
+        }
+        Ok(homeless)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,55 +107,10 @@ struct MetricsText {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum GroupName {
-    Number(u32),
-    Name(String),
-}
-
-impl GroupName {
-    fn gid(self, path: &Path, gid_of: &dyn Fn(&str) -> Option<u32>) -> Result<u32, ConfigError> {
-        match self {
-            GroupName::Number(gid) => Ok(gid),
-            GroupName::Name(group) => {
-                gid_of(&group).ok_or_else(|| ConfigError::Group { path: path.to_owned(), group })
-            }
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Allow {
     group: GroupName,
     permissions: Vec<Permission>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    #[error(transparent)]
-    File(#[from] FileError),
-    #[error("{}: line {}, column {}: {what}: {:?}", .path.display(), .place.line, .place.column, .place.text)]
-    Text { path: PathBuf, place: TextPosition, what: String },
-    #[error(
-        "{}: there is no group {group:?}; create it (groupadd --system {group}) or take it out",
-        .path.display()
-    )]
-    Group { path: PathBuf, group: String },
-    #[error("{}: standing session {name:?}: {what}", .path.display())]
-    Standing { path: PathBuf, name: String, what: String },
-    #[error("{}: {what} is {value}: give at least {least}", .path.display())]
-    Limit { path: PathBuf, what: &'static str, value: u64, least: u64 },
-}
-
-fn not_understood(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
-    let at = error.span().map_or(text.len(), |span| span.start);
-    let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
-    ConfigError::Text {
-        path: path.to_owned(),
-        place: TextPosition::of(text, at),
-        what: lines.join("; "),
-    }
 }
 
 impl Config {

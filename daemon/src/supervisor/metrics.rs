@@ -1,16 +1,16 @@
 //! Numbers for a monitor: on a socket of their own, and in a file.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::Supervisor;
-use super::directory::{DirectoryError, TrustedDirectory};
+use super::config::MetricsConfig;
+use super::directory::TrustedDirectory;
 use super::rejected::RejectedConnections;
 use super::socket::{SocketError, bind_with_mode};
 use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Stored, WorkerMetric, WorkerReport};
@@ -19,38 +19,6 @@ const EVERY: Duration = Duration::from_secs(15);
 /// Who has been answered has so long to take it.
 const CLOSE_AFTER: Duration = Duration::from_secs(1);
 const MAX_CONNECTIONS: usize = 16;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MetricsConfig {
-    pub socket: Option<PathBuf>,
-    /// Whose members may connect, beside the daemon's user.
-    pub gid: Option<u32>,
-    /// Written every 15 s.
-    pub textfile: Option<PathBuf>,
-}
-
-impl MetricsConfig {
-    /// Whether there is a place for each that nobody else can take. Gives those
-    /// whose directory is missing, which is no fault: the service manager makes
-    /// its own when the daemon starts (RuntimeDirectory=).
-    ///
-    /// # Errors
-    /// The first that is not to be used.
-    pub fn check(&self) -> Result<Vec<&Path>, DirectoryError> {
-        let mut homeless = Vec::new();
-        let places = [(&self.socket, "a socket"), (&self.textfile, "a file")];
-        for (path, what) in places {
-            let Some(path) = path else { continue };
-            match TrustedDirectory::of(path, what) {
-                Err(DirectoryError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
-                    homeless.push(path.as_path());
-                }
-                found => _ = found?,
-            }
-        }
-        Ok(homeless)
-    }
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
@@ -82,9 +50,10 @@ impl Metrics {
     }
 
     /// Answers who asks, whatever they ask; nothing of it is read.
-    fn answer(&mut self, text: &str) {
+    pub(super) fn answer(&mut self, snapshot: &MetricsSnapshot) {
         let Some((listener, _)) = &self.listener else { return };
         let Ok((mut stream, _)) = listener.accept() else { return };
+        let text = snapshot.text();
         let answer = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
              Connection: close\r\n\r\n{text}",
@@ -100,12 +69,22 @@ impl Metrics {
         }
     }
 
-    fn forget(&mut self) {
+    /// To be called once a second.
+    pub(super) fn forget(&mut self) {
         for (stream, _) in self.closing.extract_if(.., |(_, since)| since.elapsed() >= CLOSE_AFTER)
         {
             self.rejected.close(stream);
         }
         self.rejected.reap();
+    }
+
+    /// Whether the file is to be written again.
+    pub(super) fn is_due(&mut self) -> bool {
+        let is_due = self.written.is_none_or(|written| written.elapsed() >= EVERY);
+        if is_due {
+            self.written = Some(Instant::now());
+        }
+        is_due
     }
 
     pub(super) fn unlink(self) -> Metrics {
@@ -114,51 +93,6 @@ impl Metrics {
             let _gone = fs::remove_file(path);
         }
         self
-    }
-}
-
-impl Supervisor {
-    pub(super) fn answer_scrapes(&mut self) {
-        let text = text(&self.snapshot());
-        self.metrics.answer(&text);
-    }
-
-    /// What is done once a second.
-    pub(super) fn write_textfile(&mut self) {
-        self.metrics.forget();
-        let Some(path) = &self.config.metrics.textfile else { return };
-        if self.metrics.written.is_some_and(|written| written.elapsed() < EVERY) {
-            return;
-        }
-        self.metrics.written = Some(Instant::now());
-        let directory = TrustedDirectory::of(path, "a file");
-        let written = directory.and_then(|it| it.replace(text(&self.snapshot()).as_bytes()));
-        if let Err(error) = written {
-            tracing::warn!(%error, "the metrics cannot be written");
-        }
-    }
-
-    fn snapshot(&self) -> MetricsSnapshot {
-        let mut report = self.gone.clone();
-        let pages = rustix::param::page_size() as u64;
-        let own = usage("self");
-        let (mut ticks, mut resident) = (own.own_ticks + own.children_ticks, own.pages * pages);
-        for worker in self.workers.iter().chain(self.standing_sessions.workers()) {
-            report.add(&worker.report);
-            let used = usage(&worker.pid().to_string());
-            ticks += used.own_ticks;
-            resident += used.pages * pages;
-        }
-        let hundredths = ticks * 100 / rustix::param::clock_ticks_per_second();
-        MetricsSnapshot {
-            report,
-            workers: self.workers.len() as u64,
-            killed: self.killed,
-            stored: self.standing_sessions.stored(),
-            reload_failed: self.reload_failed,
-            cpu_seconds: Duration::from_millis(hundredths * 10).as_secs_f64(),
-            resident_bytes: resident,
-        }
     }
 }
 
@@ -185,135 +119,115 @@ fn usage(process: &str) -> Usage {
     }
 }
 
-#[derive(Clone, Debug, Default)]
-struct MetricsSnapshot {
-    /// Of all workers, those that have ended too.
-    report: WorkerReport,
-    workers: u64,
-    killed: u64,
-    stored: Stored,
-    reload_failed: bool,
-    cpu_seconds: f64,
-    resident_bytes: u64,
+/// CPU seconds, and bytes in memory, of this process and those workers.
+pub(super) fn of_processes(workers: impl Iterator<Item = i32>) -> (f64, u64) {
+    let own = usage("self");
+    let (mut ticks, mut pages) = (own.own_ticks + own.children_ticks, own.pages);
+    for used in workers.map(|pid| usage(&pid.to_string())) {
+        ticks += used.own_ticks;
+        pages += used.pages;
+    }
+    let hundredths = ticks * 100 / rustix::param::clock_ticks_per_second();
+    let seconds = Duration::from_millis(hundredths * 10).as_secs_f64();
+    (seconds, pages * rustix::param::page_size() as u64)
 }
 
-/// In the text format 0.0.4.
-fn text(snapshot: &MetricsSnapshot) -> String {
-    let (mut page, report) = (PrometheusText::default(), &snapshot.report);
-    let get = |word| report.get(word);
-    page.family("ebsd_records_received_total", "counter", "Records taken from rings.");
-    for (kind, word) in [("sample", WorkerMetric::Samples), ("side", WorkerMetric::Side)] {
-        page.value("ebsd_records_received_total", &[("kind", kind)], get(word));
+#[derive(Clone, Debug, Default)]
+pub(super) struct MetricsSnapshot {
+    /// Of all workers, those that have ended too.
+    pub(super) report: WorkerReport,
+    pub(super) workers: u64,
+    pub(super) killed: u64,
+    pub(super) stored: Stored,
+    pub(super) reload_failed: bool,
+    pub(super) cpu_seconds: f64,
+    pub(super) resident_bytes: u64,
+}
+
+impl MetricsSnapshot {
+    pub(super) fn write(&self, path: &Path) {
+        let directory = TrustedDirectory::of(path, "a file");
+        if let Err(error) = directory.and_then(|it| it.replace(self.text().as_bytes())) {
+            tracing::warn!(%error, "the metrics cannot be written");
+        }
     }
-    page.family("ebsd_records_lost_total", "counter", "Records lost, by the place of the loss.");
-    for (stage, count) in report.lost() {
-        page.value("ebsd_records_lost_total", &[("stage", stage)], count);
+
+    /// In the text format 0.0.4.
+    fn text(&self) -> String {
+        let (mut page, report, stored) = (PrometheusText::default(), &self.report, &self.stored);
+        let get = |metric| report.get(metric);
+        let time = |metric| seconds(get(metric));
+        page.family("ebsd_records_received_total counter Records taken from rings.");
+        page.labelled("kind", "sample", get(WorkerMetric::Samples));
+        page.labelled("kind", "side", get(WorkerMetric::Side));
+        page.family("ebsd_records_lost_total counter Records lost, by the place of the loss.");
+        report.lost().for_each(|(stage, count)| page.labelled("stage", stage, count));
+        page.labelled("stage", "side", get(WorkerMetric::SideLost));
+        page.family("ebsd_attach_total counter Sessions asked for, by what became of them.");
+        page.labelled("result", "started", get(WorkerMetric::Started));
+        page.labelled("result", "refused", get(WorkerMetric::Refused));
+        page.family(
+            "ebsd_guardrail_actions_total counter What was done because a worker took too much.",
+        );
+        page.labelled("action", "slow", get(WorkerMetric::GuardSlowed));
+        page.labelled("action", "refuse", get(WorkerMetric::GuardRefused));
+        page.labelled("action", "stop", get(WorkerMetric::GuardStopped));
+        page.family(
+            "ebsd_spool_samples_lost_total counter Samples of standing sessions that are in no \
+             segment.",
+        );
+        page.labelled("stage", "spool", stored.unwritten);
+        page.labelled("stage", "queue", stored.overtaken);
+        page.family(
+            "ebsd_samples_delivered_total counter Samples given to clients; each client counts.",
+        );
+        page.value(get(WorkerMetric::Delivered));
+        page.family("ebsd_sessions gauge Sessions that run.");
+        page.value(get(WorkerMetric::Sessions));
+        page.family("ebsd_clients gauge Connections.");
+        page.value(get(WorkerMetric::Clients));
+        page.family("ebsd_workers gauge Processes that serve users.");
+        page.value(self.workers);
+        page.family("ebsd_workers_killed_total counter Workers that gave no sign of life.");
+        page.value(self.killed);
+        page.family("ebsd_spool_bytes gauge Segments of standing sessions.");
+        page.value(stored.bytes);
+        page.family(
+            "ebsd_spool_samples_written_total counter Samples of standing sessions written to \
+             segments.",
+        );
+        page.value(stored.written);
+        page.family("ebsd_queue_bytes gauge Waiting for clients.");
+        page.value(get(WorkerMetric::Queued));
+        page.family("ebsd_throttled_total counter Times that the kernel paused an event.");
+        page.value(get(WorkerMetric::Throttled));
+        page.family(
+            "ebsd_event_enabled_seconds_total counter Time that events were on, of ended sessions.",
+        );
+        page.value(time(WorkerMetric::Enabled));
+        page.family("ebsd_event_running_seconds_total counter Of it, time that they counted.");
+        page.value(time(WorkerMetric::Running));
+        page.family(
+            "ebsd_config_reload_success gauge Whether the configuration on disk is the one that \
+             holds.",
+        );
+        page.value(u64::from(!self.reload_failed));
+        page.family("process_cpu_seconds_total counter Of all processes of the daemon.");
+        page.value(self.cpu_seconds);
+        page.family("process_resident_memory_bytes gauge Of all processes of the daemon.");
+        page.value(self.resident_bytes);
+        page.family("ebsd_drain_seconds histogram Emptying all rings of a session once.");
+        let bounds = DRAIN_BOUNDS.map(|bound| f64::from(bound) / 1e6);
+        page.histogram(&bounds, report.drains(), &time(WorkerMetric::DrainTime));
+        page.family("ebsd_ring_fill_ratio histogram The fullest ring when it was emptied.");
+        let bounds = FILL_BOUNDS.map(|bound| f64::from(bound) / 1e3);
+        let per_mille = get(WorkerMetric::FillSum);
+        let sum = format!("{}.{:03}", per_mille / 1000, per_mille % 1000);
+        page.histogram(&bounds, report.fills(), &sum);
+        page.family("ebsd_build_info gauge Which version runs.");
+        page.labelled("version", env!("CARGO_PKG_VERSION"), 1);
+        page.text
     }
-    page.value("ebsd_records_lost_total", &[("stage", "side")], get(WorkerMetric::SideLost));
-    page.family("ebsd_attach_total", "counter", "Sessions asked for, by what became of them.");
-    for (result, word) in [("started", WorkerMetric::Started), ("refused", WorkerMetric::Refused)] {
-        page.value("ebsd_attach_total", &[("result", result)], get(word));
-    }
-    let guard = "ebsd_guardrail_actions_total";
-    page.family(guard, "counter", "What was done because a worker took too much.");
-    for (action, word) in [
-        ("slow", WorkerMetric::GuardSlowed),
-        ("refuse", WorkerMetric::GuardRefused),
-        ("stop", WorkerMetric::GuardStopped),
-    ] {
-        page.value(guard, &[("action", action)], get(word));
-    }
-    let (spool, lost) = (&snapshot.stored, "ebsd_spool_samples_lost_total");
-    page.family(lost, "counter", "Samples of standing sessions that are in no segment.");
-    for (stage, count) in [("spool", spool.unwritten), ("queue", spool.overtaken)] {
-        page.value(lost, &[("stage", stage)], count);
-    }
-    let seconds = |word| seconds(get(word));
-    for (name, kind, help, value) in [
-        (
-            "ebsd_samples_delivered_total",
-            "counter",
-            "Samples given to clients; each client counts.",
-            get(WorkerMetric::Delivered).to_string(),
-        ),
-        ("ebsd_sessions", "gauge", "Sessions that run.", get(WorkerMetric::Sessions).to_string()),
-        ("ebsd_clients", "gauge", "Connections.", get(WorkerMetric::Clients).to_string()),
-        ("ebsd_workers", "gauge", "Processes that serve users.", snapshot.workers.to_string()),
-        (
-            "ebsd_workers_killed_total",
-            "counter",
-            "Workers that gave no sign of life.",
-            snapshot.killed.to_string(),
-        ),
-        ("ebsd_spool_bytes", "gauge", "Segments of standing sessions.", spool.bytes.to_string()),
-        (
-            "ebsd_spool_samples_written_total",
-            "counter",
-            "Samples of standing sessions written to segments.",
-            spool.written.to_string(),
-        ),
-        (
-            "ebsd_queue_bytes",
-            "gauge",
-            "Waiting for clients.",
-            get(WorkerMetric::Queued).to_string(),
-        ),
-        (
-            "ebsd_throttled_total",
-            "counter",
-            "Times that the kernel paused an event.",
-            get(WorkerMetric::Throttled).to_string(),
-        ),
-        (
-            "ebsd_event_enabled_seconds_total",
-            "counter",
-            "Time that events were on, of ended sessions.",
-            seconds(WorkerMetric::Enabled),
-        ),
-        (
-            "ebsd_event_running_seconds_total",
-            "counter",
-            "Of it, time that they counted.",
-            seconds(WorkerMetric::Running),
-        ),
-        (
-            "ebsd_config_reload_success",
-            "gauge",
-            "Whether the configuration on disk is the one that holds.",
-            u64::from(!snapshot.reload_failed).to_string(),
-        ),
-        (
-            "process_cpu_seconds_total",
-            "counter",
-            "Of all processes of the daemon.",
-            snapshot.cpu_seconds.to_string(),
-        ),
-        (
-            "process_resident_memory_bytes",
-            "gauge",
-            "Of all processes of the daemon.",
-            snapshot.resident_bytes.to_string(),
-        ),
-    ] {
-        page.family(name, kind, help);
-        page.value(name, &[], value);
-    }
-    let bounds = DRAIN_BOUNDS.map(|bound| format!("{}", f64::from(bound) / 1e6));
-    page.family("ebsd_drain_seconds", "histogram", "Emptying all rings of a session once.");
-    page.histogram(
-        "ebsd_drain_seconds",
-        &bounds,
-        report.drains(),
-        seconds(WorkerMetric::DrainTime),
-    );
-    let bounds = FILL_BOUNDS.map(|bound| format!("{}", f64::from(bound) / 1e3));
-    let sum =
-        format!("{}.{:03}", get(WorkerMetric::FillSum) / 1000, get(WorkerMetric::FillSum) % 1000);
-    page.family("ebsd_ring_fill_ratio", "histogram", "The fullest ring when it was emptied.");
-    page.histogram("ebsd_ring_fill_ratio", &bounds, report.fills(), sum);
-    page.family("ebsd_build_info", "gauge", "Which version runs.");
-    page.value("ebsd_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-    page.0
 }
 
 fn seconds(nanoseconds: u64) -> String {
@@ -321,40 +235,40 @@ fn seconds(nanoseconds: u64) -> String {
 }
 
 #[derive(Default)]
-struct PrometheusText(String);
+struct PrometheusText {
+    text: String,
+    /// The name of the family that the next values are of.
+    name: String,
+}
 
 impl PrometheusText {
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        // Memory takes all.
-        let _written = self.0.write_fmt(line);
-        self.0.push('\n');
+    /// Its name, its type, and what it tells.
+    fn family(&mut self, of: &str) {
+        let mut parts = of.splitn(3, ' ').map(str::to_owned);
+        let mut part = || parts.next().unwrap_or_default();
+        let (name, kind, help) = (part(), part(), part());
+        self.text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        self.name = name;
     }
 
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.line(format_args!("# HELP {name} {help}"));
-        self.line(format_args!("# TYPE {name} {kind}"));
+    fn value(&mut self, value: impl Display) {
+        self.text += &format!("{} {value}\n", self.name);
     }
 
-    fn value(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
-        let labels: Vec<String> =
-            labels.iter().map(|(key, of)| format!("{key}=\"{of}\"")).collect();
-        match &labels[..] {
-            [] => self.line(format_args!("{name} {value}")),
-            labels => self.line(format_args!("{name}{{{}}} {value}", labels.join(","))),
-        }
+    fn labelled(&mut self, key: &str, label: &str, value: u64) {
+        self.text += &format!("{}{{{key}=\"{label}\"}} {value}\n", self.name);
     }
 
     /// `counts` has one more than `bounds`.
-    fn histogram(&mut self, name: &str, bounds: &[String], counts: &[u64], sum: String) {
-        let infinite = "+Inf".to_owned();
-        let bucket = format!("{name}_bucket");
+    fn histogram(&mut self, bounds: &[f64], counts: &[u64], sum: &str) {
+        let name = self.name.clone();
+        let bounds = bounds.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
         let mut below = 0;
-        for (bound, count) in bounds.iter().chain([&infinite]).zip(counts) {
+        for (bound, count) in bounds.zip(counts) {
             below += count;
-            self.value(&bucket, &[("le", bound)], below);
+            self.text += &format!("{name}_bucket{{le=\"{bound}\"}} {below}\n");
         }
-        self.value(&format!("{name}_sum"), &[], sum);
-        self.value(&format!("{name}_count"), &[], below);
+        self.text += &format!("{name}_sum {sum}\n{name}_count {below}\n");
     }
 }
 
@@ -366,7 +280,7 @@ mod tests {
     fn every_number_has_a_family_and_no_label_names_anybody() {
         let snapshot =
             MetricsSnapshot { workers: 3, cpu_seconds: 1.5, ..MetricsSnapshot::default() };
-        let text = text(&snapshot);
+        let text = snapshot.text();
         let families: Vec<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE "))

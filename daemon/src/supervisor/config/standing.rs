@@ -9,8 +9,8 @@ use recorder::request::{CallGraph, CallGraphError};
 use recorder::{EventSpec, HumanDuration, SiteTables};
 use serde::Deserialize;
 
-use super::mode::ModeText;
-use super::{ConfigError, GroupName};
+use super::error::ConfigError;
+use super::words::{GroupName, ModeText};
 use crate::control::NAME_BYTES;
 use crate::guard::Size;
 use crate::standing::{KernelCounting, StandingSpec, TargetDescription};

@@ -1,5 +1,37 @@
-//! A place in a text, as editors count it.
+//! What is wrong with a configuration, and where.
 
+use std::path::{Path, PathBuf};
+
+use super::file::FileError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{}: line {}, column {}: {what}: {:?}", .path.display(), .place.line, .place.column, .place.text)]
+    Text { path: PathBuf, place: TextPosition, what: String },
+    #[error(
+        "{}: there is no group {group:?}; create it (groupadd --system {group}) or take it out",
+        .path.display()
+    )]
+    Group { path: PathBuf, group: String },
+    #[error("{}: standing session {name:?}: {what}", .path.display())]
+    Standing { path: PathBuf, name: String, what: String },
+    #[error("{}: {what} is {value}: give at least {least}", .path.display())]
+    Limit { path: PathBuf, what: &'static str, value: u64, least: u64 },
+}
+
+pub(super) fn not_understood(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
+    let at = error.span().map_or(text.len(), |span| span.start);
+    let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
+    ConfigError::Text {
+        path: path.to_owned(),
+        place: TextPosition::of(text, at),
+        what: lines.join("; "),
+    }
+}
+
+/// A place in a text, as editors count it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPosition {
     /// From 1.
@@ -13,7 +45,7 @@ pub struct TextPosition {
 impl TextPosition {
     /// Of the byte `at`; behind the end, and within a character, of the last
     /// place before.
-    pub(super) fn of(text: &str, at: usize) -> TextPosition {
+    fn of(text: &str, at: usize) -> TextPosition {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;

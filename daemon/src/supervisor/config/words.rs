@@ -1,9 +1,14 @@
-//! `mode` of a standing session: whose code, and how it is counted.
+//! Values that the configuration has in words.
+
+use std::path::Path;
 
 use recorder::Modes;
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// One word, or a list of several.
+use super::error::ConfigError;
+
+/// `mode` of a standing session: whose code, and how it is counted. One word,
+/// or a list of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ModeText {
     pub(super) modes: Modes,
@@ -49,5 +54,27 @@ impl<'de> Deserialize<'de> for ModeText {
             modes = Modes::USER;
         }
         Ok(ModeText { modes, aggregate })
+    }
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub(super) enum GroupName {
+    Number(u32),
+    Name(String),
+}
+
+impl GroupName {
+    pub(super) fn gid(
+        self,
+        path: &Path,
+        gid_of: &dyn Fn(&str) -> Option<u32>,
+    ) -> Result<u32, ConfigError> {
+        match self {
+            GroupName::Number(gid) => Ok(gid),
+            GroupName::Name(group) => {
+                gid_of(&group).ok_or_else(|| ConfigError::Group { path: path.to_owned(), group })
+            }
+        }
     }
 }
