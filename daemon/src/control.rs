@@ -11,7 +11,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use report::{ClientSamples, DRAIN_BOUNDS, FILL_BOUNDS, WorkerMetric, WorkerReport};
-pub(crate) use status::{NAME_BYTES, StandingEntry, StandingStatus, State, Stored, fitting};
+pub(crate) use status::{
+    NAME_BYTES, StandingEntry, StandingState, StandingStatus, StoredCounts, truncated,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WorkerOrder {

@@ -43,7 +43,7 @@ pub fn fan_out(
 ) -> io::Result<Vec<ClientDelivery>> {
     let mut broadcast = Broadcast::new(vec![0; 16], true, Default::default());
     let mut receivers: Vec<(QueueReceiver, Arc<ClientCounters>, Vec<u8>)> = Vec::new();
-    let mut ears = Vec::new();
+    let mut wake_receivers = Vec::new();
     let mut coming = clients.iter();
     let preamble: Arc<[u8]> = Arc::new([]);
     for chunk in chunks {
@@ -58,7 +58,7 @@ pub fn fan_out(
                 &preamble,
             );
             receivers.push((receiver, counters, Vec::new()));
-            ears.push(wake_receiver);
+            wake_receivers.push(wake_receiver);
         }
         broadcast.write(chunk)?;
         for ((receiver, _, stream), (takes, _)) in receivers.iter_mut().zip(clients) {

@@ -27,7 +27,7 @@ pub mod guard {
     pub(crate) use admission::{Admission, Holder};
     pub(crate) use limit_reached::LimitReached;
     pub use limits::{Limits, Size};
-    pub(crate) use steps::{GuardStep, Steps};
+    pub(crate) use steps::{Escalation, GuardStep};
     pub(crate) use usage::Usage;
 }
 pub mod log;

@@ -24,7 +24,7 @@ use crate::credentials::Credentials;
 use crate::guard::Limits;
 use crate::log;
 use crate::policy::Permissions;
-use crate::standing::{StandingSession, StandingSpec, follow, keep};
+use crate::standing::{StandingSession, StandingSpec, follow, keep_sampling};
 use crate::worker::{Hub, OpenConnection, passed_client, serve_client, watch};
 use confine::{FileAccess, confine};
 
@@ -84,7 +84,7 @@ async fn serve(
     tokio::task::spawn_local(watch(Rc::clone(&hub)));
     let (mut given, mut idle) = (0u64, None);
     if let Some(standing) = &standing {
-        tokio::task::spawn_local(keep(Rc::clone(standing), Rc::clone(&hub)));
+        tokio::task::spawn_local(keep_sampling(Rc::clone(standing), Rc::clone(&hub)));
     }
     loop {
         idle = if hub.has_no_work() && standing.is_none() {

@@ -16,5 +16,5 @@ mod target;
 mod writer;
 
 pub(crate) use follow::follow;
-pub(crate) use keeper::{StandingSession, keep};
+pub(crate) use keeper::{StandingSession, keep_sampling};
 pub use role::{KernelCounting, StandingSpec, TargetDescription};

@@ -108,7 +108,7 @@ pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
     // While it may still make directories.
     let mut standing_sessions = StandingSessions::default();
     standing_sessions.set(&config, &own).map_err(system("standing sessions"))?;
-    rights::narrow().map_err(system("capset"))?;
+    rights::drop_capabilities().map_err(system("capset"))?;
     tracing::info!(socket = %options.socket.display(), uid = own.uid, "listening");
     let mut supervisor = Supervisor {
         own,
@@ -411,7 +411,7 @@ impl Supervisor {
         let workers = || self.workers.iter().chain(self.standing_sessions.workers());
         let mut report = self.gone.clone();
         workers().for_each(|worker| report.add(&worker.report));
-        let (cpu_seconds, resident_bytes) = metrics::of_processes(workers().map(Worker::pid));
+        let (cpu_seconds, resident_bytes) = metrics::process_totals(workers().map(Worker::pid));
         MetricsSnapshot {
             report,
             workers: self.workers.len() as u64,

@@ -57,7 +57,7 @@ struct Leader {
 
 /// What a job takes beyond the rights of its user; empty: the kernel's own
 /// rules forbid it, though it is about the user's own code.
-fn needed(job: &WireJob, may_access: bool) -> Permissions {
+fn needed_permissions(job: &WireJob, may_access: bool) -> Permissions {
     let mut needed = Permissions::empty();
     needed.set(Permissions::KERNEL, job.modes.kernel);
     let of_cpus = matches!(job.target, NamedTarget::System | NamedTarget::Cgroup { .. });
@@ -81,7 +81,7 @@ impl Grants {
             return Err(BrokerRefusal::Errno(libc::EMFILE));
         }
         if self.permissions.is_empty() {
-            return Err(BrokerRefusal::missing(needed(job, true)));
+            return Err(BrokerRefusal::missing(needed_permissions(job, true)));
         }
         let target = FoundTarget::open(job.target, &job.path)?;
         let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
@@ -91,7 +91,7 @@ impl Grants {
             Some(_) if has_others => false,
             Some(process) => ptrace_check.may_access(&self.user, process.pid().0)?,
         };
-        let lacking = needed(job, may_access) - self.permissions;
+        let lacking = needed_permissions(job, may_access) - self.permissions;
         if !lacking.is_empty() {
             return Err(BrokerRefusal::missing(lacking));
         }

@@ -31,7 +31,7 @@ impl WireProgram {
     /// ([`SampleConditions::check`]).
     pub(crate) fn of(in_kernel: &InKernel, contents: SampleContents) -> Option<WireProgram> {
         let InKernel { duty, keep } = in_kernel;
-        can_be(in_kernel).then_some(())?;
+        is_possible(in_kernel).then_some(())?;
         let comm = keep.comm.as_deref().map(ArrayString::from).transpose().ok()?;
         Some(WireProgram {
             duty: *duty,
@@ -64,11 +64,11 @@ impl WireProgram {
             user_only: self.user_only,
         };
         let in_kernel = InKernel { duty: self.duty, keep };
-        can_be(&in_kernel).then_some((in_kernel, self.contents))
+        is_possible(&in_kernel).then_some((in_kernel, self.contents))
     }
 }
 
-fn can_be(in_kernel: &InKernel) -> bool {
+fn is_possible(in_kernel: &InKernel) -> bool {
     let has_room = !matches!(in_kernel.duty, ProgramTask::Aggregate(tables) if tables.sites == 0);
     has_room && in_kernel.keep.check().is_ok()
 }

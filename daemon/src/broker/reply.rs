@@ -5,7 +5,7 @@ use std::io;
 use arrayvec::ArrayString;
 use serde::{Deserialize, Serialize};
 
-use crate::control::{StandingEntry, fitting};
+use crate::control::{StandingEntry, truncated};
 use crate::guard::LimitReached;
 use crate::policy::Permissions;
 
@@ -39,7 +39,7 @@ impl BrokerRefusal {
     }
 
     pub(crate) fn reason(why: &str) -> BrokerRefusal {
-        BrokerRefusal::Reason(Box::new(fitting(why)))
+        BrokerRefusal::Reason(Box::new(truncated(why)))
     }
 }
 

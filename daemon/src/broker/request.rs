@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::channel::{decode, encode, passed};
-    use crate::control::{State, Stored};
+    use crate::control::{StandingState, StoredCounts};
 
     #[test]
     fn asks_come_out_as_they_went_in() {
@@ -202,7 +202,7 @@ mod tests {
             path: ArrayVec::new(),
         };
         let grant = |job| BrokerRequest::Grant(Box::new(job));
-        let stored = Stored { bytes: u64::MAX, ..Stored::default() };
+        let stored = StoredCounts { bytes: u64::MAX, ..StoredCounts::default() };
         for request in [
             grant(job.clone()),
             grant(WireJob {
@@ -256,7 +256,7 @@ mod tests {
                 live: false,
             },
             BrokerRequest::Standing { place: 3 },
-            BrokerRequest::Report { status: StandingStatus { state: State::Down, stored } },
+            BrokerRequest::Report { status: StandingStatus { state: StandingState::Down, stored } },
         ] {
             assert_eq!(passed(&request), Some(request));
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const NAME_BYTES: usize = 48;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum State {
+pub(crate) enum StandingState {
     /// Its worker has not said anything yet.
     #[default]
     Starting,
@@ -24,21 +24,21 @@ pub(crate) enum State {
     Down,
 }
 
-impl State {
+impl StandingState {
     fn words(self) -> &'static str {
         match self {
-            State::Starting => "starting",
-            State::Waiting => "waiting for its target",
-            State::Running => "running",
-            State::Unwritten => "running, not recorded: no room, or the disk fails",
-            State::Refused => "its target cannot be sampled; see the daemon's log",
-            State::Down => "its worker broke off; it is started again",
+            StandingState::Starting => "starting",
+            StandingState::Waiting => "waiting for its target",
+            StandingState::Running => "running",
+            StandingState::Unwritten => "running, not recorded: no room, or the disk fails",
+            StandingState::Refused => "its target cannot be sampled; see the daemon's log",
+            StandingState::Down => "its worker broke off; it is started again",
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stored {
+pub(crate) struct StoredCounts {
     pub(crate) bytes: u64,
     /// Samples in segments.
     pub(crate) written: u64,
@@ -48,8 +48,8 @@ pub(crate) struct Stored {
     pub(crate) overtaken: u64,
 }
 
-impl Stored {
-    pub(crate) fn add(&mut self, other: Stored) {
+impl StoredCounts {
+    pub(crate) fn add(&mut self, other: StoredCounts) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.written = self.written.saturating_add(other.written);
         self.unwritten = self.unwritten.saturating_add(other.unwritten);
@@ -59,8 +59,8 @@ impl Stored {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StandingStatus {
-    pub(crate) state: State,
-    pub(crate) stored: Stored,
+    pub(crate) state: StandingState,
+    pub(crate) stored: StoredCounts,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub(crate) struct StandingEntry {
 impl StandingEntry {
     pub(crate) fn into_protocol(self) -> StandingLine {
         let StandingStatus { state, stored } = self.status;
-        let Stored { bytes, written, unwritten, overtaken } = stored;
+        let StoredCounts { bytes, written, unwritten, overtaken } = stored;
         let lost = [("spool", unwritten), ("queue", overtaken)];
         let lost = lost.into_iter().filter(|(_, lost)| *lost > 0);
         StandingLine {
@@ -88,11 +88,11 @@ impl StandingEntry {
 }
 
 /// As much of a text as finds room.
-pub(crate) fn fitting<const BYTES: usize>(text: &str) -> ArrayString<BYTES> {
-    let mut fitting = ArrayString::new();
+pub(crate) fn truncated<const BYTES: usize>(text: &str) -> ArrayString<BYTES> {
+    let mut truncated = ArrayString::new();
     // From the first character on that finds no room.
-    text.chars().try_for_each(|one| fitting.try_push(one)).unwrap_or_default();
-    fitting
+    text.chars().try_for_each(|one| truncated.try_push(one)).unwrap_or_default();
+    truncated
 }
 
 #[cfg(test)]
@@ -102,9 +102,10 @@ mod tests {
 
     #[test]
     fn lines_come_out_as_they_went_in() {
-        let stored = Stored { bytes: 1, written: 2, unwritten: 4, overtaken: 0 };
-        let status = StandingStatus { state: State::Unwritten, stored };
-        let entry = StandingEntry { name: fitting("web"), event: fitting("page_fault"), status };
+        let stored = StoredCounts { bytes: 1, written: 2, unwritten: 4, overtaken: 0 };
+        let status = StandingStatus { state: StandingState::Unwritten, stored };
+        let entry =
+            StandingEntry { name: truncated("web"), event: truncated("page_fault"), status };
         assert_eq!(passed(&entry), Some(entry.clone()));
         let shown = entry.into_protocol();
         assert!(shown.state.starts_with("running, not recorded"), "{shown:?}");
@@ -115,10 +116,10 @@ mod tests {
     #[test]
     fn the_longest_line_has_room() {
         let most = u64::MAX;
-        let stored = Stored { bytes: most, written: most, unwritten: most, overtaken: most };
-        let long = fitting(&"x".repeat(100));
+        let stored = StoredCounts { bytes: most, written: most, unwritten: most, overtaken: most };
+        let long = truncated(&"x".repeat(100));
         assert_eq!(long.len(), NAME_BYTES);
-        let status = StandingStatus { state: State::Down, stored };
+        let status = StandingStatus { state: StandingState::Down, stored };
         let entry = StandingEntry { name: long, event: long, status };
         assert_eq!(passed(&entry), Some(entry));
     }

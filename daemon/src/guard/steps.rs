@@ -12,12 +12,12 @@ pub(crate) enum GuardStep {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Steps {
+pub(crate) struct Escalation {
     taken: u8,
 }
 
-impl Steps {
-    pub(crate) fn look(&mut self, too_much: bool) -> Option<GuardStep> {
+impl Escalation {
+    pub(crate) fn next_step(&mut self, too_much: bool) -> Option<GuardStep> {
         let before = self.taken;
         if !too_much {
             self.taken = 0;
@@ -38,14 +38,17 @@ mod tests {
 
     #[test]
     fn each_while_of_too_much_takes_one_step_further() {
-        let mut steps = Steps::default();
-        let taken: Vec<_> = (0..4).filter_map(|_| steps.look(true)).collect();
+        let mut escalation = Escalation::default();
+        let taken: Vec<_> = (0..4).filter_map(|_| escalation.next_step(true)).collect();
         assert_eq!(
             taken,
             [GuardStep::Slow, GuardStep::Refuse, GuardStep::StopNewest, GuardStep::StopNewest]
         );
-        assert_eq!((steps.look(false), steps.look(false)), (Some(GuardStep::Relax), None));
-        assert_eq!(steps.look(true), Some(GuardStep::Slow), "from the beginning");
-        assert_eq!(steps.look(false), None, "nothing was refused");
+        assert_eq!(
+            (escalation.next_step(false), escalation.next_step(false)),
+            (Some(GuardStep::Relax), None)
+        );
+        assert_eq!(escalation.next_step(true), Some(GuardStep::Slow), "from the beginning");
+        assert_eq!(escalation.next_step(false), None, "nothing was refused");
     }
 }

@@ -41,7 +41,7 @@ impl io::Write for NonBlockingWriter<'_> {
                 self.warning
             ),
         };
-        match put(self.file, &[warning.as_bytes(), line].concat()) {
+        match write_whole(self.file, &[warning.as_bytes(), line].concat()) {
             Ok(_) => Ok(line.len()),
             Err(Errno::AGAIN) => {
                 self.dropped.fetch_add(missed + 1, Ordering::Relaxed);
@@ -58,7 +58,7 @@ impl io::Write for NonBlockingWriter<'_> {
 
 /// The journal is a socket, which can be written to without waiting
 /// whatever its flags are. Lines are short: all of one goes, or nothing.
-fn put(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
+fn write_whole(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     let sent =
         sendmsg(file.as_fd(), &[IoSlice::new(bytes)], &mut SendAncillaryBuffer::default(), flags);

@@ -45,7 +45,7 @@ pub(crate) async fn follow(
         Err(full) => {
             let text = format!("{full} read {} already: try again later", standing.role.name);
             let refused = Reply::Refused(ErrorReply::new(ErrorCode::Exhausted, text));
-            let _deaf = reply(&pipe, &refused).await;
+            let _deaf = send_reply(&pipe, &refused).await;
             return;
         }
     };
@@ -63,7 +63,7 @@ async fn serve(
     let live = match what.live.then(|| hub.subscribe(WhenSlow::DropNewest, what.reader)).transpose()
     {
         Ok(live) => live,
-        Err(error) => return reply(stream, &Reply::Refused(error)).await,
+        Err(error) => return send_reply(stream, &Reply::Refused(error)).await,
     };
     let (subscriber, live) = live.map(|(one, other)| (Box::new(one), other)).unzip();
     // What is in the queue before the order is read, too.
@@ -80,24 +80,24 @@ async fn serve(
         Err(error) => {
             let text = format!("the records of {} cannot be read: {error}", standing.role.name);
             let refused = Reply::Refused(ErrorReply::new(ErrorCode::Failed, text));
-            return reply(stream, &refused).await;
+            return send_reply(stream, &refused).await;
         }
     };
     let name = standing.role.event.clone();
-    reply(stream, &Reply::Joined(Joined { stream: String::new(), name, notes: Vec::new() }))
+    send_reply(stream, &Reply::Joined(Joined { stream: String::new(), name, notes: Vec::new() }))
         .await?;
     let mut first = Vec::new();
     write::file_header(NATIVE_ORDER, &mut first);
     send(stream, FrameKind::Data, &first).await?;
     let account = match history {
-        true => recorded(stream, readable, what).await?,
+        true => send_history(stream, readable, what).await?,
         false => HistoryAccount::default(),
     };
     let end = match live {
-        Some(live) => sampled(stream, live, standing).await?,
+        Some(live) => send_live(stream, live, standing).await?,
         None => end(&account),
     };
-    reply(stream, &end).await
+    send_reply(stream, &end).await
 }
 
 fn end(account: &HistoryAccount) -> Reply {
@@ -115,7 +115,7 @@ fn end(account: &HistoryAccount) -> Reply {
 }
 
 /// Sends what is on disk, read by a thread as fast as the reader takes it.
-async fn recorded(
+async fn send_history(
     stream: &pipe::Sender,
     readable: ReadableSegments,
     what: Follow,
@@ -129,12 +129,12 @@ async fn recorded(
         let _gone = teller.send(account);
     })?;
     while let Some(piece) = pieces.recv().await {
-        data(stream, &piece).await?;
+        send_data(stream, &piece).await?;
     }
     account.await.map_err(|_| io::Error::other("the records could not be read"))
 }
 
-async fn sampled(
+async fn send_live(
     stream: &pipe::Sender,
     live: Subscription,
     standing: &StandingSession,
@@ -144,7 +144,7 @@ async fn sampled(
     loop {
         let abandoned = loop {
             match receiver.next() {
-                Dequeued::Item(QueueItem::Bytes(bytes)) => data(stream, &bytes).await?,
+                Dequeued::Item(QueueItem::Bytes(bytes)) => send_data(stream, &bytes).await?,
                 Dequeued::Item(QueueItem::End(_)) => {}
                 Dequeued::Empty => break false,
                 Dequeued::Abandoned => break true,
@@ -179,7 +179,7 @@ fn has_gone(pipe: &pipe::Sender) -> bool {
     poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
 }
 
-async fn data(stream: &pipe::Sender, bytes: &[u8]) -> io::Result<()> {
+async fn send_data(stream: &pipe::Sender, bytes: &[u8]) -> io::Result<()> {
     let most = usize::try_from(MAX_DAEMON_PAYLOAD).unwrap_or(usize::MAX);
     for part in bytes.chunks(most) {
         send(stream, FrameKind::Data, part).await?;
@@ -187,7 +187,7 @@ async fn data(stream: &pipe::Sender, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-async fn reply(stream: &pipe::Sender, reply: &Reply) -> io::Result<()> {
+async fn send_reply(stream: &pipe::Sender, reply: &Reply) -> io::Result<()> {
     send(stream, FrameKind::Control, &serde_json::to_vec(reply)?).await
 }
 

@@ -12,7 +12,7 @@ use recorder::sys::event::NATIVE_ORDER;
 
 use super::recorded_stream::{events, is_sampled};
 use crate::store::{Clock, Directory, SegmentState, header};
-use crate::worker::chunk::{Chunk, FILE_HEADER, counted, kind, lost_of};
+use crate::worker::chunk::{Chunk, FILE_HEADER, aggregated_samples, lost_count, record_type};
 
 #[derive(Debug)]
 pub(super) struct ReadableSegments {
@@ -64,7 +64,7 @@ impl History {
     pub(super) fn run(&self, send: &mut dyn FnMut(Vec<u8>) -> bool) -> HistoryAccount {
         let mut account = HistoryAccount::default();
         let mut section: Option<Section> = None;
-        for (number, header) in self.wanted(&mut account) {
+        for (number, header) in self.wanted_segments(&mut account) {
             let mut reader = match self.open(number) {
                 Ok(reader) => reader,
                 Err(error) => {
@@ -81,7 +81,7 @@ impl History {
                 section = Some(Section { stream: header.stream, is_part, ..Section::default() });
             }
             let Some(section) = &mut section else { continue };
-            if !self.segment(&mut reader, section, &mut account, send) {
+            if !self.send_segment(&mut reader, section, &mut account, send) {
                 return account;
             }
             if reader.is_damaged() {
@@ -96,7 +96,7 @@ impl History {
     }
 
     /// Segments that may have what is wanted, oldest first.
-    fn wanted(&self, account: &mut HistoryAccount) -> Vec<(u64, SegmentHeader)> {
+    fn wanted_segments(&self, account: &mut HistoryAccount) -> Vec<(u64, SegmentHeader)> {
         let mut all: Vec<(u64, SegmentHeader)> = Vec::new();
         for &number in &self.readable.numbers {
             match self.header(number) {
@@ -116,7 +116,7 @@ impl History {
     }
 
     fn header(&self, number: u64) -> Result<SegmentHeader, SegmentReadError> {
-        let (file, state) = found(&self.readable.directory, number)?;
+        let (file, state) = open_segment(&self.readable.directory, number)?;
         header(file, state)
     }
 
@@ -128,7 +128,7 @@ impl History {
     fn open(&self, number: u64) -> Result<AnyReader, SegmentReadError> {
         let is_last = self.readable.numbers.last() == Some(&number);
         let most = self.readable.open.filter(|_| is_last).unwrap_or(u64::MAX);
-        let (file, state) = found(&self.readable.directory, number)?;
+        let (file, state) = open_segment(&self.readable.directory, number)?;
         let file = BufReader::new(file);
         let input: Box<dyn Read> = match state {
             SegmentState::Packed => Box::new(PackedSegment::new(file)),
@@ -138,7 +138,7 @@ impl History {
     }
 
     /// False: nobody wants more.
-    fn segment(
+    fn send_segment(
         &self,
         reader: &mut AnyReader,
         section: &mut Section,
@@ -167,7 +167,7 @@ impl History {
                 frame.payload.get(FILE_HEADER..).unwrap_or_default().to_vec()
             } else {
                 let is_old = frame.time != HEAD && self.is_old(&header, frame.time);
-                section.pass(&Chunk::new(frame.payload), is_old, account)
+                section.filter(&Chunk::new(frame.payload), is_old, account)
             };
             if !bytes.is_empty() && !send(bytes) {
                 return false;
@@ -177,24 +177,24 @@ impl History {
 }
 
 impl Section {
-    fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, account: &mut HistoryAccount) -> Vec<u8> {
+    fn filter(&mut self, chunk: &Chunk<'_>, is_old: bool, account: &mut HistoryAccount) -> Vec<u8> {
         let mut out = Vec::with_capacity(chunk.bytes.len());
         for record in chunk.records() {
-            match kind(record) {
+            match record_type(record) {
                 // Before what is wanted, who was there is all that matters.
                 RecordType::SAMPLE | RecordType::LOST | RecordType::LOST_SAMPLES if is_old => {
                     self.is_part = true;
                     continue;
                 }
                 RecordType::SAMPLE => self.samples += 1,
-                RecordType::EVENT_UPDATE if counted(record).is_some() => {
+                RecordType::EVENT_UPDATE if aggregated_samples(record).is_some() => {
                     if is_old {
                         self.is_part = true;
                         continue;
                     }
-                    self.samples += counted(record).unwrap_or(0);
+                    self.samples += aggregated_samples(record).unwrap_or(0);
                 }
-                RecordType::LOST => account.lost += lost_of(record),
+                RecordType::LOST => account.lost += lost_count(record),
                 RecordType::EVENT_UPDATE => {
                     let text = String::from_utf8_lossy(record.get(24..).unwrap_or_default());
                     let text = text.trim_end_matches('\0');
@@ -239,7 +239,10 @@ fn finish(section: Option<Section>, send: &mut dyn FnMut(Vec<u8>) -> bool) -> bo
 }
 
 /// Its state changes while it is looked for: packed at last.
-fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, SegmentState)> {
+fn open_segment(
+    directory: &Directory,
+    number: u64,
+) -> std::io::Result<(std::fs::File, SegmentState)> {
     let mut last = Err(std::io::ErrorKind::NotFound.into());
     for state in [SegmentState::Open, SegmentState::Closed, SegmentState::Packed] {
         match directory.open(number, state) {

@@ -16,7 +16,7 @@ use super::role::StandingSpec;
 use super::spool::{Spool, Subdirectory};
 use super::target::find;
 use super::writer::{Writer, WriterOrder};
-use crate::control::{SharedCounts, StandingStatus, State};
+use crate::control::{SharedCounts, StandingState, StandingStatus};
 use crate::store::SystemClock;
 use crate::target::FoundTarget;
 use crate::worker::{CheckedJob, Hub, Subscription};
@@ -60,17 +60,17 @@ impl StandingSession {
         let StandingSession { writer, thread, .. } = self;
         drop(writer);
         if let Some(thread) = thread {
-            // It has said why it broke off.
+            // It has logged why it broke off.
             let _broken = thread.join();
         }
     }
 }
 
-pub(crate) async fn keep(standing: Rc<StandingSession>, hub: Rc<Hub>) {
+pub(crate) async fn keep_sampling(standing: Rc<StandingSession>, hub: Rc<Hub>) {
     tokio::task::spawn_local(report(Rc::clone(&standing), Rc::clone(&hub)));
     let (first, last) = BACK_OFF;
     let mut pause = first;
-    let mut said = String::new();
+    let mut logged = String::new();
     loop {
         let began = Instant::now();
         match sample(&standing, &hub).await {
@@ -80,14 +80,14 @@ pub(crate) async fn keep(standing: Rc<StandingSession>, hub: Rc<Hub>) {
                     reason,
                     "a standing session's target ended"
                 );
-                said.clear();
+                logged.clear();
             }
             Err((state, why)) => {
                 standing.status.lock().state = state;
                 // Once, and not every half minute.
-                if why != said {
+                if why != logged {
                     tracing::warn!(name = standing.role.name, why, "a standing session waits");
-                    said = why;
+                    logged = why;
                 }
             }
         }
@@ -98,19 +98,19 @@ pub(crate) async fn keep(standing: Rc<StandingSession>, hub: Rc<Hub>) {
 }
 
 /// Samples the target until it ends; gives the reason, or says why not.
-async fn sample(standing: &StandingSession, hub: &Hub) -> Result<String, (State, String)> {
+async fn sample(standing: &StandingSession, hub: &Hub) -> Result<String, (StandingState, String)> {
     let found = find(&standing.role.target, Path::new("/"))
-        .map_err(|error| (State::Waiting, error.to_string()))?;
-    let refused = |error: ErrorReply| (State::Refused, error.text);
+        .map_err(|error| (StandingState::Waiting, error.to_string()))?;
+    let refused = |error: ErrorReply| (StandingState::Refused, error.text);
     let (stream, subscription) = begin(&standing.role, found, hub).await.map_err(refused)?;
-    standing.status.lock().state = State::Running;
+    standing.status.lock().state = StandingState::Running;
     let (ended, reason) = oneshot::channel();
-    let gone = || (State::Refused, "the writer has gone".to_owned());
+    let gone = || (StandingState::Refused, "the writer has gone".to_owned());
     if !standing.writer.send_order(WriterOrder::Begin { subscription, stream, ended }) {
         return Err(gone());
     }
     let reason = reason.await.map_err(|_| gone())?;
-    standing.status.lock().state = State::Waiting;
+    standing.status.lock().state = StandingState::Waiting;
     Ok(reason)
 }
 

@@ -10,7 +10,7 @@ use perfdata::stream::write;
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
 
-use crate::worker::chunk::{Chunk, kind, word};
+use crate::worker::chunk::{Chunk, record_type, word};
 
 /// PERF_RECORD_MISC_COMM_EXEC: the process has become another program.
 const EXEC: u16 = 1 << 13;
@@ -60,7 +60,7 @@ impl ProcessTable {
     }
 
     fn record(&mut self, record: &[u8]) -> Option<()> {
-        match kind(record) {
+        match record_type(record) {
             RecordType::MMAP | RecordType::MMAP2 => {
                 let (start, length) = (word(record, 16)?, word(record, 24)?);
                 self.sequence += 1;
@@ -208,7 +208,7 @@ mod tests {
                     String::from_utf8_lossy(text).into_owned()
                 };
                 let (pid, tid) = (number(record, 8), number(record, 12));
-                match kind(record) {
+                match record_type(record) {
                     RecordType::COMM => {
                         lines.push(format!("{}/{} {}", pid.unwrap(), tid.unwrap(), name(16)));
                     }

@@ -9,7 +9,7 @@ use recorder::session::synthesize::Synthesizer;
 use recorder::sys::event::NATIVE_ORDER;
 
 use super::process_table::ProcessTable;
-use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, kind};
+use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, record_type};
 
 #[derive(Debug)]
 pub(super) struct RecordedStream {
@@ -47,7 +47,7 @@ impl RecordedStream {
         let records = Chunk::of_preamble(front);
         let mut process_table = ProcessTable::default();
         process_table.notice(&records);
-        let of_tools = records.records().filter(|record| kind(record).0 >= FIRST_OF_TOOLS);
+        let of_tools = records.records().filter(|record| record_type(record).0 >= FIRST_OF_TOOLS);
         RecordedStream {
             stream,
             announcement: of_tools.flatten().copied().collect(),

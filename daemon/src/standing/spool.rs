@@ -15,7 +15,7 @@ use rustix::fs::fdatasync;
 use super::history::ReadableSegments;
 use super::recorded_stream::RecordedStream;
 use super::role::StandingSpec;
-use crate::control::{SharedCounts, StandingStatus, State};
+use crate::control::{SharedCounts, StandingState, StandingStatus};
 use crate::store::{
     Clock, Directory, ListedSegment, Recovered, RetentionLimits, SegmentState, expired, header,
     recover,
@@ -32,12 +32,12 @@ const RETRY: Duration = Duration::from_secs(1);
 const STEP: u64 = 1_000_000_000;
 
 #[derive(Debug)]
-struct Open {
+struct OpenSegment {
     file: File,
     header: SegmentHeader,
     bytes: u64,
     /// Bytes when the free space was last looked at.
-    looked: u64,
+    checked_bytes: u64,
     last: u64,
     is_dirty: bool,
 }
@@ -50,8 +50,8 @@ pub(super) struct Spool {
     clock: Arc<dyn Clock>,
     status: Arc<SharedCounts<StandingStatus>>,
     packer: Packer,
-    closed: Vec<Closed>,
-    open: Option<Open>,
+    closed: Vec<ClosedSegment>,
+    open: Option<OpenSegment>,
     next: u64,
     /// The sampling that is written, and its segments so far.
     part: (u64, u64),
@@ -63,7 +63,7 @@ pub(super) struct Spool {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Closed {
+struct ClosedSegment {
     number: u64,
     state: SegmentState,
     bytes: u64,
@@ -129,7 +129,7 @@ impl Spool {
             if self.retry.is_some_and(|retry| now < retry) {
                 return Ok(false);
             }
-            self.begin(context)?;
+            self.begin_segment(context)?;
         }
         Ok(true)
     }
@@ -152,16 +152,16 @@ impl Spool {
         }
         let retry = u64::try_from(RETRY.as_nanos()).unwrap_or(u64::MAX);
         self.retry = Some(self.clock.monotonic().saturating_add(retry));
-        self.status.lock().state = State::Unwritten;
+        self.status.lock().state = StandingState::Unwritten;
         self.close();
     }
 
-    fn begin(&mut self, context: &RecordedStream) -> io::Result<()> {
+    fn begin_segment(&mut self, context: &RecordedStream) -> io::Result<()> {
         if self.directory.as_ref().is_none_or(Directory::is_removed) {
-            self.find()?;
+            self.open_directory()?;
         }
-        self.enforce();
-        self.look()?;
+        self.remove_expired();
+        self.check_free_space()?;
         let stream = context.stream;
         let part = if self.part.0 == stream { self.part.1 } else { 0 };
         let header = SegmentHeader {
@@ -179,8 +179,14 @@ impl Spool {
         let first = header.encode();
         let written = file.write_all(&first);
         let bytes = first.len() as u64;
-        self.open =
-            Some(Open { file, header, bytes, looked: bytes, last: header.begun, is_dirty: true });
+        self.open = Some(OpenSegment {
+            file,
+            header,
+            bytes,
+            checked_bytes: bytes,
+            last: header.begun,
+            is_dirty: true,
+        });
         written?;
         let mut result = Ok(());
         context.describe(&mut |piece| {
@@ -203,11 +209,11 @@ impl Spool {
         if self.retry.take().is_some() {
             tracing::info!("the recording goes on");
         }
-        self.status.lock().state = State::Running;
+        self.status.lock().state = StandingState::Running;
         Ok(())
     }
 
-    fn find(&mut self) -> io::Result<()> {
+    fn open_directory(&mut self) -> io::Result<()> {
         let directory = self.location.open()?;
         directory.lock()?;
         let Recovered { next, gap } = recover(&directory, &*self.clock)?;
@@ -238,10 +244,11 @@ impl Spool {
         if !encode(&StoredFrame { time, payload }, &mut bytes) {
             return Ok(());
         }
-        let due =
-            |open: &Open| open.bytes + bytes.len() as u64 - open.looked >= FREE_SPACE_CHECK_BYTES;
+        let due = |open: &OpenSegment| {
+            open.bytes + bytes.len() as u64 - open.checked_bytes >= FREE_SPACE_CHECK_BYTES
+        };
         if self.open.as_ref().is_some_and(due) {
-            self.look()?;
+            self.check_free_space()?;
         }
         let fault = self.location.fault(DiskCall::Write);
         let Some(open) = &mut self.open else { return Err(io::Error::other("no segment")) };
@@ -259,11 +266,11 @@ impl Spool {
         Ok(())
     }
 
-    fn look(&mut self) -> io::Result<()> {
+    fn check_free_space(&mut self) -> io::Result<()> {
         let Some(directory) = &self.directory else { return Ok(()) };
         let free = directory.free()?;
         if let Some(open) = &mut self.open {
-            open.looked = open.bytes;
+            open.checked_bytes = open.bytes;
         }
         if free < self.limits.free {
             return Err(io::Error::other(format!(
@@ -286,13 +293,19 @@ impl Spool {
         if let Err(error) = closed {
             tracing::warn!(number, %error, "a segment could not be closed as it should");
         }
-        let Open { header, bytes, last, .. } = open;
+        let OpenSegment { header, bytes, last, .. } = open;
         let (header, ended) = (Some(header), Some(last));
-        self.closed.push(Closed { number, state: SegmentState::Closed, bytes, header, ended });
+        self.closed.push(ClosedSegment {
+            number,
+            state: SegmentState::Closed,
+            bytes,
+            header,
+            ended,
+        });
         if let Ok(directory) = directory.try_clone() {
             self.packer.pack(directory, number);
         }
-        self.account();
+        self.count_bytes();
     }
 
     /// To be called each second: what was written is on disk after it.
@@ -300,7 +313,7 @@ impl Spool {
         if self.directory.is_none() && self.retry.is_none() {
             // What was recorded before is told while the target is not there,
             // too. A failure is told when there is something to write.
-            let _then = self.find();
+            let _then = self.open_directory();
         }
         for (number, bytes) in self.packer.done() {
             match self.closed.iter_mut().find(|closed| closed.number == number) {
@@ -332,8 +345,8 @@ impl Spool {
         if stale {
             self.close();
         }
-        self.enforce();
-        self.account();
+        self.remove_expired();
+        self.count_bytes();
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -344,7 +357,7 @@ impl Spool {
         Ok(())
     }
 
-    fn enforce(&mut self) {
+    fn remove_expired(&mut self) {
         let Some(directory) = &self.directory else { return };
         let headers = self.closed.iter().skip(1).map(|closed| closed.header);
         let after = headers.chain([self.open.as_ref().map(|open| open.header)]);
@@ -373,7 +386,7 @@ impl Spool {
         }
     }
 
-    fn account(&self) {
+    fn count_bytes(&self) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes);
         let bytes = self.closed.iter().fold(open, |sum, closed| sum + closed.bytes);
         self.status.lock().stored.bytes = bytes;
@@ -382,7 +395,7 @@ impl Spool {
     /// What there is to read now.
     pub(super) fn readable(&mut self) -> io::Result<ReadableSegments> {
         if self.directory.as_ref().is_none_or(Directory::is_removed) {
-            self.find()?;
+            self.open_directory()?;
         }
         let Some(directory) = &self.directory else {
             return Err(io::ErrorKind::NotFound.into());
@@ -399,12 +412,12 @@ impl Spool {
     }
 }
 
-fn closed(directory: &Directory, listed: ListedSegment) -> Closed {
+fn closed(directory: &Directory, listed: ListedSegment) -> ClosedSegment {
     let ListedSegment { number, state, bytes } = listed;
     let header = directory.open(number, state).ok().and_then(|file| header(file, state).ok());
     // A copy under another name is none of this recording's.
     let header = header.filter(|header| header.number == number);
-    Closed { number, state, bytes, header, ended: None }
+    ClosedSegment { number, state, bytes, header, ended: None }
 }
 
 #[cfg(test)]

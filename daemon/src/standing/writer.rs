@@ -71,9 +71,9 @@ impl Writer {
 
     /// False: it has ended.
     pub(super) fn send_order(&self, order: WriterOrder) -> bool {
-        let told = self.orders.send(order).is_ok();
+        let is_sent = self.orders.send(order).is_ok();
         self.waker.ring();
-        told
+        is_sent
     }
 }
 
@@ -125,11 +125,11 @@ impl WriterThread {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(1),
             tv_nsec: timeout.subsec_nanos().into(),
         };
-        let ears = [
+        let receivers = [
             Some(&self.wake_receiver),
             self.sampled.as_ref().map(|it| &it.subscription.wake_receiver),
         ];
-        let mut fds: Vec<PollFd<'_>> = ears
+        let mut fds: Vec<PollFd<'_>> = receivers
             .into_iter()
             .flatten()
             .map(|wake_receiver| PollFd::from_borrowed_fd(wake_receiver.as_fd(), PollFlags::IN))

@@ -95,7 +95,7 @@ impl TrustedDirectory {
 /// Makes a directory where there is none, and gives it to a user where it is
 /// the superuser's. It is looked at and given by what was opened: a name may
 /// become another's in between.
-pub(super) fn hand_over(path: &Path, uid: u32, gid: u32) -> io::Result<()> {
+pub(super) fn give_directory(path: &Path, uid: u32, gid: u32) -> io::Result<()> {
     use rustix::fs::{fchown, mkdir};
     let mode = Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH;
     match mkdir(path, mode) {
@@ -196,15 +196,15 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         let own = rustix::process::geteuid().as_raw();
         let uid = if own == 0 { 4321 } else { own };
-        hand_over(&at("new"), uid, uid).unwrap();
-        hand_over(&at("new"), uid, uid).unwrap();
+        give_directory(&at("new"), uid, uid).unwrap();
+        give_directory(&at("new"), uid, uid).unwrap();
         let made = fs::metadata(at("new")).unwrap();
         assert_eq!((made.uid(), made.mode() & 0o777 & !0o755), (uid, 0));
         fs::create_dir(at("precious")).unwrap();
         symlink(at("precious"), at("link")).unwrap();
         fs::write(at("file"), "mine").unwrap();
         for name in ["link", "file"] {
-            hand_over(&at(name), uid, uid).unwrap_err();
+            give_directory(&at(name), uid, uid).unwrap_err();
             assert_eq!(fs::symlink_metadata(at(name)).unwrap().uid(), own, "{name}");
         }
         assert_eq!(fs::metadata(at("precious")).unwrap().uid(), own);

@@ -13,7 +13,7 @@ use super::config::MetricsConfig;
 use super::directory::TrustedDirectory;
 use super::rejected::RejectedConnections;
 use super::socket::{SocketError, bind_with_mode};
-use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Stored, WorkerMetric, WorkerReport};
+use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, StoredCounts, WorkerMetric, WorkerReport};
 
 const EVERY: Duration = Duration::from_secs(15);
 /// Who has been answered has so long to take it.
@@ -120,7 +120,7 @@ fn usage(process: &str) -> Usage {
 }
 
 /// CPU seconds, and bytes in memory, of this process and those workers.
-pub(super) fn of_processes(workers: impl Iterator<Item = i32>) -> (f64, u64) {
+pub(super) fn process_totals(workers: impl Iterator<Item = i32>) -> (f64, u64) {
     let own = usage("self");
     let (mut ticks, mut pages) = (own.own_ticks + own.children_ticks, own.pages);
     for used in workers.map(|pid| usage(&pid.to_string())) {
@@ -138,7 +138,7 @@ pub(super) struct MetricsSnapshot {
     pub(super) report: WorkerReport,
     pub(super) workers: u64,
     pub(super) killed: u64,
-    pub(super) stored: Stored,
+    pub(super) stored: StoredCounts,
     pub(super) reload_failed: bool,
     pub(super) cpu_seconds: f64,
     pub(super) resident_bytes: u64,

@@ -49,7 +49,7 @@ pub struct TooFewFiles {
 
 /// Drops all other capabilities, for good; no core file, not to be looked
 /// into. What workers inherit is raised first, while that may be done.
-pub(super) fn narrow() -> io::Result<()> {
+pub(super) fn drop_capabilities() -> io::Result<()> {
     let locked = getrlimit(Resource::Memlock);
     if locked.current.is_some_and(|current| current < LOCKED) {
         // Without the right to, rings are smaller, which each session says.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::config::{Config, Standing};
-use super::directory::hand_over;
+use super::directory::give_directory;
 use super::worker::{Authority, Response, Worker, WorkerProcess, done, handing_over};
 use crate::broker::{BrokerAnswer, BrokerRefusal, BrokerRequest};
-use crate::control::{Follow, StandingEntry, State, Stored, WorkerReport, fitting};
+use crate::control::{Follow, StandingEntry, StandingState, StoredCounts, WorkerReport, truncated};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Limits};
 use crate::policy::Permissions;
@@ -30,7 +30,7 @@ type SupervisorTotals<'b> = (&'b mut WorkerReport, &'b mut Admission);
 pub(super) struct StandingSessions {
     sessions: Vec<StandingWorker>,
     ending: Vec<WorkerProcess>,
-    gone: Stored,
+    gone: StoredCounts,
 }
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ struct StandingWorker {
     standing: Standing,
     user: Credentials,
     worker: Option<Worker>,
-    line: StandingEntry,
+    entry: StandingEntry,
     started: Instant,
     next_try: Instant,
     pause: Duration,
@@ -56,7 +56,7 @@ fn permissions(role: &StandingSpec) -> Permissions {
 }
 
 /// Whom sessions are recorded as: an ordinary user's daemon has no choice.
-fn recorder(config: &Config, own: &Credentials) -> io::Result<Credentials> {
+fn recording_user(config: &Config, own: &Credentials) -> io::Result<Credentials> {
     if own.uid != 0 {
         return Ok(own.clone());
     }
@@ -84,7 +84,7 @@ impl StandingSessions {
     pub(super) fn set(&mut self, config: &Config, own: &Credentials) -> io::Result<()> {
         let user = match config.standing.is_empty() {
             true => own.clone(),
-            false => recorder(config, own)?,
+            false => recording_user(config, own)?,
         };
         let (kept, gone): (Vec<StandingWorker>, Vec<StandingWorker>) =
             std::mem::take(&mut self.sessions).into_iter().partition(|session| {
@@ -92,7 +92,7 @@ impl StandingSessions {
             });
         self.sessions = kept;
         for session in &gone {
-            self.gone.add(Stored { bytes: 0, ..session.line.status.stored });
+            self.gone.add(StoredCounts { bytes: 0, ..session.entry.status.stored });
         }
         self.ending.extend(gone.into_iter().filter_map(|session| session.worker).map(Worker::end));
         for standing in &config.standing {
@@ -101,7 +101,7 @@ impl StandingSessions {
             }
             let directory = &standing.role.kept.directory;
             // Missing, or the superuser's, it becomes the recorder's.
-            if let Err(error) = hand_over(directory, user.uid, user.gid) {
+            if let Err(error) = give_directory(directory, user.uid, user.gid) {
                 tracing::warn!(directory = %directory.display(), %error, "recordings have no place");
             }
             let StandingSpec { name, event, .. } = &standing.role;
@@ -109,9 +109,9 @@ impl StandingSessions {
                 standing: standing.clone(),
                 user: user.clone(),
                 worker: None,
-                line: StandingEntry {
-                    name: fitting(name),
-                    event: fitting(event),
+                entry: StandingEntry {
+                    name: truncated(name),
+                    event: truncated(event),
                     ..StandingEntry::default()
                 },
                 started: Instant::now(),
@@ -136,8 +136,8 @@ impl StandingSessions {
                 worker.read_reports();
                 totals.0.add_counts(&worker.report);
                 totals.1.forget(worker.pid());
-                self.gone.add(Stored { bytes: 0, ..session.line.status.stored });
-                session.broke_off();
+                self.gone.add(StoredCounts { bytes: 0, ..session.entry.status.stored });
+                session.schedule_restart();
             }
             if self.ending.is_empty() {
                 session.start(limits);
@@ -145,9 +145,9 @@ impl StandingSessions {
         }
     }
 
-    pub(super) fn stored(&self) -> Stored {
+    pub(super) fn stored(&self) -> StoredCounts {
         let mut all = self.gone;
-        self.sessions.iter().for_each(|session| all.add(session.line.status.stored));
+        self.sessions.iter().for_each(|session| all.add(session.entry.status.stored));
         all
     }
 
@@ -168,10 +168,10 @@ impl StandingSessions {
     pub(super) fn answer(&mut self, ready: &[bool], authority: &mut Authority<'_>) {
         let sessions = self.sessions.iter_mut().filter(|session| session.worker.is_some());
         for (session, ready) in sessions.zip(ready.chunks(Worker::WATCHED)) {
-            let (Some(worker), line) = (&mut session.worker, &mut session.line) else { continue };
+            let (Some(worker), entry) = (&mut session.worker, &mut session.entry) else { continue };
             worker.handle(ready, authority, &mut |request| match request {
                 BrokerRequest::Report { status } => {
-                    line.status = *status;
+                    entry.status = *status;
                     Some(done())
                 }
                 _ => None,
@@ -185,9 +185,9 @@ impl StandingSessions {
     ) -> impl FnMut(&BrokerRequest) -> Option<Response> + use<'_> {
         let user = user.clone();
         move |request| match request {
-            BrokerRequest::Standing { place } => Some(self.line(&user, *place)),
+            BrokerRequest::Standing { place } => Some(self.entry(&user, *place)),
             BrokerRequest::Follow { name, since, live } => {
-                let reader = (!is_own(&user)).then_some(user.uid);
+                let reader = (!is_privileged(&user)).then_some(user.uid);
                 let what = Follow { since: *since, live: *live, reader };
                 let followed = self.follow(&user, name, what);
                 Some(followed.map(handing_over).map_err(BrokerRefusal::Errno))
@@ -196,17 +196,17 @@ impl StandingSessions {
         }
     }
 
-    fn line(&self, user: &Credentials, place: u64) -> Response {
+    fn entry(&self, user: &Credentials, place: u64) -> Response {
         let session = usize::try_from(place).ok().and_then(|place| self.sessions.get(place));
         let session = session.ok_or(BrokerRefusal::Errno(libc::ENOENT))?;
         if !session.may_read(user) {
             return Err(BrokerRefusal::Errno(libc::EACCES));
         }
-        let mut line = session.line.clone();
+        let mut entry = session.entry.clone();
         if session.worker.is_none() {
-            line.status.state = State::Down;
+            entry.status.state = StandingState::Down;
         }
-        Ok((BrokerAnswer::Standing(line), Vec::new()))
+        Ok((BrokerAnswer::Standing(entry), Vec::new()))
     }
 
     /// Has a session's worker write into a pipe; gives the end to read from,
@@ -236,7 +236,7 @@ impl StandingSessions {
 }
 
 /// The superuser, or who started a daemon of their own.
-fn is_own(user: &Credentials) -> bool {
+fn is_privileged(user: &Credentials) -> bool {
     [0, rustix::process::getuid().as_raw()].contains(&user.uid)
 }
 
@@ -245,14 +245,14 @@ impl StandingWorker {
     /// their own.
     fn may_read(&self, user: &Credentials) -> bool {
         let readers = &self.standing.readers;
-        is_own(user)
+        is_privileged(user)
             || readers.contains(&user.gid)
             || user.groups.iter().any(|group| readers.contains(group))
     }
 
-    fn broke_off(&mut self) {
+    fn schedule_restart(&mut self) {
         let now = Instant::now();
-        self.line.status = Default::default();
+        self.entry.status = Default::default();
         if now.duration_since(self.started) >= STABLE_AFTER {
             self.pause = BACK_OFF.0;
         }

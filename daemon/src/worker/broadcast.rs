@@ -114,8 +114,8 @@ impl Broadcast {
         let ids = first_ids(&self.places);
         for mut subscriber in self.subscribers.drain(..) {
             subscriber.write_gap(&self.trailer);
-            if let Some(own) = subscriber.gap.own(account, &self.places) {
-                subscriber.sender.push(notes(&own, &ids).into());
+            if let Some(own) = subscriber.gap.client_ledger(account, &self.places) {
+                subscriber.sender.push(ledger_notes(&own, &ids).into());
             }
             subscriber.sender.end(Arc::clone(&ending));
             subscriber.waker.ring();
@@ -176,7 +176,9 @@ impl Subscriber {
         }
         let SharedChunk { chunk, tally, whole, thinned } = shared;
         let level = self.sender.level(whole.len());
-        if level == QueueLevel::Low || chunk.samples == chunk.counted && level == QueueLevel::High {
+        if level == QueueLevel::Low
+            || chunk.samples == chunk.aggregated && level == QueueLevel::High
+        {
             self.write_gap(trailer);
             if self.sender.push(Arc::clone(whole)) {
                 self.counters.took(&chunk.passed());
@@ -217,7 +219,7 @@ fn first_ids(places: &FxHashMap<u64, usize>) -> Vec<(usize, u64)> {
     ids
 }
 
-fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
+fn ledger_notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for &(event, id) in ids {
         // A note is never too long.
@@ -230,7 +232,7 @@ fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
 mod tests {
     use recorder::remote::protocol::Account;
 
-    use super::super::chunk::lost_of;
+    use super::super::chunk::lost_count;
     use super::super::queue::{Dequeued, QueueItem, QueueReceiver, queue};
     use super::super::waker::{WakeReceiver, waker};
     use super::*;
@@ -332,7 +334,7 @@ mod tests {
         let Dequeued::Item(QueueItem::Bytes(gap)) = receiver.next() else {
             panic!("nothing is told")
         };
-        assert_eq!((gap[0], lost_of(&gap)), (2, 1), "a LOST record");
+        assert_eq!((gap[0], lost_count(&gap)), (2, 1), "a LOST record");
         broadcast.write_gaps();
         assert!(matches!(receiver.next(), Dequeued::Empty), "once");
     }
@@ -386,7 +388,7 @@ mod tests {
         let lengths: Vec<usize> = runs(&with_others, MAX_RUN_BYTES).map(<[u8]>::len).collect();
         assert_eq!(lengths, [64, bytes.len(), 64]);
         let chunk = Chunk::new(&with_others);
-        assert_eq!((chunk.samples, chunk.counted), (6002, 6000));
+        assert_eq!((chunk.samples, chunk.aggregated), (6002, 6000));
         let tally: Vec<_> = ChunkTally::of(&Chunk::new(&bytes), true).iter().collect();
         assert_eq!(tally.iter().map(|(id, s)| (*id, s.all)).collect::<Vec<_>>(), [(7, 6000)]);
         assert!(chunk.without_samples().is_empty());

@@ -14,7 +14,7 @@ pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (mut end, mut is_counted) = (0, false);
         for record in Chunk::uncounted(rest).records() {
-            let goes_on = std::mem::replace(&mut is_counted, counted(record).is_some());
+            let goes_on = std::mem::replace(&mut is_counted, aggregated_samples(record).is_some());
             let is_cut = is_counted != goes_on || !is_counted && end + record.len() > most;
             if end > 0 && is_cut {
                 break;
@@ -52,7 +52,7 @@ pub(crate) struct Chunk<'b> {
     /// Samples, and those that aggregates of the kernel stand for.
     pub(crate) samples: u64,
     /// The latter alone.
-    pub(crate) counted: u64,
+    pub(crate) aggregated: u64,
     /// Samples with EXACT_IP.
     pub(crate) exact_ip: u64,
     /// Records of the kernel that are no samples.
@@ -61,23 +61,25 @@ pub(crate) struct Chunk<'b> {
 
 impl<'b> Chunk<'b> {
     fn uncounted(bytes: &'b [u8]) -> Chunk<'b> {
-        Chunk { bytes, samples: 0, counted: 0, exact_ip: 0, side: 0 }
+        Chunk { bytes, samples: 0, aggregated: 0, exact_ip: 0, side: 0 }
     }
 
     pub(crate) fn new(bytes: &'b [u8]) -> Chunk<'b> {
         let mut chunk = Chunk::uncounted(bytes);
         for record in chunk.records() {
-            match kind(record) {
+            match record_type(record) {
                 RecordType::SAMPLE => {
                     chunk.samples += 1;
                     chunk.exact_ip += u64::from(has_exact_ip(record));
                 }
-                RecordType::EVENT_UPDATE => chunk.counted += counted(record).unwrap_or(0),
+                RecordType::EVENT_UPDATE => {
+                    chunk.aggregated += aggregated_samples(record).unwrap_or(0)
+                }
                 kind if kind.0 < FIRST_OF_TOOLS => chunk.side += 1,
                 _ => {}
             }
         }
-        chunk.samples += chunk.counted;
+        chunk.samples += chunk.aggregated;
         chunk
     }
 
@@ -104,9 +106,11 @@ impl<'b> Chunk<'b> {
     /// What is kept of it where samples find no room; nothing, where there
     /// is but the mark of a round, which means nothing alone.
     pub(crate) fn without_samples(&self) -> Vec<u8> {
-        let kept = |record: &&[u8]| kind(record) != RecordType::SAMPLE && counted(record).is_none();
+        let kept = |record: &&[u8]| {
+            record_type(record) != RecordType::SAMPLE && aggregated_samples(record).is_none()
+        };
         let others = || self.records().filter(kept);
-        match others().all(|record| kind(record) == RecordType::FINISHED_ROUND) {
+        match others().all(|record| record_type(record) == RecordType::FINISHED_ROUND) {
             true => Vec::new(),
             false => others().flatten().copied().collect(),
         }
@@ -123,7 +127,7 @@ impl ChunkTally {
         let mut tally = ChunkTally::default();
         // Mostly one event's come one after the other.
         let (mut last, mut run) = (0, SampleCount::default());
-        for record in chunk.records().filter(|record| kind(record) == RecordType::SAMPLE) {
+        for record in chunk.records().filter(|record| record_type(record) == RecordType::SAMPLE) {
             let id = word(record, 8).filter(|_| identified).unwrap_or(0);
             if id != last {
                 tally.count(last, std::mem::take(&mut run));
@@ -133,9 +137,9 @@ impl ChunkTally {
             run.exact_ip += u64::from(has_exact_ip(record));
         }
         tally.count(last, run);
-        if chunk.counted > 0 {
+        if chunk.aggregated > 0 {
             for record in chunk.records() {
-                let Some(all) = counted(record) else { continue };
+                let Some(all) = aggregated_samples(record) else { continue };
                 let id = word(record, 16).filter(|_| identified).unwrap_or(0);
                 tally.count(id, SampleCount { all, exact_ip: 0 });
             }
@@ -185,8 +189,8 @@ impl SampleGap {
 
     /// Adds what LOST records tell that it is not sent.
     pub(crate) fn add_lost_records(&mut self, chunk: &Chunk<'_>) {
-        for record in chunk.records().filter(|record| kind(record) == RecordType::LOST) {
-            let lost = SampleCount { all: lost_of(record), exact_ip: 0 };
+        for record in chunk.records().filter(|record| record_type(record) == RecordType::LOST) {
+            let lost = SampleCount { all: lost_count(record), exact_ip: 0 };
             self.unreported.count(word(record, 8).unwrap_or(0), lost);
         }
     }
@@ -209,7 +213,11 @@ impl SampleGap {
 
     /// The session's account as it is for this client, where it differs.
     /// `places`: of each event's ids in the account.
-    pub(crate) fn own(&self, session: &Ledger, places: &FxHashMap<u64, usize>) -> Option<Ledger> {
+    pub(crate) fn client_ledger(
+        &self,
+        session: &Ledger,
+        places: &FxHashMap<u64, usize>,
+    ) -> Option<Ledger> {
         let place = |id: u64| places.get(&id).copied().unwrap_or(0);
         let mut own = session.clone();
         for (id, samples) in self.before.iter() {
@@ -230,7 +238,7 @@ pub(crate) fn word(record: &[u8], at: usize) -> Option<u64> {
     record.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes)
 }
 
-pub(crate) fn kind(record: &[u8]) -> RecordType {
+pub(crate) fn record_type(record: &[u8]) -> RecordType {
     let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
     RecordType(kind)
 }
@@ -240,12 +248,12 @@ fn has_exact_ip(record: &[u8]) -> bool {
     Misc(u16::from_ne_bytes(misc.unwrap_or_default())).contains(Misc::EXACT_IP)
 }
 
-pub(crate) fn lost_of(record: &[u8]) -> u64 {
+pub(crate) fn lost_count(record: &[u8]) -> u64 {
     word(record, 16).unwrap_or(0)
 }
 
 /// Samples that a record of an aggregate stands for; None: it is another.
-pub(crate) fn counted(record: &[u8]) -> Option<u64> {
-    let is_update = kind(record) == RecordType::EVENT_UPDATE;
+pub(crate) fn aggregated_samples(record: &[u8]) -> Option<u64> {
+    let is_update = record_type(record) == RecordType::EVENT_UPDATE;
     is_update.then(|| samples_of(record, NATIVE_ORDER)).flatten()
 }

@@ -49,7 +49,7 @@ pub(crate) struct Hub {
     pub(crate) connections: Cell<u64>,
     pub(super) tally: Arc<SharedCounts<WorkerReport>>,
     /// Why no session may begin at present.
-    held_back: RefCell<Option<String>>,
+    refusing: RefCell<Option<String>>,
 }
 
 #[derive(Debug)]
@@ -100,17 +100,17 @@ impl Hub {
             next: Cell::new(1),
             connections: Cell::new(0),
             tally: Arc::default(),
-            held_back: RefCell::default(),
+            refusing: RefCell::default(),
         }
     }
 
-    pub(super) fn keep(&self, running: SessionHandle) -> u64 {
+    pub(super) fn insert(&self, running: SessionHandle) -> u64 {
         let session = self.next.replace(self.next.get() + 1);
         self.sessions.borrow_mut().insert(session, running);
         session
     }
 
-    fn with<T>(
+    fn with_session<T>(
         &self,
         session: u64,
         look: impl FnOnce(&SessionHandle) -> Option<T>,
@@ -124,9 +124,9 @@ impl Hub {
         session: u64,
         when_slow: WhenSlow,
     ) -> Result<(Joined, Subscription, Arc<Describer>), ErrorReply> {
-        self.with(session, |_| Some(()))?;
+        self.with_session(session, |_| Some(()))?;
         let (subscriber, subscription) = self.subscribe(when_slow, None)?;
-        let (joined, describer) = self.with(session, |running| {
+        let (joined, describer) = self.with_session(session, |running| {
             let sent = running.order(SessionOrder::Join(Box::new(subscriber)));
             sent.then(|| (running.joined.clone(), Arc::clone(&running.describer)))
         })?;
@@ -162,7 +162,9 @@ impl Hub {
     }
 
     pub(crate) fn stop(&self, session: u64, reason: &str) -> Result<(), ErrorReply> {
-        self.with(session, |running| running.order(SessionOrder::Stop(reason.into())).then_some(()))
+        self.with_session(session, |running| {
+            running.order(SessionOrder::Stop(reason.into())).then_some(())
+        })
     }
 
     /// Ends all sessions, and waits a while for their last records to go.
@@ -180,7 +182,7 @@ impl Hub {
         self.sessions.borrow().is_empty()
     }
 
-    pub(super) fn order_all(&self, order: impl Fn() -> SessionOrder) {
+    pub(super) fn send_to_all(&self, order: impl Fn() -> SessionOrder) {
         for running in self.sessions.borrow().values() {
             // It may have just ended.
             let _ended = running.order(order());
@@ -188,12 +190,12 @@ impl Hub {
     }
 
     /// Lets no session begin, for this reason, or lets them again.
-    pub(super) fn hold_back(&self, why: Option<String>) {
-        *self.held_back.borrow_mut() = why;
+    pub(super) fn refuse_sessions(&self, why: Option<String>) {
+        *self.refusing.borrow_mut() = why;
     }
 
     pub(super) fn may_begin(&self) -> Result<(), ErrorReply> {
-        match &*self.held_back.borrow() {
+        match &*self.refusing.borrow() {
             None => Ok(()),
             Some(why) => {
                 let text = format!(
@@ -246,7 +248,7 @@ impl Hub {
         order: impl FnOnce(oneshot::Sender<T>) -> SessionOrder,
     ) -> Result<T, ErrorReply> {
         let (sender, answer) = oneshot::channel();
-        self.with(session, |running| running.order(order(sender)).then_some(()))?;
+        self.with_session(session, |running| running.order(order(sender)).then_some(()))?;
         match timeout(ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(no_session(session)),
@@ -261,7 +263,7 @@ impl Hub {
     pub(crate) async fn stats(&self, session: u64) -> Result<Stats, ErrorReply> {
         let account = self.request(session, SessionOrder::Account).await?;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        self.with(session, |running| {
+        self.with_session(session, |running| {
             let progress = &running.progress;
             Some(Stats {
                 seconds: running.since.elapsed().as_secs_f64(),
@@ -288,7 +290,7 @@ impl Hub {
         if interval == 0 {
             return Err(ErrorReply::new(ErrorCode::BadRequest, recorder::Refusal::IntervalZero));
         }
-        let plan = self.with(session, |running| Some(Rc::clone(&running.plan)))?;
+        let plan = self.with_session(session, |running| Some(Rc::clone(&running.plan)))?;
         self.check_rate(&plan, Some(interval))?;
         let why = "its owner asked for it".to_owned();
         let change = IntervalChange::To(interval);

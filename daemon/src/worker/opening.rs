@@ -91,7 +91,7 @@ impl Hub {
         let sampled = plan.events.iter().filter(|event| !event.carrier);
         Ok(Reply::Planned {
             events: sampled.map(|event| event.name.clone()).collect(),
-            bytes: taken(&plan).saturating_add(self.limits.queue.0),
+            bytes: session_bytes(&plan).saturating_add(self.limits.queue.0),
             notes: plan.notes,
         })
     }
@@ -226,7 +226,7 @@ impl Hub {
         }
         // Random, of this stream alone.
         let stream = format!("{:016x}", rand_word());
-        let session = self.keep(SessionHandle {
+        let session = self.insert(SessionHandle {
             joined: Joined { stream: stream.clone(), name: name.clone(), notes: notes.clone() },
             pid: target.process().map(FoundProcess::pid),
             since: Instant::now(),
@@ -256,7 +256,7 @@ impl Hub {
     /// tables, then rings.
     fn reserve(&self, plan: &mut Plan, checked: &CheckedJob) -> Result<Reservation, ErrorReply> {
         let (rings, sites) = (plan.rings, sites(plan));
-        let error = match Reservation::reserve(&self.broker, taken(plan), true, None) {
+        let error = match Reservation::reserve(&self.broker, session_bytes(plan), true, None) {
             Ok(reserved) => return Ok(reserved),
             Err(error) => error,
         };
@@ -274,8 +274,8 @@ impl Hub {
             fit_tables(plan, free);
         }
         let left = free.saturating_sub(table_bytes(plan));
-        let fits =
-            taken(plan) <= free || checked.job.request.ring_pages.is_none() && plan.fit_into(left);
+        let fits = session_bytes(plan) <= free
+            || checked.job.request.ring_pages.is_none() && plan.fit_into(left);
         if !fits {
             return Err(refused);
         }
@@ -293,7 +293,7 @@ impl Hub {
                 kib(rings.samples),
             ));
         }
-        Reservation::reserve(&self.broker, taken(plan), true, None)
+        Reservation::reserve(&self.broker, session_bytes(plan), true, None)
             .map_err(|error| unreserved("the session's rings and tables", error))
     }
 }
@@ -318,13 +318,13 @@ fn table_bytes(plan: &Plan) -> u64 {
 
 /// Bytes of all that a session takes. Rings count beside tables, as they
 /// serve where the kernel takes no program.
-fn taken(plan: &Plan) -> u64 {
+fn session_bytes(plan: &Plan) -> u64 {
     plan.ring_bytes().saturating_add(table_bytes(plan))
 }
 
 /// Halves tables until they leave room for rings, or would be of no use.
 fn fit_tables(plan: &mut Plan, free: u64) {
-    while taken(plan) > free {
+    while session_bytes(plan) > free {
         match &mut plan.in_kernel {
             Some(InKernel { duty: ProgramTask::Aggregate(tables), .. })
                 if tables.sites > MIN_SITES =>

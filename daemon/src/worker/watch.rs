@@ -12,13 +12,13 @@ use super::hub::Hub;
 use super::session_thread::SessionOrder;
 use crate::control::WorkerMetric;
 use crate::guard::rate::max_sample_rate;
-use crate::guard::{GuardStep, Steps, Usage};
+use crate::guard::{Escalation, GuardStep, Usage};
 
 const TICK: Duration = Duration::from_secs(1);
 
 /// Looks once a second, as long as the worker lives.
 pub(crate) async fn watch(hub: Rc<Hub>) {
-    let (mut steps, mut usage) = (Steps::default(), Usage::begin());
+    let (mut escalation, mut usage) = (Escalation::default(), Usage::begin());
     let mut rate = max_sample_rate(Path::new("/"));
     let mut ticks = 0;
     let mut next = Instant::now();
@@ -29,8 +29,8 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
         if hub.is_idle() {
             // Nothing to hold back, and nobody to tell.
             (ticks, usage) = (0, Usage::begin());
-            if steps.look(false) == Some(GuardStep::Relax) {
-                hub.hold_back(None);
+            if escalation.next_step(false) == Some(GuardStep::Relax) {
+                hub.refuse_sessions(None);
             }
             continue;
         }
@@ -44,7 +44,7 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
             } else {
                 "it was raised"
             };
-            hub.order_all(|| {
+            hub.send_to_all(|| {
                 SessionOrder::Note(format!(
                     "max_sample_rate={rate};was={before};at={};why={why}",
                     now()
@@ -55,7 +55,7 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
         if ticks >= hub.limits.guard_seconds {
             ticks = 0;
             let excess = usage.excess(&hub.limits, hub.broker.reserved());
-            take(&hub, steps.look(excess.is_some()), excess.unwrap_or_default());
+            take(&hub, escalation.next_step(excess.is_some()), excess.unwrap_or_default());
         }
     }
 }
@@ -71,14 +71,14 @@ fn take(hub: &Hub, step: Option<GuardStep>, why: String) {
     };
     counted.into_iter().for_each(|word| hub.tally.lock().count(word, 1));
     match step {
-        GuardStep::Slow => hub.order_all(|| {
+        GuardStep::Slow => hub.send_to_all(|| {
             let (change, why) = (IntervalChange::Doubled, format!("guardrail: {why}"));
             // The session logs where it cannot.
             let (done, _nobody) = tokio::sync::oneshot::channel();
             SessionOrder::Interval { change, why, done }
         }),
-        GuardStep::Refuse => hub.hold_back(Some(why)),
+        GuardStep::Refuse => hub.refuse_sessions(Some(why)),
         GuardStep::StopNewest => hub.stop_newest(&format!("guardrail: {why}")),
-        GuardStep::Relax => hub.hold_back(None),
+        GuardStep::Relax => hub.refuse_sessions(None),
     }
 }

@@ -84,13 +84,13 @@ fn packed(directory: &Directory, number: u64) -> io::Result<u64> {
     file.sync_data()?;
     let bytes = file.metadata()?.len();
     drop(file);
-    take_its_place(directory, number)?;
+    replace_closed(directory, number)?;
     Ok(bytes)
 }
 
 /// The packed segment is there instead of the other. That one may have been
 /// thrown away meanwhile: whoever did it hears of this one, and removes it.
-pub(super) fn take_its_place(directory: &Directory, number: u64) -> io::Result<()> {
+pub(super) fn replace_closed(directory: &Directory, number: u64) -> io::Result<()> {
     directory.rename(number, SegmentState::Packing, SegmentState::Packed)?;
     directory.sync()?;
     match directory.remove(number, SegmentState::Closed) {

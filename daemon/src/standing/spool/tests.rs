@@ -9,7 +9,7 @@ use recorder::session::preamble::SIDE_NAME;
 use recorder::sys::event::NATIVE_ORDER;
 
 use super::*;
-use crate::control::Stored;
+use crate::control::StoredCounts;
 use crate::standing::history::{History, HistoryAccount};
 use crate::standing::role::TargetDescription;
 use crate::store::Clock;
@@ -191,7 +191,7 @@ impl Scene {
 
     #[track_caller]
     fn conserves(&self) -> u64 {
-        let Stored { written, unwritten: lost, .. } = self.status.lock().stored;
+        let StoredCounts { written, unwritten: lost, .. } = self.status.lock().stored;
         assert_eq!(written + lost, self.appended);
         lost
     }
@@ -267,7 +267,7 @@ fn what_is_thrown_away_while_it_is_packed_leaves_nothing() {
     scene.append(100, 10);
     let directory = scene.spool.directory.as_ref().unwrap();
     directory.create(7, SegmentState::Packing).unwrap();
-    packer::take_its_place(directory, 7).unwrap();
+    packer::replace_closed(directory, 7).unwrap();
     assert_eq!(scene.names(), ["0000000000.open", "0000000007.seg.zst"]);
     scene.spool.packer.reports.0.send((7, 0)).unwrap();
     scene.spool.tick();
