@@ -161,8 +161,8 @@ impl Supervisor {
         let mut next_tick = Instant::now() + TICK;
         loop {
             let pause = self.acceptor.paused_for();
-            let mut totals = (&mut self.gone, &mut self.admission);
-            self.standing_sessions.poll(&mut totals, &self.config.limits);
+            let (gone, admission) = (&mut self.gone, &mut self.admission);
+            self.standing_sessions.poll(gone, admission, &self.config.limits);
             // Where there is no such socket, a pipe that stays silent.
             let asked = self.metrics.watched().unwrap_or(signals.end());
             let of_workers = self.workers.iter().flat_map(|worker| worker.watched());
@@ -225,16 +225,7 @@ impl Supervisor {
         }
         self.standing_sessions.answer(of_standing, &mut authority);
         let (gone, admission) = (&mut self.gone, &mut self.admission);
-        self.workers.retain_mut(|worker| {
-            let ended = worker.has_ended();
-            if ended {
-                // It may have reported last.
-                worker.read_reports();
-                gone.add_counts(&worker.report);
-                admission.forget(worker.pid());
-            }
-            !ended
-        });
+        self.workers.retain_mut(|worker| !worker.has_ended(gone, admission));
     }
 
     fn tick(&mut self) {

@@ -175,8 +175,7 @@ async fn send_live(
 
 fn has_gone(pipe: &pipe::Sender) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::empty())];
-    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
+    poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 async fn send_data(stream: &pipe::Sender, bytes: &[u8]) -> io::Result<()> {

@@ -121,10 +121,7 @@ impl WriterThread {
     }
 
     fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let timeout = Timespec {
-            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(1),
-            tv_nsec: timeout.subsec_nanos().into(),
-        };
+        let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
         let receivers = [
             Some(&self.wake_receiver),
             self.sampled.as_ref().map(|it| &it.subscription.wake_receiver),

@@ -24,8 +24,6 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_s
 const STABLE_AFTER: Duration = Duration::from_secs(60);
 const USERS: [&str; 2] = ["ebsd", "nobody"];
 
-type SupervisorTotals<'b> = (&'b mut WorkerReport, &'b mut Admission);
-
 #[derive(Debug, Default)]
 pub(super) struct StandingSessions {
     sessions: Vec<StandingWorker>,
@@ -122,20 +120,17 @@ impl StandingSessions {
         Ok(())
     }
 
-    pub(super) fn poll(&mut self, totals: &mut SupervisorTotals<'_>, limits: &Limits) {
-        self.ending.retain_mut(|ending| {
-            let ended = ending.has_ended();
-            if ended {
-                totals.1.forget(ending.pid());
-            }
-            !ended
-        });
+    pub(super) fn poll(
+        &mut self,
+        gone: &mut WorkerReport,
+        admission: &mut Admission,
+        limits: &Limits,
+    ) {
+        for ended in self.ending.extract_if(.., |ending| ending.has_ended()) {
+            admission.forget(ended.pid());
+        }
         for session in &mut self.sessions {
-            if let Some(mut worker) = session.worker.take_if(|worker| worker.has_ended()) {
-                // It may have reported last.
-                worker.read_reports();
-                totals.0.add_counts(&worker.report);
-                totals.1.forget(worker.pid());
+            if session.worker.take_if(|worker| worker.has_ended(gone, admission)).is_some() {
                 self.gone.add(StoredCounts { bytes: 0, ..session.entry.status.stored });
                 session.schedule_restart();
             }

@@ -378,9 +378,17 @@ impl Worker {
         loaded.map(|fds| (BrokerAnswer::Done, fds)).map_err(|why| BrokerRefusal::reason(&why))
     }
 
-    /// Whether it has ended; it is reaped then.
-    pub(super) fn has_ended(&mut self) -> bool {
-        self.process.has_ended()
+    /// Whether it has ended. It is reaped then: what it counted is added to
+    /// `gone`, and what it held is free.
+    pub(super) fn has_ended(&mut self, gone: &mut WorkerReport, admission: &mut Admission) -> bool {
+        let has_ended = self.process.has_ended();
+        if has_ended {
+            // It may have reported last.
+            self.read_reports();
+            gone.add_counts(&self.report);
+            admission.forget(self.pid());
+        }
+        has_ended
     }
 
     /// Tells it that its user has lost permissions: it ends its sessions and
@@ -443,6 +451,5 @@ fn die_before_the_supervisor(first: i32) -> io::Result<()> {
 
 fn is_readable(fd: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
+    poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }

@@ -101,8 +101,8 @@ impl PtraceProbe {
         let child = child::fork(|| {
             // One that is late keeps nobody's line or socket open.
             child::close_all_but(&[answers.as_fd()]);
-            let said = probe_as(user, pid).map_or(ProbeAnswer::Failed, ProbeAnswer::of);
-            u8::from(answers.write_all(&[said.byte()]).is_err())
+            let said = probe_as(user, pid).map_or(FAILED, |sees| if sees { YES } else { NO });
+            u8::from(answers.write_all(&[said]).is_err())
         })?;
         drop(answers);
         let child = Pid::from_raw(child).ok_or(io::ErrorKind::NotFound)?;
@@ -144,36 +144,19 @@ fn is_readable_by(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ProbeAnswer {
-    Yes,
-    No,
-    Failed,
-}
-
-impl ProbeAnswer {
-    fn of(sees: bool) -> ProbeAnswer {
-        if sees { ProbeAnswer::Yes } else { ProbeAnswer::No }
-    }
-
-    fn byte(self) -> u8 {
-        match self {
-            ProbeAnswer::Yes => b'y',
-            ProbeAnswer::No => b'n',
-            ProbeAnswer::Failed => b'!',
-        }
-    }
-}
+const YES: u8 = b'y';
+const NO: u8 = b'n';
+const FAILED: u8 = b'!';
 
 fn receive(mut answer: PipeReader, deadline: Instant) -> io::Result<bool> {
     if !is_readable_by(answer.as_fd(), deadline)? {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    let mut said = [ProbeAnswer::Failed.byte()];
+    let mut said = [FAILED];
     answer.read_exact(&mut said)?;
     match said {
-        [byte] if byte == ProbeAnswer::Yes.byte() => Ok(true),
-        [byte] if byte == ProbeAnswer::No.byte() => Ok(false),
+        [YES] => Ok(true),
+        [NO] => Ok(false),
         _ => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "a process cannot be looked at as another user",

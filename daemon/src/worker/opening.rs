@@ -22,7 +22,7 @@ use super::error_replies;
 use super::hub::{Hub, SessionHandle, Subscription, failed, unreserved};
 use super::job::CheckedJob;
 use super::passed_client::PidNamespace;
-use super::session_thread::{Progress, SessionOpening, SessionOrder, SessionThread};
+use super::session_thread::{Progress, SessionOrder, SessionThread};
 use super::waker::waker;
 use crate::broker::{BrokerError, BrokerRefusal, GrantLease, Reservation, WireJob};
 use crate::control::WorkerMetric;
@@ -157,7 +157,6 @@ impl Hub {
             FoundTarget::Held(process) => (Some((process.pid(), process.pidfd())), None),
             _ => (None, target.process().map(FoundProcess::pidfd)),
         };
-        let by_policy = granted.as_ref().map(|_| "policy".to_owned());
         let scrub = !job.request.modes.kernel;
         let has_room = self.limits.queue.0 >= ROOM_FOR_SYMBOLS;
         let settings = SessionSettings {
@@ -215,19 +214,19 @@ impl Hub {
             })?;
         let text = "the session ended while it was opened";
         let ended = |_| ErrorReply::new(ErrorCode::Failed, text);
-        let SessionOpening { name, mut notes, describer, in_kernel, planned, opened, given_up } =
-            receiver.await.map_err(ended)??;
+        let (mut started, describer) = receiver.await.map_err(ended)??;
         if job.kernel_symbols && !has_room && needed_symbols(kept.events.iter(), false).is_some() {
             let queue = self.limits.queue.0;
-            notes.push(format!(
+            started.notes.push(format!(
                 "the kernel's symbols are not in the recording: what may wait for a client here \
                  ({queue} bytes, limits.queue) has no room for them; {ROOM_FOR_SYMBOLS} would do"
             ));
         }
         // Random, of this stream alone.
-        let stream = format!("{:016x}", rand_word());
-        let session = self.insert(SessionHandle {
-            joined: Joined { stream: stream.clone(), name: name.clone(), notes: notes.clone() },
+        started.stream = format!("{:016x}", rand_word());
+        let Started { stream, name, notes, .. } = started.clone();
+        started.session = self.insert(SessionHandle {
+            joined: Joined { stream, name, notes },
             pid: target.process().map(FoundProcess::pid),
             since: Instant::now(),
             orders,
@@ -237,17 +236,6 @@ impl Hub {
             describer: Arc::new(describer),
             beats: Cell::new(0),
         });
-        let started = Started {
-            session,
-            stream,
-            name,
-            notes,
-            granted: by_policy,
-            in_kernel,
-            planned,
-            opened,
-            given_up: given_up.into_iter().map(|fallback| fallback.key().to_owned()).collect(),
-        };
         Ok((started, subscription))
     }
 

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use recorder::remote::protocol::{Account, ErrorReply};
+use recorder::remote::protocol::{Account, ErrorReply, Started};
 use recorder::session::interval::{IntervalChange, now};
 use recorder::session::preamble::Describer;
 use recorder::session::{Session, SessionSettings, Sink, TargetState};
-use recorder::{Facts, Fallback, Plan, PlannedEvent};
+use recorder::{Facts, Plan};
 use tokio::sync::oneshot;
 
 use super::broadcast::{Broadcast, Subscriber};
@@ -46,8 +46,6 @@ pub(crate) enum SessionOrder {
 pub(crate) struct Progress {
     /// Turns of the thread: it lives.
     pub(crate) beats: AtomicU64,
-    pub(crate) delivered: AtomicU64,
-    pub(crate) side: AtomicU64,
     pub(crate) clients: AtomicU64,
     pub(crate) queued: AtomicU64,
     /// Events a sample, now.
@@ -70,24 +68,10 @@ pub(crate) struct SessionThread {
     pub(crate) tally: Arc<SharedCounts<WorkerReport>>,
 }
 
-/// Said once the session is open.
-#[derive(Debug)]
-pub(crate) struct SessionOpening {
-    pub(crate) name: String,
-    pub(crate) notes: Vec<String>,
-    pub(crate) describer: Describer,
-    /// What a program in the kernel does, in words.
-    pub(crate) in_kernel: Option<String>,
-    /// The plan's events.
-    pub(crate) planned: Vec<PlannedEvent>,
-    /// The same as the kernel took them.
-    pub(crate) opened: Vec<PlannedEvent>,
-    pub(crate) given_up: Vec<Fallback>,
-}
-
 impl SessionThread {
-    /// Runs the session; `opened` is told how its start went.
-    pub(crate) fn run(mut self, opened: impl FnOnce(Result<SessionOpening, ErrorReply>)) {
+    /// Runs the session. `opened` is called with what the session knows of its
+    /// start, or with the reason why there is none.
+    pub(crate) fn run(mut self, opened: impl FnOnce(Result<(Started, Describer), ErrorReply>)) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
             Err(refused) => return opened(Err(refused)),
@@ -95,15 +79,19 @@ impl SessionThread {
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
         let in_kernel = session.served_in_words().map(str::to_owned);
-        opened(Ok(SessionOpening {
+        let given_up = session.given_up().iter();
+        let started = Started {
+            session: 0,
+            stream: String::new(),
             name: self.plan.name.clone(),
             notes,
-            describer,
+            granted: self.granted.as_ref().map(|_| "policy".to_owned()),
             in_kernel,
             planned: session.plan().events.clone(),
             opened: session.events().to_vec(),
-            given_up: session.given_up().to_vec(),
-        }));
+            given_up: given_up.map(|fallback| fallback.key().to_owned()).collect(),
+        };
+        opened(Ok((started, describer)));
         let (trailer, identified) = session.trailer();
         let broadcast = Broadcast::new(trailer, identified, session.places());
         let mut running = RunningSession {
@@ -190,7 +178,7 @@ impl RunningSession<'_> {
             tally.drained(took, pass.fullest.into());
             tally.add_new(&mut self.reported, now);
             drop(tally);
-            self.thread.report(&self.session, &self.broadcast);
+            self.thread.report(&self.broadcast);
             if pass.limit_reached {
                 return "the count is reached".into();
             }
@@ -218,7 +206,7 @@ impl RunningSession<'_> {
                 Ok(SessionOrder::Stop(reason)) => return Err(reason),
                 Ok(SessionOrder::Account(asked)) => {
                     // Clients that joined just now count.
-                    self.thread.report(&self.session, &self.broadcast);
+                    self.thread.report(&self.broadcast);
                     // Who asked may have gone.
                     let _gone = asked.send(self.session.so_far().account());
                 }
@@ -278,11 +266,9 @@ impl RunningSession<'_> {
 }
 
 impl SessionThread {
-    fn report(&self, session: &Session, broadcast: &Broadcast) {
-        let (progress, ledger) = (&self.progress, session.ledger());
+    fn report(&self, broadcast: &Broadcast) {
+        let progress = &self.progress;
         progress.beats.fetch_add(1, Ordering::Relaxed);
-        progress.delivered.store(ledger.delivered, Ordering::Relaxed);
-        progress.side.store(ledger.side_delivered, Ordering::Relaxed);
         progress.clients.store(broadcast.len() as u64, Ordering::Relaxed);
         progress.queued.store(broadcast.queued(), Ordering::Relaxed);
     }

@@ -29,7 +29,7 @@ pub enum ClientError {
     #[error("the daemon has gone: {0}")]
     Gone(io::Error),
     #[error("the daemon speaks another protocol: {0}; install the same version of both")]
-    Frame(FrameError),
+    Frame(#[from] FrameError),
     #[error("the daemon says what this program does not understand: {0}")]
     Message(String),
     #[error(
@@ -39,12 +39,6 @@ pub enum ClientError {
     Silent(Duration),
     #[error("the daemon answers {0}, which was not asked")]
     Unexpected(String),
-}
-
-impl From<FrameError> for ClientError {
-    fn from(error: FrameError) -> ClientError {
-        ClientError::Frame(error)
-    }
 }
 
 impl From<serde_json::Error> for ClientError {
@@ -207,6 +201,12 @@ impl Client {
         }
     }
 
+    /// Whether a frame is there, or something of one comes in time.
+    pub(crate) fn has_frame_within(&self, timeout: Duration) -> Result<bool, ClientError> {
+        let mut fds = [PollFd::from_borrowed_fd(self.as_fd(), PollFlags::IN)];
+        Ok(self.has_frame() || wait_for(&mut fds, timeout).map_err(ClientError::Gone)?)
+    }
+
     pub(crate) fn has_frame(&self) -> bool {
         matches!(parse(&self.buffer[self.taken..], MAX_DAEMON_PAYLOAD), Ok(Parsed::Frame(..)))
     }
@@ -239,6 +239,15 @@ impl AsFd for Client {
     /// Readable when the daemon has sent something.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+}
+
+/// Waits until one of these is ready, or the time is over.
+pub(crate) fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> io::Result<bool> {
+    match poll(fds, Timespec::try_from(timeout).ok().as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -322,7 +331,7 @@ impl RecordedStream {
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<bool, ClientError> {
         let mut timeout = timeout;
-        while !self.has_ended && (self.client.has_frame() || self.is_ready(timeout)?) {
+        while !self.has_ended && self.client.has_frame_within(timeout)? {
             timeout = Duration::ZERO;
             self.receive(&mut |bytes| {
                 each(bytes);
@@ -330,19 +339,6 @@ impl RecordedStream {
             })?;
         }
         Ok(!self.has_ended)
-    }
-
-    fn is_ready(&self, timeout: Duration) -> Result<bool, ClientError> {
-        let timeout = Timespec {
-            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
-        };
-        let mut fds = [PollFd::from_borrowed_fd(self.client.as_fd(), PollFlags::IN)];
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            Err(errno) => Err(ClientError::Gone(errno.into())),
-        }
     }
 
     fn receive(

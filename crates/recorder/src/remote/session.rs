@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use perfdata::Pid;
 use perfdata::stream::note;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
-use super::client::{Client, ClientError, DaemonMessage, unexpected};
+use super::client::{Client, ClientError, DaemonMessage, unexpected, wait_for};
 use crate::machine::process_identity::ProcessIdentity;
 use crate::remote::protocol::{Account, ErrorCode, NamedTarget, Reply, Started, Verb, WhenSlow};
 use crate::session::ledger::Ledger;
@@ -85,7 +85,7 @@ impl RemoteSession {
 
     fn pump(&mut self, sink: &mut dyn Sink) -> Result<bool, SessionError> {
         let mut any = false;
-        while self.ended.is_none() && (self.client.has_frame() || self.is_ready(Duration::ZERO)?) {
+        while self.ended.is_none() && self.client.has_frame_within(Duration::ZERO)? {
             any = true;
             self.receive(sink)?;
         }
@@ -119,11 +119,6 @@ impl RemoteSession {
         }
         Ok(())
     }
-
-    fn is_ready(&self, timeout: Duration) -> Result<bool, SessionError> {
-        let fds = &mut [PollFd::from_borrowed_fd(self.client.as_fd(), PollFlags::IN)];
-        wait_for(fds, timeout)
-    }
 }
 
 fn user_note(note: &str) -> Option<String> {
@@ -133,18 +128,6 @@ fn user_note(note: &str) -> Option<String> {
     }
     let rate = note::value(note, "max_sample_rate")?;
     Some(format!("kernel.perf_event_max_sample_rate became {rate} on the way: {why}"))
-}
-
-fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionError> {
-    let spec = Timespec {
-        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: timeout.subsec_nanos().into(),
-    };
-    match poll(fds, Some(&spec)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(errno) => Err(SessionError::System { call: "poll", error: errno.into() }),
-    }
 }
 
 /// By numbers that no other process ever has; the daemon takes no
@@ -228,7 +211,8 @@ impl Sampling for RemoteSession {
                 .flatten()
                 .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
                 .collect();
-            wait_for(&mut fds, timeout)?;
+            wait_for(&mut fds, timeout)
+                .map_err(|error| SessionError::System { call: "poll", error })?;
             if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
                 self.state = TargetState::Left;
             }
@@ -258,7 +242,7 @@ impl Sampling for RemoteSession {
             self.client.send(&Verb::Stop { session: self.started.session })?;
         }
         while self.ended.is_none() {
-            if !self.client.has_frame() && !self.is_ready(LAST_RECORDS_TIMEOUT)? {
+            if !self.client.has_frame_within(LAST_RECORDS_TIMEOUT)? {
                 let error = io::ErrorKind::TimedOut.into();
                 return Err(ClientError::Gone(error).into());
             }

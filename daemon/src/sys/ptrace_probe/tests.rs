@@ -107,13 +107,9 @@ fn nobody_waits_long_for_an_answer() {
     let (answer, ended) = io::pipe().unwrap();
     drop(ended);
     assert_eq!(receive(answer).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-    for (said, heard) in [
-        (ProbeAnswer::Yes, Some(true)),
-        (ProbeAnswer::No, Some(false)),
-        (ProbeAnswer::Failed, None),
-    ] {
+    for (said, heard) in [(YES, Some(true)), (NO, Some(false)), (FAILED, None)] {
         let (answer, mut answers) = io::pipe().unwrap();
-        answers.write_all(&[said.byte()]).unwrap();
+        answers.write_all(&[said]).unwrap();
         assert_eq!(receive(answer).ok(), heard, "{said:?}");
     }
 }
