@@ -4,8 +4,8 @@
 //!
 //! A worker sends through a pipe, which carries bytes and nothing else; the
 //! supervisor sends through a socket that carries nothing the other way. So
-//! the supervisor never has to close a descriptor that a worker made, in
-//! whoever's hands the worker is.
+//! the supervisor never has to close a descriptor that a worker sent, even if
+//! somebody has taken the worker over.
 //!
 //! Every message is one packet of at most [`MAX_MESSAGE`] bytes, written by
 //! postcard. Message types hold nothing that grows (`ArrayVec`, `ArrayString`),

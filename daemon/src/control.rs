@@ -48,7 +48,7 @@ pub(crate) struct SharedCounts<T>(Mutex<T>);
 impl<T> SharedCounts<T> {
     /// To be held for a moment only.
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        // Whoever panicked with it left counts that are right.
+        // A thread that panicked with it left counts that are right.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -34,17 +34,18 @@ static THROTTLE: LazyLock<Mutex<Throttle>> = LazyLock::new(Mutex::default);
 const SUMMARY: &str = "ebsd::left_out";
 
 fn throttle() -> MutexGuard<'static, Throttle> {
-    // Whoever panicked with it left counts that are right.
+    // A thread that panicked with it left counts that are right.
     THROTTLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells what was left out and may be told by now. To be called once a second.
+/// Writes what was left out and may be written by now. To be called once a
+/// second.
 pub(crate) fn flush_suppressed() {
     let due = throttle().due(Instant::now(), false);
     due.into_iter().for_each(summarize);
 }
 
-/// Tells all that was left out: the process ends.
+/// Writes all that was left out: the process ends.
 pub fn finish() {
     let due = throttle().due(Instant::now(), true);
     due.into_iter().for_each(summarize);

@@ -106,7 +106,7 @@ async fn serve(
                 given += 1;
                 // Its task has not begun yet.
                 idle = None;
-                // The supervisor counts it until it is told otherwise, whether
+                // The supervisor counts it until the worker says otherwise, whether
                 // it could be received or not.
                 let open = OpenConnection::new(&hub);
                 let client = fds.and_then(|fds| passed_client(fds, elsewhere));

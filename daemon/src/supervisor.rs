@@ -132,7 +132,7 @@ pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
     let listener = bound.unlink();
     let told = std::mem::take(&mut supervisor.metrics).unlink();
     supervisor.end();
-    // Connections that nobody took are closed with them, which before Linux
+    // Connections that were not accepted are closed with them, which before Linux
     // 6.16 may last; but not while this process is ending.
     std::mem::forget((listener, told));
     result
@@ -299,7 +299,7 @@ impl Supervisor {
         }
     }
 
-    /// Workers that have just told the end of others are heard first.
+    /// Hears workers first, which may have just reported the end of others.
     fn may_connect(&mut self, uid: u32) -> Result<(), LimitReached> {
         let limits = &self.config.limits;
         if self.admission.may_connect(uid, limits).is_err() {

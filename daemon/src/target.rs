@@ -93,7 +93,7 @@ impl FoundTarget {
         }
     }
 
-    /// Its name, for whoever is to find it, too; and a group's path.
+    /// The name by which another process can find it, and a group's path.
     ///
     /// # Errors
     /// ESRCH: the process has ended.

@@ -13,8 +13,8 @@ use super::{BrokerAnswer, BrokerRefusal, BrokerReply, BrokerRequest, WireJob};
 use crate::channel::{Received, WorkerEnd};
 use crate::control::{StandingEntry, StandingStatus};
 
-/// The channel to the supervisor. One request at a time: it answers at once,
-/// as it waits for nobody.
+/// The channel to the supervisor. One request at a time: the supervisor answers
+/// at once, as it never waits.
 #[derive(Debug)]
 pub(crate) struct Broker {
     channel: Mutex<WorkerEnd<BrokerRequest, BrokerReply>>,
@@ -87,11 +87,11 @@ impl Broker {
         fds.into_iter().next().ok_or_else(|| BrokerError::Silent(missing()))
     }
 
-    /// Says something that is not answered: nobody waits for a supervisor
-    /// that is busy.
+    /// Sends a request that is not answered: a busy supervisor holds up no
+    /// session.
     pub(super) fn notify(&self, request: &BrokerRequest) {
         let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
-        // Where the supervisor has gone nobody keeps an account.
+        // A supervisor that has gone keeps no account.
         let _gone = channel.send(request);
     }
 

@@ -42,7 +42,7 @@ struct Grant {
     target: FoundTarget,
     /// Kernel code is sampled, and so its addresses shown.
     kernel: bool,
-    /// The event of which a member is opened next.
+    /// The event whose member is opened next.
     leader: Option<Leader>,
     /// Policy has nothing on the target: its user may look at it, which a
     /// set-user-ID program that it executes ends.
@@ -130,10 +130,9 @@ impl Grants {
     }
 
     /// Whether what holds of a target held when an event of its thread was
-    /// opened. Where the
-    /// process or thread has ended, the number may have become another's;
-    /// where it has executed a set-user-ID program, its user may not look any
-    /// more. What comes after, the kernel sees to.
+    /// opened. Where the process or thread has ended, the number may have become
+    /// another's; where it has executed a set-user-ID program, its user may not
+    /// look any more. The kernel checks what comes after.
     fn check_unchanged(
         &self,
         grant: u64,

@@ -8,7 +8,7 @@ use recorder::ProcVisibility;
 use super::kernel::{BrokeredKernel, BrokeredView};
 use super::{Broker, BrokerError, BrokerRequest};
 
-/// So long it is held, nobody else is given these bytes.
+/// Bytes that are set aside for this worker while this is held.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     broker: Arc<Broker>,

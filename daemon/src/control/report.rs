@@ -155,8 +155,7 @@ impl WorkerReport {
         *reported = now;
     }
 
-    /// One drain of all of a session's rings, the fullest of which was so
-    /// full.
+    /// One drain of all of a session's rings, and how full the fullest was.
     pub(crate) fn drained(&mut self, took: Duration, fullest_per_mille: u64) {
         self.count(WorkerMetric::DrainTime, nanoseconds(took));
         self.count(WorkerMetric::FillSum, fullest_per_mille);

@@ -40,7 +40,7 @@ impl Admission {
             let limit = limits.connections_per_user.into();
             return Err(LimitReached::UserConnections { uid, limit });
         }
-        // Whoever else is there, the superuser looks what they do.
+        // The superuser can always connect, and see what others do.
         if uid != 0 && self.connections.len() as u64 >= limits.connections.into() {
             return Err(LimitReached::Connections { limit: limits.connections.into() });
         }

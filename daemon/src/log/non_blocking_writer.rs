@@ -1,5 +1,5 @@
-//! Lines to stderr that nobody waits for: where it takes no more, they are
-//! dropped, counted, and told with the next one.
+//! Writes lines to stderr without waiting: where it takes no more, they are
+//! dropped and counted, and the next one says how many.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,7 +13,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NonBlockingWriter<'f> {
     pub(super) file: BorrowedFd<'f>,
-    /// Lines that were dropped and not told yet.
+    /// Lines that were dropped and not reported yet.
     pub(super) dropped: &'f AtomicU64,
     /// What a warning begins with.
     pub(super) warning: &'static str,

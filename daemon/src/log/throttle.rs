@@ -2,7 +2,7 @@
 //! lines, and a log that is full of one kind tells nothing of the others.
 //!
 //! A kind is a place in the source, and whose user or standing session the
-//! line tells of: nobody hides what is told of others. Of each, a few lines
+//! line is about: one user's lines hide no other's. Of each kind, a few lines
 //! are written as they come, then one a second; the last of those that were
 //! left out is written as soon as there may be one again, with their number.
 //! So each line is either written or counted.
@@ -20,7 +20,7 @@ const AT_ONCE: u32 = 5;
 /// Afterwards there is one in so long.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Kinds that are told apart by whom they tell of: one user may have many
+/// Kinds that are distinguished by their subject: one user may have many
 /// ids. What tells of others is of one kind a place.
 const MAX_OWNED: usize = 64;
 
@@ -108,7 +108,7 @@ impl Throttle {
         let kind = self.kind_to_count(kind, now);
         let kind = self.kinds.entry(kind).or_insert(fresh);
         kind.refill(now);
-        // Those before it are told first, in their turn.
+        // The lines before it are reported first.
         if kind.left > 0 && kind.suppressed.is_none() {
             kind.left -= 1;
             return Decision::Written;
@@ -136,8 +136,8 @@ impl Throttle {
         if is_full(self) { LineKind { subject: LogSubject::default(), ..kind } } else { kind }
     }
 
-    /// What may be told by now of those that were left out; `all`: whether it
-    /// may or not, as it is the last that is told.
+    /// The lines left out that may be written by now. `all`: also those that
+    /// may not, because the process ends.
     pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<Suppressed> {
         let mut due = Vec::new();
         for kind in self.kinds.values_mut() {

@@ -39,7 +39,7 @@ pub(super) struct HistoryAccount {
     pub(super) side: u64,
     /// Samples that its LOST records tell.
     pub(super) lost: u64,
-    /// For the user: where something is missing that nobody could count.
+    /// For the user: where something is missing that could not be counted.
     pub(super) gaps: Vec<String>,
     pub(super) damage: Vec<String>,
 }
@@ -137,7 +137,7 @@ impl History {
         SegmentReader::new(Box::new(input.take(most)))
     }
 
-    /// False: nobody wants more.
+    /// False: the reader has gone.
     fn send_segment(
         &self,
         reader: &mut AnyReader,

@@ -54,7 +54,7 @@ impl StandingSession {
         })
     }
 
-    /// Waits until all that was sampled is on disk; then nobody else may have
+    /// Waits until all that was sampled is on disk; then no other task may have
     /// its writer.
     pub(crate) fn finish(self) {
         let StandingSession { writer, thread, .. } = self;

@@ -37,7 +37,7 @@ impl fmt::Display for TooManyReaders {
 }
 
 impl ReaderLimit {
-    /// Lets one more in; None is never kept out, and keeps nobody out.
+    /// Admits one more; None is always admitted, and counts for no limit.
     pub(super) fn admit(&self, reader: Option<u32>) -> Result<ReaderPermit, TooManyReaders> {
         if let Some(uid) = reader {
             let mut readers = self.0.borrow_mut();

@@ -42,7 +42,7 @@ pub struct StandingSpec {
     pub allow_skid: bool,
     /// How callers are recorded; None: they are not.
     pub call_graph: Option<CallGraph>,
-    /// Counted in the kernel where that is to be had; None: sampled.
+    /// Counted in the kernel where it can do that; None: sampled.
     pub counted: Option<KernelCounting>,
     pub target: TargetDescription,
     pub kept: RetentionLimits,

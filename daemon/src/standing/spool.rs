@@ -311,8 +311,8 @@ impl Spool {
     /// To be called each second: what was written is on disk after it.
     pub(super) fn tick(&mut self) {
         if self.directory.is_none() && self.retry.is_none() {
-            // What was recorded before is told while the target is not there,
-            // too. A failure is told when there is something to write.
+            // Counts what was recorded before while the target is not there,
+            // too. A failure is reported when there is something to write.
             let _then = self.open_directory();
         }
         for (number, bytes) in self.packer.done() {

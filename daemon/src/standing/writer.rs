@@ -27,7 +27,7 @@ const SYNC: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) enum WriterOrder {
-    /// A sampling has begun; `ended` is told why it ended.
+    /// A sampling has begun; `ended` gets the reason of its end.
     Begin { subscription: Subscription, stream: u64, ended: oneshot::Sender<String> },
     Follow {
         live: Option<Box<Subscriber>>,
@@ -137,7 +137,7 @@ impl WriterThread {
         }
     }
 
-    /// False: nobody is there to tell anything any more.
+    /// False: there is no session any more.
     fn handle_orders(&mut self) -> bool {
         loop {
             match self.orders.try_recv() {

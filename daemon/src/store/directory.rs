@@ -10,7 +10,7 @@ use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, fstat, fstatvfs, openat, renameat, statat, unlinkat,
 };
 
-/// The state that a segment's file is in, told by the end of its name.
+/// The state of a segment's file, which the end of its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SegmentState {
     /// It is written, or was when its writer died.

@@ -9,7 +9,7 @@ use recorder::remote::protocol::ErrorCode;
 
 use super::rejected::RejectedConnections;
 
-/// After descriptors ran out, nobody is let in for so long.
+/// After descriptors ran out, no connection is accepted for so long.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// The listening socket, with descriptors in reserve: without them, a

@@ -24,8 +24,8 @@ pub enum DirectoryError {
     Io { path: PathBuf, error: io::Error },
 }
 
-/// An open directory in which nobody but the daemon's user and the superuser
-/// can change what is theirs, and what is to be put there.
+/// An open directory in which only the daemon's user and the superuser can
+/// change what is theirs, and what is to be put there.
 #[derive(Debug)]
 pub(super) struct TrustedDirectory {
     fd: OwnedFd,

@@ -2,7 +2,7 @@
 //! threads of its sessions move.
 //!
 //! Counted in beats of the supervisor, not in time: where the whole machine
-//! stood still, nobody is late.
+//! stood still, no worker is late.
 
 use crate::control::{WorkerMetric, WorkerReport};
 
@@ -12,7 +12,7 @@ pub(super) struct Heartbeat {
     asked: bool,
     /// Beats since then.
     silent: u32,
-    /// Reports in a row that told of a thread that had not moved.
+    /// Reports in a row with a thread that had not moved.
     still: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What the service manager is told (sd_notify(3)); nothing where none
+//! Messages to the service manager (sd_notify(3)); none are sent where none
 //! listens, which NOTIFY_SOCKET says.
 
 use std::time::{Duration, Instant};

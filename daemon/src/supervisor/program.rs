@@ -9,7 +9,7 @@ use recorder::machine::facts::online_cpus;
 
 use crate::broker::WireProgram;
 
-/// The descriptors of a program and of maps that nobody else has; `draw`
+/// The descriptors of a program and of maps of its own; `draw`
 /// takes their bytes from what the worker has set aside. Else the reason.
 /// `sees_kernel`: its user may; if not, nor may they by the kernel's own
 /// rules, the program keeps nothing of it, whatever the worker asks for.

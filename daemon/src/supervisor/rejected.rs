@@ -1,4 +1,4 @@
-//! Connections that the supervisor lets go: those that nobody serves, and its
+//! Connections that the supervisor lets go: those that are not served, and its
 //! copies of those that a worker has.
 //!
 //! Closing the last copy of one closes the descriptors that lie in it unread,
@@ -36,7 +36,7 @@ impl RejectedConnections {
     }
 
     pub(super) fn close(&mut self, stream: UnixStream) {
-        // It says so of itself: nobody sets it on one that is connected.
+        // Its own setting says so: a connected socket's does not change.
         if takes_descriptors(&stream) {
             self.waiting.push(stream);
             self.close_waiting();

@@ -45,7 +45,7 @@ pub(super) fn listen(path: &Path, uid: u32) -> Result<BoundSocket, SocketError> 
     let passed = ListenFd::from_env().take_unix_listener(0).map_err(SocketError::Passed)?;
     let (listener, made) = match passed {
         Some(listener) => {
-            // Whoever connected before it was passed keeps what it had.
+            // Connections made before it was passed keep their setting.
             let _before_6_16 = take_descriptors(&listener, false);
             (listener, None)
         }

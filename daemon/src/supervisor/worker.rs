@@ -70,7 +70,7 @@ pub(super) struct Worker {
     /// The policy has changed since it started: who connects is served by
     /// another one.
     pub(super) outdated: bool,
-    /// It has been let go, and serves nobody else.
+    /// It may end, and is given no other connection.
     pub(super) ending: bool,
     given: u64,
     pub(super) heartbeat: Heartbeat,
@@ -365,8 +365,8 @@ impl Worker {
         sent.is_ok()
     }
 
-    /// Loads a program for one of its sessions: nobody else is given it, and
-    /// it stays here no longer than it takes to hand it over.
+    /// Loads a program for one of its sessions. Only this worker gets it, and
+    /// the supervisor keeps no descriptor of it.
     fn load(&mut self, program: &WireProgram, draw: &mut dyn FnMut(u64) -> bool) -> Response {
         self.loaded += 1;
         if self.loaded > MAX_PROGRAMS {

@@ -80,7 +80,7 @@ impl PtraceProbe {
         match namespace(&process(pid)) {
             Ok(None) => Ok(false),
             Ok(there) if there == own => Ok(false),
-            // Not to be told: the child's answer holds anywhere.
+            // Unknown: the child's answer holds anywhere.
             Ok(Some(_)) | Err(_) => self.probe_in_child(user, pid),
         }
     }
@@ -99,7 +99,7 @@ impl PtraceProbe {
         }
         let (answer, mut answers) = io::pipe()?;
         let child = child::fork(|| {
-            // One that is late keeps nobody's line or socket open.
+            // One that is late keeps no channel or socket open.
             child::close_all_but(&[answers.as_fd()]);
             let said = probe_as(user, pid).map_or(FAILED, |sees| if sees { YES } else { NO });
             u8::from(answers.write_all(&[said]).is_err())
@@ -127,7 +127,7 @@ fn exits_by(child: Pid, deadline: Instant) -> bool {
     let ended = rustix::process::pidfd_open(child, PidfdFlags::empty())
         .map_err(io::Error::from)
         .and_then(|pidfd| is_readable_by(pidfd.as_fd(), deadline));
-    // Where that cannot be told, it may have.
+    // If that is unknown, it may have.
     ended.unwrap_or(true) && is_reaped(child)
 }
 

@@ -130,7 +130,7 @@ impl Sink for Broadcast {
         Ok(())
     }
 
-    /// Of the client with most of it: nobody waits for one that is slower.
+    /// Of the client with most of it: a slower one does not slow the others.
     fn room(&self) -> Option<usize> {
         let there = self.subscribers.iter().filter(|one| !one.sender.is_abandoned());
         there.map(|subscriber| subscriber.sender.room()).max()
@@ -204,7 +204,7 @@ impl Subscriber {
         false
     }
 
-    /// A LOST record for each event of which samples were dropped.
+    /// Sends a LOST record for each event whose samples were dropped.
     fn write_gap(&mut self, trailer: &[u8]) {
         if !self.gap.is_empty() {
             self.sender.push(self.gap.take_lost_records(trailer).into());

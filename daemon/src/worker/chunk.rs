@@ -166,7 +166,7 @@ impl ChunkTally {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SampleGap {
-    /// Since that was last told.
+    /// Dropped since the last LOST records.
     unreported: ChunkTally,
     dropped: ChunkTally,
     /// What passed before it came.

@@ -1,4 +1,4 @@
-//! What a worker knows: its sessions, and what they are told.
+//! A worker's sessions, and the orders to them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

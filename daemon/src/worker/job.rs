@@ -59,8 +59,8 @@ fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
     Ok(())
 }
 
-/// The kernel lets any process look at itself, but nobody else of its user's
-/// at one that is not dumpable.
+/// The kernel lets any process look at itself, but no other process of its
+/// user at one that is not dumpable.
 fn check_not_self(pid: Pid) -> Result<(), ErrorReply> {
     if pid.0 != rustix::process::getpid().as_raw_nonzero().get() {
         return Ok(());

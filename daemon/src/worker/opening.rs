@@ -201,7 +201,7 @@ impl Hub {
             .name("session".into())
             .spawn(move || {
                 drive.run(|result| {
-                    // Where the client has gone meanwhile nobody listens.
+                    // Fails where the client has gone meanwhile.
                     let _nobody = sender.send(result);
                 });
             })

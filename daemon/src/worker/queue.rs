@@ -21,7 +21,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Chunks that a queue holds, however small they are.
 const SLOTS: usize = if cfg!(feature = "interleavings") { 8 } else { 4096 };
-/// Of them, kept for the gap that is to be told and for the end.
+/// Of them, kept for the record of a gap and for the end.
 const RESERVED: usize = if cfg!(feature = "interleavings") { 3 } else { 16 };
 
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl QueueSender {
         usize::try_from(room).unwrap_or(usize::MAX)
     }
 
-    /// Appends bytes; false: no room, or nobody takes any.
+    /// Appends bytes; false: there is no room, or no receiver.
     pub(crate) fn push(&mut self, bytes: Arc<[u8]>) -> bool {
         let length = bytes.len() as u64;
         // Counted first: the client may take the item at once.
@@ -115,7 +115,7 @@ impl QueueSender {
         pushed
     }
 
-    /// Appends the end, for which a slot is kept; false: nobody takes it.
+    /// Appends the end, for which a slot is kept; false: there is no receiver.
     pub(crate) fn end(&mut self, ending: Arc<StreamEnding>) -> bool {
         !self.items.is_abandoned() && self.items.push(QueueItem::End(ending)).is_ok()
     }

@@ -13,9 +13,8 @@ use super::client_socket::{LINGER_TIMEOUT, receive_bytes, send_bytes};
 /// Bytes on the way.
 const ROOM: usize = 64 * 1024;
 
-/// Passes on what comes, to its end; until the client goes, says what nobody
-/// asked for while it is sent what is sampled (`live`), or takes nothing for
-/// too long.
+/// Passes on what comes, to its end, or until the client goes, sends something
+/// while it gets live records (`live`), or takes nothing for too long.
 pub(super) async fn relay(stream: &UnixStream, source: OwnedFd, live: bool) -> io::Result<()> {
     let source = pipe::Receiver::from_owned_fd(source)?;
     let (mut room, mut word) = (vec![0; ROOM], [0; 64]);

@@ -1,5 +1,5 @@
 //! The thread of one session: opens it, moves its records, ends it. It waits
-//! for rings, and for nobody else.
+//! for rings, and for nothing else.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -38,7 +38,7 @@ pub(crate) enum SessionOrder {
         why: String,
         done: oneshot::Sender<Result<(), String>>,
     },
-    /// Something to be told in the stream: `key=value` pairs joined with `;`.
+    /// A note for the stream: `key=value` pairs joined with `;`.
     Note(String),
 }
 

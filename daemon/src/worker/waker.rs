@@ -1,4 +1,4 @@
-//! Wakes whoever sleeps in poll(2), or a task of the runtime, without a lock.
+//! Wakes a thread in poll(2), or a task of the runtime, without a lock.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,7 +12,7 @@ pub(crate) struct Waker(Arc<OwnedFd>);
 #[derive(Debug)]
 pub(crate) struct WakeReceiver(OwnedFd);
 
-/// A pipe, neither end of which ever waits.
+/// A pipe whose ends never wait.
 pub(crate) fn waker() -> io::Result<(Waker, WakeReceiver)> {
     let (wake_receiver, waker) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     Ok((Waker(Arc::new(waker)), WakeReceiver(wake_receiver)))

@@ -27,7 +27,7 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
         sleep_until(next).await;
         crate::log::flush_suppressed();
         if hub.is_idle() {
-            // Nothing to hold back, and nobody to tell.
+            // There are no sessions to slow or to inform.
             (ticks, usage) = (0, Usage::begin());
             if escalation.next_step(false) == Some(GuardStep::Relax) {
                 hub.refuse_sessions(None);

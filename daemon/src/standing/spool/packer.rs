@@ -89,7 +89,7 @@ fn packed(directory: &Directory, number: u64) -> io::Result<u64> {
 }
 
 /// The packed segment is there instead of the other. That one may have been
-/// thrown away meanwhile: whoever did it hears of this one, and removes it.
+/// thrown away meanwhile: the spool hears of this one then, and removes it.
 pub(super) fn replace_closed(directory: &Directory, number: u64) -> io::Result<()> {
     directory.rename(number, SegmentState::Packing, SegmentState::Packed)?;
     directory.sync()?;

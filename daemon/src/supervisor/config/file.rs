@@ -28,7 +28,7 @@ pub enum FileError {
     },
 }
 
-/// The text of a file that nobody but `owner` or the superuser can write.
+/// The text of a file that only `owner` and the superuser can write.
 pub(super) fn read(path: &Path, owner: u32) -> Result<String, FileError> {
     let io = |error| FileError::Io { path: path.to_owned(), error };
     // Opened first, so that what is checked is what is read; a FIFO of

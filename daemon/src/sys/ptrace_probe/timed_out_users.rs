@@ -1,5 +1,5 @@
 //! Whose children answer late: the effective user of one may set its priority
-//! and CPUs, and so hold up whoever waits for it.
+//! and CPUs, and so delay its answer.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 /// none is made for them.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// Users for whom nobody waits again just now.
+/// Users whose children are not waited for again just now.
 #[derive(Debug, Default)]
 pub(super) struct TimedOutUsers {
     running: Vec<LateChild>,
@@ -54,7 +54,7 @@ impl TimedOutUsers {
     }
 }
 
-/// Whether a child has ended, and its number is nobody's any more.
+/// Whether a child has ended and is reaped.
 pub(super) fn is_reaped(child: Pid) -> bool {
     !matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
 }
