@@ -78,6 +78,11 @@ fn rule(of: &ArgumentRule) -> Result<SeccompRule, Error> {
     Ok(SeccompRule::new(vec![condition])?)
 }
 
+/// Numbers of system calls.
+macro_rules! calls {
+    ($($call:ident)*) => { &[$(libc::$call),*] };
+}
+
 /// What the lower half of an argument is to be: of its bits in `mask`, just
 /// `value`.
 #[derive(Clone, Copy, Debug)]
@@ -107,37 +112,12 @@ const fn with(argument: u8, bits: c_int) -> ArgumentRule {
 }
 
 /// Programs, other ids, other processes' memory and descriptors, the kernel.
-const FATAL: &[c_long] = &[
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_setuid,
-    libc::SYS_setgid,
-    libc::SYS_setreuid,
-    libc::SYS_setregid,
-    libc::SYS_setresuid,
-    libc::SYS_setresgid,
-    libc::SYS_setgroups,
-    libc::SYS_capset,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_bpf,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_kexec_load,
-    libc::SYS_listen,
+const FATAL: &[c_long] = calls![
+    SYS_execve SYS_execveat SYS_setuid SYS_setgid SYS_setreuid SYS_setregid SYS_setresuid
+    SYS_setresgid SYS_setgroups SYS_capset SYS_process_vm_readv SYS_process_vm_writev
+    SYS_pidfd_getfd SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_unshare SYS_setns
+    SYS_bpf SYS_keyctl SYS_add_key SYS_request_key SYS_userfaultfd SYS_io_uring_setup
+    SYS_open_by_handle_at SYS_init_module SYS_finit_module SYS_kexec_load SYS_listen
 ];
 
 /// Of sockets, only those that leave the machine.
@@ -155,94 +135,33 @@ const FATAL_IF: &[CallRule] = &[CallRule {
 const NOT_IMPLEMENTED: &[c_long] = &[libc::SYS_clone3];
 
 /// Found by running all tests of the daemon under strace(1).
-const ALLOWED: &[c_long] = &[
+const ALLOWED: &[c_long] = calls![
     // Descriptors.
-    libc::SYS_read,
-    libc::SYS_readv,
-    libc::SYS_pread64,
-    libc::SYS_write,
-    libc::SYS_writev,
-    libc::SYS_close,
-    libc::SYS_lseek,
-    libc::SYS_pipe2,
-    libc::SYS_eventfd2,
-    libc::SYS_ppoll,
-    libc::SYS_epoll_create1,
-    libc::SYS_epoll_ctl,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    libc::SYS_sendmsg,
-    libc::SYS_sendto,
-    libc::SYS_recvmsg,
-    libc::SYS_recvfrom,
-    libc::SYS_shutdown,
-    libc::SYS_getsockopt,
-    libc::SYS_getsockname,
+    SYS_read SYS_readv SYS_pread64 SYS_write SYS_writev SYS_close SYS_lseek SYS_pipe2
+    SYS_eventfd2 SYS_ppoll SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2
+    SYS_sendmsg SYS_sendto SYS_recvmsg SYS_recvfrom SYS_shutdown SYS_getsockopt SYS_getsockname
     // Files.
-    libc::SYS_fstat,
-    libc::SYS_newfstatat,
-    libc::SYS_statx,
-    libc::SYS_statfs,
-    libc::SYS_fstatfs,
-    libc::SYS_getdents64,
-    libc::SYS_readlinkat,
-    libc::SYS_faccessat,
-    libc::SYS_faccessat2,
-    libc::SYS_getcwd,
+    SYS_fstat SYS_newfstatat SYS_statx SYS_statfs SYS_fstatfs SYS_getdents64 SYS_readlinkat
+    SYS_faccessat SYS_faccessat2 SYS_getcwd
     // Memory and threads.
-    libc::SYS_brk,
-    libc::SYS_munmap,
-    libc::SYS_mremap,
-    libc::SYS_madvise,
-    libc::SYS_futex,
-    libc::SYS_membarrier,
-    libc::SYS_set_robust_list,
-    libc::SYS_set_tid_address,
-    libc::SYS_rseq,
-    libc::SYS_sched_yield,
-    libc::SYS_sched_getaffinity,
-    libc::SYS_getcpu,
-    libc::SYS_sigaltstack,
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_restart_syscall,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
+    SYS_brk SYS_munmap SYS_mremap SYS_madvise SYS_futex SYS_membarrier SYS_set_robust_list
+    SYS_set_tid_address SYS_rseq SYS_sched_yield SYS_sched_getaffinity SYS_getcpu
+    SYS_sigaltstack SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn SYS_restart_syscall
+    SYS_exit SYS_exit_group
     // Who, when, how much.
-    libc::SYS_getpid,
-    libc::SYS_getppid,
-    libc::SYS_gettid,
-    libc::SYS_getuid,
-    libc::SYS_geteuid,
-    libc::SYS_getgid,
-    libc::SYS_getegid,
-    libc::SYS_getgroups,
-    libc::SYS_uname,
-    libc::SYS_getrandom,
-    libc::SYS_getrusage,
-    libc::SYS_clock_gettime,
-    libc::SYS_clock_getres,
-    libc::SYS_clock_nanosleep,
+    SYS_getpid SYS_getppid SYS_gettid SYS_getuid SYS_geteuid SYS_getgid SYS_getegid
+    SYS_getgroups SYS_uname SYS_getrandom SYS_getrusage SYS_clock_gettime SYS_clock_getres
+    SYS_clock_nanosleep
     // What it is all for.
-    libc::SYS_perf_event_open,
-    libc::SYS_pidfd_open,
-    libc::SYS_wait4,
-    libc::SYS_waitid,
+    SYS_perf_event_open SYS_pidfd_open SYS_wait4 SYS_waitid
     // The filter of what is absent answers it.
-    libc::SYS_clone3,
+    SYS_clone3
 ];
 
 /// The same of older kinds, which newer architectures have not.
 #[cfg(target_arch = "x86_64")]
-const LEGACY: &[c_long] = &[
-    libc::SYS_poll,
-    libc::SYS_epoll_wait,
-    libc::SYS_readlink,
-    libc::SYS_stat,
-    libc::SYS_lstat,
-    libc::SYS_access,
-    libc::SYS_arch_prctl,
+const LEGACY: &[c_long] = calls![
+    SYS_poll SYS_epoll_wait SYS_readlink SYS_stat SYS_lstat SYS_access SYS_arch_prctl
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY: &[c_long] = &[];
@@ -316,16 +235,9 @@ const READING_IF: &[CallRule] =
     &[CallRule { call: libc::SYS_openat, one_of: &[without(2, WRITING)] }];
 
 /// What a standing session takes besides.
-const RECORDING: &[c_long] = &[
-    libc::SYS_flock,
-    libc::SYS_fdatasync,
-    libc::SYS_fsync,
-    libc::SYS_ftruncate,
-    libc::SYS_renameat,
-    libc::SYS_unlinkat,
-    libc::SYS_mkdirat,
-    libc::SYS_getpriority,
-    libc::SYS_setpriority,
+const RECORDING: &[c_long] = calls![
+    SYS_flock SYS_fdatasync SYS_fsync SYS_ftruncate SYS_renameat SYS_unlinkat SYS_mkdirat
+    SYS_getpriority SYS_setpriority
 ];
 
 /// What it writes is named in a directory, and is no link.
