@@ -22,6 +22,12 @@ pub struct Short {
     pub left: usize,
 }
 
+/// Up to the first NUL; what is no UTF-8 shows as U+FFFD.
+pub(crate) fn text_before_nul(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
 /// Reads values one after the other; never past the end.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
@@ -89,49 +95,54 @@ impl<'a> Cursor<'a> {
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
-
-    /// One byte.
-    #[inline]
-    pub fn u8(&mut self) -> Result<u8, Short> {
-        Ok(self.array::<1>()?[0])
-    }
-
-    /// Two bytes.
-    #[inline]
-    pub fn u16(&mut self) -> Result<u16, Short> {
-        let array = self.array()?;
-        Ok(match self.order {
-            ByteOrder::Little => u16::from_le_bytes(array),
-            ByteOrder::Big => u16::from_be_bytes(array),
-        })
-    }
-
-    /// Four bytes.
-    #[inline]
-    pub fn u32(&mut self) -> Result<u32, Short> {
-        let array = self.array()?;
-        Ok(match self.order {
-            ByteOrder::Little => u32::from_le_bytes(array),
-            ByteOrder::Big => u32::from_be_bytes(array),
-        })
-    }
-
-    /// Four bytes, signed.
-    #[inline]
-    pub fn i32(&mut self) -> Result<i32, Short> {
-        Ok(self.u32()?.cast_signed())
-    }
-
-    /// Eight bytes.
-    #[inline]
-    pub fn u64(&mut self) -> Result<u64, Short> {
-        let array = self.array()?;
-        Ok(match self.order {
-            ByteOrder::Little => u64::from_le_bytes(array),
-            ByteOrder::Big => u64::from_be_bytes(array),
-        })
-    }
 }
+
+/// A value that has one form in records.
+pub(crate) trait FixedField: Sized {
+    fn decode(c: &mut Cursor<'_>) -> Result<Self, Short>;
+    fn encode(&self, w: &mut ByteWriter<'_>);
+}
+
+macro_rules! numbers {
+    ($($number:ident)*) => {
+        impl Cursor<'_> {
+            $(
+                /// The next number.
+                #[inline]
+                pub fn $number(&mut self) -> Result<$number, Short> {
+                    let array = self.array()?;
+                    Ok(match self.order {
+                        ByteOrder::Little => $number::from_le_bytes(array),
+                        ByteOrder::Big => $number::from_be_bytes(array),
+                    })
+                }
+            )*
+        }
+
+        impl ByteWriter<'_> {
+            $(
+                pub fn $number(&mut self, value: $number) {
+                    match self.order {
+                        ByteOrder::Little => self.raw(&value.to_le_bytes()),
+                        ByteOrder::Big => self.raw(&value.to_be_bytes()),
+                    }
+                }
+            )*
+        }
+
+        $(impl FixedField for $number {
+            fn decode(c: &mut Cursor<'_>) -> Result<$number, Short> {
+                c.$number()
+            }
+
+            fn encode(&self, w: &mut ByteWriter<'_>) {
+                w.$number(*self);
+            }
+        })*
+    };
+}
+
+numbers! { u8 u16 u32 i32 u64 }
 
 /// 64-bit words lent from a record, in the record's byte order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -216,43 +227,8 @@ impl<'b> ByteWriter<'b> {
         self.bytes.is_empty()
     }
 
-    /// Raw bytes.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-    }
-
-    /// One byte.
-    pub fn u8(&mut self, value: u8) {
-        self.bytes.push(value);
-    }
-
-    /// Two bytes.
-    pub fn u16(&mut self, value: u16) {
-        match self.order {
-            ByteOrder::Little => self.raw(&value.to_le_bytes()),
-            ByteOrder::Big => self.raw(&value.to_be_bytes()),
-        }
-    }
-
-    /// Four bytes.
-    pub fn u32(&mut self, value: u32) {
-        match self.order {
-            ByteOrder::Little => self.raw(&value.to_le_bytes()),
-            ByteOrder::Big => self.raw(&value.to_be_bytes()),
-        }
-    }
-
-    /// Four bytes, signed.
-    pub fn i32(&mut self, value: i32) {
-        self.u32(value.cast_unsigned());
-    }
-
-    /// Eight bytes.
-    pub fn u64(&mut self, value: u64) {
-        match self.order {
-            ByteOrder::Little => self.raw(&value.to_le_bytes()),
-            ByteOrder::Big => self.raw(&value.to_be_bytes()),
-        }
     }
 
     /// Words, turned into this writer's byte order.

@@ -1,124 +1,143 @@
 //! Every record that is not a sample: mappings, names, births and deaths,
-//! losses. A file per family of kinds; layouts are those of
-//! perf_event_open(2) and kernel/events/core.c.
+//! losses. Layouts are those of perf_event_open(2) and kernel/events/core.c.
 
-mod chain;
 mod error;
 mod fields;
-mod kernel;
-mod loss;
 mod mapping;
-mod task;
-mod trace;
 
 #[cfg(test)]
 mod identity;
+#[cfg(test)]
+mod tests;
 
 pub use error::SideError;
 pub use mapping::{FileIdentity, Mapping};
-pub use task::NamespaceLink;
 
 use crate::bytes::{ByteOrder, ByteWriter, RecordWords};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::units::{Cpu, Pid, Task, Tid, Time};
-use fields::Fields;
+use fields::{Fields, SidebandField, lineage, put_lineage, put_task};
 
-/// A side record's body, decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "fields are named as in perf_event_open(2)")]
-pub enum SideRecord<'a> {
-    Mmap(Mapping<'a>),
-    Mmap2(Mapping<'a>),
-    Comm {
-        task: Task,
-        name: &'a [u8],
-    },
-    Fork {
-        task: Task,
-        parent: Task,
-        time: Time,
-    },
-    Exit {
-        task: Task,
-        parent: Task,
-        time: Time,
-    },
-    /// The ring was full: `lost` records of event `id` (trap 26).
-    Lost {
-        id: u64,
-        lost: u64,
-    },
-    LostSamples {
-        lost: u64,
-    },
-    Throttle {
-        time: Time,
-        id: u64,
-        stream_id: u64,
-    },
-    Unthrottle {
-        time: Time,
-        id: u64,
-        stream_id: u64,
-    },
-    Read {
-        task: Task,
-        values: &'a [u8],
-    },
-    Switch,
-    SwitchCpuWide {
-        next_prev_pid: Pid,
-        next_prev_tid: Tid,
-    },
-    Namespaces {
-        task: Task,
-        links: Vec<NamespaceLink>,
-    },
-    Ksymbol {
-        address: u64,
-        length: u32,
-        kind: u16,
-        flags: u16,
-        name: &'a [u8],
-    },
-    BpfEvent {
-        kind: u16,
-        flags: u16,
-        id: u32,
-        tag: [u8; 8],
-    },
-    Cgroup {
-        id: u64,
-        path: &'a [u8],
-    },
-    TextPoke {
-        address: u64,
-        old: &'a [u8],
-        new: &'a [u8],
-    },
-    Aux {
-        offset: u64,
-        size: u64,
-        flags: u64,
-    },
-    ItraceStart {
-        task: Task,
-    },
-    AuxOutputHwId {
-        hw_id: u64,
-    },
-    /// User space's part of the chains of samples that have the cookie, of the
-    /// thread that the trailer names.
-    CallchainDeferred {
-        cookie: u64,
-        /// As in a sample, contexts and all.
-        chain: RecordWords<'a>,
-    },
-    /// A type this version does not decode: skipped by size, body kept.
-    Unknown {
-        kind: RecordType,
-        body: &'a [u8],
-    },
+/// One namespace of PERF_RECORD_NAMESPACES: net, uts, ipc, pid, user, mnt,
+/// cgroup in that order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamespaceLink {
+    /// Device number of nsfs.
+    pub device: u64,
+    /// Inode number: the namespace's identity.
+    pub inode: u64,
+}
+
+/// From one list: the records, their types, and how they are read and written.
+///
+/// The second part has the records whose bytes are not simply one field after
+/// the other.
+macro_rules! sideband_records {
+    (
+        listed {
+            $($(#[$doc:meta])* $kind:ident =
+                $variant:ident { $($field:ident: $type:ty = $name:literal),* };)*
+        }
+        by_hand {
+            $($(#[$hand_doc:meta])* $hand_kind:ident = $hand:ident
+                $(($tuple:ty))? $({ $($hand_field:ident: $hand_type:ty),* })?;)*
+        }
+    ) => {
+        /// A side record's body, decoded.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum SideRecord<'a> {
+            $($(#[$doc])* $variant { $($field: $type),* },)*
+            $($(#[$hand_doc])* $hand $(($tuple))? $({ $($hand_field: $hand_type),* })?,)*
+            /// A type this version does not decode: skipped by size, body kept.
+            Unknown { kind: RecordType, body: &'a [u8] },
+        }
+
+        impl<'a> SideRecord<'a> {
+            /// The record's type.
+            pub fn kind(&self) -> RecordType {
+                match self {
+                    $(SideRecord::$variant { .. } => RecordType::$kind,)*
+                    $(SideRecord::$hand { .. } => RecordType::$hand_kind,)*
+                    SideRecord::Unknown { kind, .. } => *kind,
+                }
+            }
+
+            /// None for the types that are read by hand.
+            fn decode_listed(fields: &mut Fields<'a>) -> Option<Result<SideRecord<'a>, SideError>> {
+                let read = match fields.kind {
+                    $(RecordType::$kind => |fields: &mut Fields<'a>| {
+                        Ok(SideRecord::$variant { $($field: fields.get($name)?),* })
+                    },)*
+                    _ => return None,
+                };
+                Some(read(fields))
+            }
+
+            fn encode_listed(&self, w: &mut ByteWriter<'_>) -> Result<(), &'static str> {
+                match self {
+                    $(SideRecord::$variant { $($field),* } => {
+                        $($field.encode(w)?;)*
+                    })*
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+sideband_records! {
+    listed {
+        COMM = Comm { task: Task = "pid", name: &'a [u8] = "comm" };
+        /// The ring was full: `lost` records of event `id` (trap 26).
+        LOST = Lost { id: u64 = "id", lost: u64 = "lost" };
+        LOST_SAMPLES = LostSamples { lost: u64 = "lost" };
+        THROTTLE = Throttle { time: Time = "time", id: u64 = "id", stream_id: u64 = "stream_id" };
+        UNTHROTTLE = Unthrottle {
+            time: Time = "time",
+            id: u64 = "id",
+            stream_id: u64 = "stream_id"
+        };
+        SWITCH_CPU_WIDE = SwitchCpuWide {
+            next_prev_pid: Pid = "next_prev_pid",
+            next_prev_tid: Tid = "next_prev_tid"
+        };
+        NAMESPACES = Namespaces { task: Task = "pid", links: Vec<NamespaceLink> = "nr_namespaces" };
+        KSYMBOL = Ksymbol {
+            address: u64 = "addr",
+            length: u32 = "len",
+            kind: u16 = "ksym_type",
+            flags: u16 = "flags",
+            name: &'a [u8] = "name"
+        };
+        BPF_EVENT = BpfEvent {
+            kind: u16 = "type",
+            flags: u16 = "flags",
+            id: u32 = "id",
+            tag: [u8; 8] = "tag"
+        };
+        CGROUP = Cgroup { id: u64 = "id", path: &'a [u8] = "path" };
+        AUX = Aux { offset: u64 = "aux_offset", size: u64 = "aux_size", flags: u64 = "flags" };
+        ITRACE_START = ItraceStart { task: Task = "pid" };
+        AUX_OUTPUT_HW_ID = AuxOutputHwId { hw_id: u64 = "hw_id" };
+        /// User space's part of the chains of samples that have the cookie, of the
+        /// thread that the trailer names (Linux 6.18). The chain is as in a
+        /// sample, contexts and all.
+        CALLCHAIN_DEFERRED = CallchainDeferred {
+            cookie: u64 = "cookie",
+            chain: RecordWords<'a> = "ips"
+        };
+    }
+    by_hand {
+        MMAP = Mmap(Mapping<'a>);
+        MMAP2 = Mmap2(Mapping<'a>);
+        FORK = Fork { task: Task, parent: Task, time: Time };
+        EXIT = Exit { task: Task, parent: Task, time: Time };
+        /// The values' layout depends on the attr's read_format: they stay bytes.
+        READ = Read { task: Task, values: &'a [u8] };
+        SWITCH = Switch;
+        TEXT_POKE = TextPoke { address: u64, old: &'a [u8], new: &'a [u8] };
+    }
 }
 
 impl<'a> SideRecord<'a> {
@@ -136,30 +155,32 @@ impl<'a> SideRecord<'a> {
         order: ByteOrder,
     ) -> Result<SideRecord<'a>, SideError> {
         let mut fields = Fields::new(header.kind, body, order);
-        match header.kind {
-            RecordType::MMAP => Mapping::decode_mmap(&mut fields).map(SideRecord::Mmap),
+        Ok(match header.kind {
+            RecordType::MMAP => SideRecord::Mmap(Mapping::decode_mmap(&mut fields)?),
             RecordType::MMAP2 => {
-                Mapping::decode_mmap2(&mut fields, header.misc).map(SideRecord::Mmap2)
+                SideRecord::Mmap2(Mapping::decode_mmap2(&mut fields, header.misc)?)
             }
-            RecordType::COMM => task::comm(&mut fields),
-            RecordType::FORK | RecordType::EXIT => task::birth_or_death(&mut fields),
-            RecordType::SWITCH => Ok(SideRecord::Switch),
-            RecordType::SWITCH_CPU_WIDE => task::switch_cpu_wide(&mut fields),
-            RecordType::NAMESPACES => task::namespaces(&mut fields),
-            RecordType::LOST => loss::lost(&mut fields),
-            RecordType::LOST_SAMPLES => loss::lost_samples(&mut fields),
-            RecordType::THROTTLE | RecordType::UNTHROTTLE => loss::throttle(&mut fields),
-            RecordType::READ => loss::read(&mut fields),
-            RecordType::KSYMBOL => kernel::ksymbol(&mut fields),
-            RecordType::BPF_EVENT => kernel::bpf_event(&mut fields),
-            RecordType::CGROUP => kernel::cgroup(&mut fields),
-            RecordType::TEXT_POKE => kernel::text_poke(&mut fields),
-            RecordType::AUX => trace::aux(&mut fields),
-            RecordType::ITRACE_START => trace::itrace_start(&mut fields),
-            RecordType::AUX_OUTPUT_HW_ID => trace::aux_output_hw_id(&mut fields),
-            RecordType::CALLCHAIN_DEFERRED => chain::deferred(&mut fields),
-            kind => Ok(SideRecord::Unknown { kind, body }),
-        }
+            RecordType::FORK => {
+                let (task, parent, time) = lineage(&mut fields)?;
+                SideRecord::Fork { task, parent, time }
+            }
+            RecordType::EXIT => {
+                let (task, parent, time) = lineage(&mut fields)?;
+                SideRecord::Exit { task, parent, time }
+            }
+            RecordType::READ => {
+                SideRecord::Read { task: fields.get("pid")?, values: fields.rest() }
+            }
+            RecordType::SWITCH => SideRecord::Switch,
+            RecordType::TEXT_POKE => {
+                let address = fields.get("addr")?;
+                let (old, new): (u16, u16) = (fields.get("old_len")?, fields.get("new_len")?);
+                let old = fields.bytes("old bytes", old.into())?;
+                SideRecord::TextPoke { address, old, new: fields.bytes("new bytes", new.into())? }
+            }
+            kind => SideRecord::decode_listed(&mut fields)
+                .unwrap_or(Ok(SideRecord::Unknown { kind, body }))?,
+        })
     }
 
     /// Appends a whole record: header (its misc is `misc`, with
@@ -176,103 +197,54 @@ impl<'a> SideRecord<'a> {
         order: ByteOrder,
         out: &mut Vec<u8>,
     ) -> Result<(), SideError> {
-        let start = out.len();
-        let done = self.append(misc, trailer, order, out);
-        if done.is_err() {
-            out.truncate(start);
-        }
-        done
-    }
-
-    fn append(
-        &self,
-        misc: Misc,
-        trailer: &[u8],
-        order: ByteOrder,
-        out: &mut Vec<u8>,
-    ) -> Result<(), SideError> {
-        let start = out.len();
+        let kind = self.kind();
         let misc = match self {
             SideRecord::Mmap2(mapping) => mapping.misc(misc),
             _ => misc,
         };
-        let mut header = RecordHeader { kind: self.kind(), misc, size: 0 };
-        header.encode(&mut ByteWriter::new(out, order));
-        self.encode_body(&mut ByteWriter::new(out, order))?;
+        let mut body = Vec::new();
+        self.encode_body(&mut ByteWriter::new(&mut body, order))?;
+        let size = RecordHeader::SIZE + body.len() + trailer.len();
+        let size = u16::try_from(size).map_err(|_| SideError::TooLong { kind, size })?;
+        RecordHeader { kind, misc, size }.encode(&mut ByteWriter::new(out, order));
+        out.extend_from_slice(&body);
         out.extend_from_slice(trailer);
-        let size = out.len() - start;
-        header.size =
-            u16::try_from(size).map_err(|_| SideError::TooLong { kind: self.kind(), size })?;
-        let mut finished = Vec::with_capacity(RecordHeader::SIZE);
-        header.encode(&mut ByteWriter::new(&mut finished, order));
-        out[start..start + RecordHeader::SIZE].copy_from_slice(&finished);
         Ok(())
     }
 
     fn encode_body(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
-        match self {
-            SideRecord::Mmap(mapping) => mapping.encode_mmap(w)?,
-            SideRecord::Mmap2(mapping) => mapping.encode_mmap2(w)?,
-            SideRecord::Comm { task, name } => task::encode_comm(w, *task, name)?,
+        let kind = self.kind();
+        let written = match *self {
+            SideRecord::Mmap(mapping) => mapping.encode_mmap(w),
+            SideRecord::Mmap2(mapping) => mapping.encode_mmap2(w),
             SideRecord::Fork { task, parent, time } | SideRecord::Exit { task, parent, time } => {
-                task::encode_birth_or_death(w, *task, *parent, *time);
-            }
-            SideRecord::Switch => {}
-            SideRecord::SwitchCpuWide { next_prev_pid, next_prev_tid } => {
-                fields::put_task(w, Task { pid: *next_prev_pid, tid: *next_prev_tid });
-            }
-            SideRecord::Namespaces { task, links } => task::encode_namespaces(w, *task, links),
-            SideRecord::Lost { id, lost } => fields::put_words(w, &[*id, *lost]),
-            SideRecord::LostSamples { lost } => w.u64(*lost),
-            SideRecord::Throttle { time, id, stream_id }
-            | SideRecord::Unthrottle { time, id, stream_id } => {
-                fields::put_words(w, &[time.0, *id, *stream_id]);
+                put_lineage(w, task, parent, time);
+                Ok(())
             }
             SideRecord::Read { task, values } => {
-                fields::put_task(w, *task);
+                put_task(w, task);
                 w.raw(values);
+                Ok(())
             }
-            SideRecord::Ksymbol { .. }
-            | SideRecord::BpfEvent { .. }
-            | SideRecord::Cgroup { .. }
-            | SideRecord::TextPoke { .. } => kernel::encode(self, w)?,
-            SideRecord::Aux { offset, size, flags } => {
-                fields::put_words(w, &[*offset, *size, *flags]);
+            SideRecord::TextPoke { address, old, new } => {
+                let start = w.len();
+                w.u64(address);
+                for text in [old, new] {
+                    let too_long = |_| SideError::TooLong { kind, size: text.len() };
+                    w.u16(u16::try_from(text.len()).map_err(too_long)?);
+                }
+                w.raw(old);
+                w.raw(new);
+                w.pad(start, 8);
+                Ok(())
             }
-            SideRecord::ItraceStart { task } => fields::put_task(w, *task),
-            SideRecord::AuxOutputHwId { hw_id } => w.u64(*hw_id),
-            SideRecord::CallchainDeferred { cookie, chain } => chain::encode(w, *cookie, *chain),
-            SideRecord::Unknown { body, .. } => w.raw(body),
-        }
-        Ok(())
-    }
-
-    /// The record's type.
-    pub fn kind(&self) -> RecordType {
-        match self {
-            SideRecord::Mmap(_) => RecordType::MMAP,
-            SideRecord::Mmap2(_) => RecordType::MMAP2,
-            SideRecord::Comm { .. } => RecordType::COMM,
-            SideRecord::Fork { .. } => RecordType::FORK,
-            SideRecord::Exit { .. } => RecordType::EXIT,
-            SideRecord::Lost { .. } => RecordType::LOST,
-            SideRecord::LostSamples { .. } => RecordType::LOST_SAMPLES,
-            SideRecord::Throttle { .. } => RecordType::THROTTLE,
-            SideRecord::Unthrottle { .. } => RecordType::UNTHROTTLE,
-            SideRecord::Read { .. } => RecordType::READ,
-            SideRecord::Switch => RecordType::SWITCH,
-            SideRecord::SwitchCpuWide { .. } => RecordType::SWITCH_CPU_WIDE,
-            SideRecord::Namespaces { .. } => RecordType::NAMESPACES,
-            SideRecord::Ksymbol { .. } => RecordType::KSYMBOL,
-            SideRecord::BpfEvent { .. } => RecordType::BPF_EVENT,
-            SideRecord::Cgroup { .. } => RecordType::CGROUP,
-            SideRecord::TextPoke { .. } => RecordType::TEXT_POKE,
-            SideRecord::Aux { .. } => RecordType::AUX,
-            SideRecord::ItraceStart { .. } => RecordType::ITRACE_START,
-            SideRecord::AuxOutputHwId { .. } => RecordType::AUX_OUTPUT_HW_ID,
-            SideRecord::CallchainDeferred { .. } => RecordType::CALLCHAIN_DEFERRED,
-            SideRecord::Unknown { kind, .. } => *kind,
-        }
+            SideRecord::Unknown { body, .. } => {
+                w.raw(body);
+                Ok(())
+            }
+            _ => self.encode_listed(w),
+        };
+        written.map_err(|problem| SideError::Unencodable { kind, problem })
     }
 }
 
@@ -282,13 +254,10 @@ impl<'a> SideRecord<'a> {
 pub struct SampleId {
     /// Thread that the record is about, or was made by.
     pub task: Option<Task>,
-    /// When.
     pub time: Option<Time>,
-    /// Event id.
     pub id: Option<u64>,
     /// Event id, children told apart.
     pub stream_id: Option<u64>,
-    /// CPU.
     pub cpu: Option<Cpu>,
     /// Event id, last.
     pub identifier: Option<u64>,

@@ -1,5 +1,6 @@
 //! Glossary: the quantities that records carry, a type for each.
 
+use crate::bytes::{ByteWriter, Cursor, FixedField, Short};
 use std::fmt;
 
 macro_rules! quantity {
@@ -11,6 +12,16 @@ macro_rules! quantity {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
+            }
+        }
+
+        impl FixedField for $name {
+            fn decode(c: &mut Cursor<'_>) -> Result<$name, Short> {
+                FixedField::decode(c).map($name)
+            }
+
+            fn encode(&self, w: &mut ByteWriter<'_>) {
+                self.0.encode(w);
             }
         }
     };
@@ -40,6 +51,5 @@ quantity! {
 pub struct Task {
     /// The process (thread group).
     pub pid: Pid,
-    /// The thread.
     pub tid: Tid,
 }

@@ -8,34 +8,14 @@ use crate::header::RecordType;
 pub enum SideError {
     /// A field is cut off.
     #[error("{kind} record, field {field}: {short}")]
-    Short {
-        /// Record type.
-        kind: RecordType,
-        /// Field as perf_event_open(2) names it.
-        field: &'static str,
-        /// Where and how much; offsets count from the end of the header.
-        short: Short,
-    },
+    Short { kind: RecordType, field: &'static str, short: Short },
     /// A build id longer than the 20 bytes it has room for.
     #[error("MMAP2 record has a build id of {size} bytes; at most 20 are possible")]
-    BuildIdSize {
-        /// Its size byte.
-        size: u8,
-    },
+    BuildIdSize { size: u8 },
     /// The record would be longer than 65,535 bytes.
     #[error("a {kind} record of {size} bytes is beyond the limit of 65,535")]
-    TooLong {
-        /// Record type.
-        kind: RecordType,
-        /// Bytes that it would take.
-        size: usize,
-    },
+    TooLong { kind: RecordType, size: usize },
     /// A value that this record type has no place for, or lacks.
     #[error("a {kind} record cannot be written: {problem}")]
-    Unencodable {
-        /// Record type.
-        kind: RecordType,
-        /// What stands in the way.
-        problem: &'static str,
-    },
+    Unencodable { kind: RecordType, problem: &'static str },
 }

@@ -1,13 +1,13 @@
 //! MMAP and MMAP2: what a process has mapped.
 
 use super::SideError;
-use super::fields::{Fields, put_string, put_task, put_words};
+use super::fields::{Fields, SidebandField, put_task, put_words};
 use crate::bytes::ByteWriter;
-use crate::header::{Misc, RecordType};
+use crate::header::Misc;
 use crate::units::Task;
 
 /// Bytes that MMAP2's union has for a build id.
-const BUILD_ID_ROOM: u8 = 20;
+const BUILD_ID_ROOM: usize = 20;
 /// PROT_* bits that there are (asm-generic/mman-common.h and arm64's); records
 /// have the lowest three at most.
 const PROTECTION: u32 = 0x0300_003f;
@@ -17,15 +17,12 @@ const PROTECTION: u32 = 0x0300_003f;
 pub enum FileIdentity<'a> {
     /// PERF_RECORD_MMAP: none.
     Unknown,
-    /// Device and inode.
     Inode {
         /// Major device number.
         major: u32,
         /// Minor device number.
         minor: u32,
-        /// Inode number.
         inode: u64,
-        /// Inode generation.
         generation: u64,
     },
     /// Under [`Misc::MMAP_BUILD_ID`]: at most 20 bytes, usually 20.
@@ -43,7 +40,6 @@ pub struct Mapping<'a> {
     pub length: u64,
     /// Offset in the file, bytes.
     pub page_offset: u64,
-    /// Which file.
     pub file: FileIdentity<'a>,
     /// PROT_* bits; MMAP2 only, and not of RHEL 7's first kernels, whose
     /// MMAP2 is that of Linux 3.12: the path stands where Linux 3.16 put
@@ -58,14 +54,14 @@ pub struct Mapping<'a> {
 impl<'a> Mapping<'a> {
     pub(super) fn decode_mmap(fields: &mut Fields<'a>) -> Result<Mapping<'a>, SideError> {
         Ok(Mapping {
-            task: fields.task()?,
-            start: fields.u64("addr")?,
-            length: fields.u64("len")?,
-            page_offset: fields.u64("pgoff")?,
+            task: fields.get("pid")?,
+            start: fields.get("addr")?,
+            length: fields.get("len")?,
+            page_offset: fields.get("pgoff")?,
             file: FileIdentity::Unknown,
             protection: None,
             flags: None,
-            path: fields.string(),
+            path: fields.get("filename")?,
         })
     }
 
@@ -73,41 +69,40 @@ impl<'a> Mapping<'a> {
         fields: &mut Fields<'a>,
         misc: Misc,
     ) -> Result<Mapping<'a>, SideError> {
-        let task = fields.task()?;
-        let (start, length) = (fields.u64("addr")?, fields.u64("len")?);
-        let page_offset = fields.u64("pgoff")?;
+        let task = fields.get("pid")?;
+        let (start, length) = (fields.get("addr")?, fields.get("len")?);
+        let page_offset = fields.get("pgoff")?;
         let file = match misc.contains(Misc::MMAP_BUILD_ID) {
             true => build_id(fields)?,
-            false => inode(fields)?,
+            false => FileIdentity::Inode {
+                major: fields.get("maj")?,
+                minor: fields.get("min")?,
+                inode: fields.get("ino")?,
+                generation: fields.get("ino_generation")?,
+            },
         };
         let (protection, flags) = match starts_path(fields.ahead()) {
             true => (None, None),
-            false => (Some(fields.u32("prot")?), Some(fields.u32("flags")?)),
+            false => (Some(fields.get("prot")?), Some(fields.get("flags")?)),
         };
-        let path = fields.string();
+        let path = fields.get("filename")?;
         Ok(Mapping { task, start, length, page_offset, file, protection, flags, path })
     }
 
-    pub(super) fn encode_mmap(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
-        let kind = RecordType::MMAP;
+    pub(super) fn encode_mmap(&self, w: &mut ByteWriter<'_>) -> Result<(), &'static str> {
         if self.file != FileIdentity::Unknown || self.protection.is_some() || self.flags.is_some() {
-            let problem = "it has no place for a file's identity, protection or flags; use MMAP2";
-            return Err(SideError::Unencodable { kind, problem });
+            return Err("it has no place for a file's identity, protection or flags; use MMAP2");
         }
         put_task(w, self.task);
         put_words(w, &[self.start, self.length, self.page_offset]);
-        put_string(w, kind, self.path)
+        self.path.encode(w)
     }
 
-    pub(super) fn encode_mmap2(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
-        let kind = RecordType::MMAP2;
+    pub(super) fn encode_mmap2(&self, w: &mut ByteWriter<'_>) -> Result<(), &'static str> {
         let bits = match (self.protection, self.flags) {
             (Some(protection), Some(flags)) => Some((protection, flags)),
             (None, None) if starts_path(self.path) => None,
-            _ => {
-                let problem = "it needs protection and flags; use MMAP";
-                return Err(SideError::Unencodable { kind, problem });
-            }
+            _ => return Err("it needs protection and flags; use MMAP"),
         };
         put_task(w, self.task);
         put_words(w, &[self.start, self.length, self.page_offset]);
@@ -124,7 +119,7 @@ impl<'a> Mapping<'a> {
             w.u32(protection);
             w.u32(flags);
         }
-        put_string(w, kind, self.path)
+        self.path.encode(w)
     }
 
     /// `misc` with the build id bit as the union needs it.
@@ -147,29 +142,19 @@ fn starts_path(bytes: &[u8]) -> bool {
         && !is_protection(u32::from_be_bytes(front))
 }
 
-fn inode<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> {
-    Ok(FileIdentity::Inode {
-        major: fields.u32("maj")?,
-        minor: fields.u32("min")?,
-        inode: fields.u64("ino")?,
-        generation: fields.u64("ino_generation")?,
-    })
-}
-
 fn build_id<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> {
-    let size = fields.u8("build_id_size")?;
+    let size: u8 = fields.get("build_id_size")?;
     fields.bytes("__reserved_1", 1)?;
     fields.bytes("__reserved_2", 2)?;
-    let room = fields.bytes("build_id", usize::from(BUILD_ID_ROOM))?;
+    let room = fields.bytes("build_id", BUILD_ID_ROOM)?;
     let id = room.get(..usize::from(size)).ok_or(SideError::BuildIdSize { size })?;
     Ok(FileIdentity::BuildId(id))
 }
 
-fn put_build_id(w: &mut ByteWriter<'_>, id: &[u8]) -> Result<(), SideError> {
-    let kind = RecordType::MMAP2;
+fn put_build_id(w: &mut ByteWriter<'_>, id: &[u8]) -> Result<(), &'static str> {
     let size = u8::try_from(id.len()).unwrap_or(u8::MAX);
-    if size > BUILD_ID_ROOM {
-        return Err(SideError::Unencodable { kind, problem: "a build id has at most 20 bytes" });
+    if id.len() > BUILD_ID_ROOM {
+        return Err("a build id has at most 20 bytes");
     }
     let start = w.len();
     w.raw(&[size, 0, 0, 0]);
@@ -183,7 +168,7 @@ fn put_build_id(w: &mut ByteWriter<'_>, id: &[u8]) -> Result<(), SideError> {
 mod tests {
     use super::*;
     use crate::bytes::ByteOrder;
-    use crate::header::RecordHeader;
+    use crate::header::{RecordHeader, RecordType};
     use crate::side::SideRecord;
     use crate::units::{Pid, Tid};
 
