@@ -31,7 +31,8 @@ fn definitions(path: &str, text: &str) -> Vec<Definition> {
         let line = line.strip_prefix("unsafe ").unwrap_or(line);
         let (kind, rest) = line.split_once(' ')?;
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        KINDS.contains(&kind).then(|| rest[..end].to_string())
+        // In a macro, `$name` is none.
+        (KINDS.contains(&kind) && end > 0).then(|| rest[..end].to_string())
     };
     let of_line = |(index, line)| {
         Some(Definition { path: path.to_string(), line: index + 1, name: name(line)? })
@@ -69,7 +70,10 @@ fn types_of_a_crate_have_names_of_their_own() {
 fn a_planted_second_place_is_caught() {
     let mut all = definitions("crates/perfdata/src/a.rs", "pub struct Place<'a> {\n}\n");
     all.extend(definitions("daemon/src/b.rs", "// pub enum Place {\n    struct Place;\n"));
-    all.extend(definitions("daemon/src/c.rs", "    pub(crate) enum Place {\n"));
+    all.extend(definitions(
+        "daemon/src/c.rs",
+        "    pub(crate) enum Place {\npub enum $a {\npub enum $b {\n",
+    ));
     assert!(shared(&all).is_empty());
     all.extend(definitions("daemon/src/d.rs", "pub type Place = u8;\n"));
     assert_eq!(shared(&all).len(), 1);
