@@ -12,7 +12,6 @@ pub use masks::{AttrFlags, BranchSampleType, ReadFormat, SampleType};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EventType(pub u32);
 
-#[allow(missing_docs, reason = "PERF_TYPE_* of perf_event_open(2)")]
 impl EventType {
     pub const HARDWARE: EventType = EventType(0);
     pub const SOFTWARE: EventType = EventType(1);
@@ -34,7 +33,6 @@ pub enum SamplingRate {
 /// `struct perf_event_attr`, every published field. Fields that a shorter
 /// `size` leaves out are zero. [uapi/linux/perf_event.h]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "fields are named as in perf_event_open(2)")]
 pub struct Attr {
     pub kind: EventType,
     /// `size` as read: what the recorder's kernel knew. The encoder takes

@@ -12,7 +12,6 @@
 mod cpu_map;
 mod decoder;
 mod description;
-mod detail;
 mod error;
 mod feature;
 mod features;
@@ -28,12 +27,14 @@ mod tracepoint_names;
 mod update;
 pub mod write;
 
-pub(crate) use decoder::{EVENTS, most_of};
+pub(crate) use decoder::most_of;
 pub use decoder::{RecordTally, StreamDecoder, StreamRecord, StreamStep, Unreadable};
 pub use description::EventDescription;
-pub use detail::{BuildId, Compression, Detail, EventGroup, NumaNode};
 pub use error::StreamError;
-pub use feature::{CacheDescription, EventName, Feature, FeatureId};
+pub(crate) use feature::MOST_EVENTS;
+pub use feature::{
+    BuildId, CacheDescription, Compression, EventGroup, EventName, Feature, FeatureId, NumaNode,
+};
 pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use model_clock::ModelClock;

@@ -28,26 +28,13 @@ pub enum AttrError {
     /// `size` is below 64 (and not 0) or beyond the bytes given; or, when
     /// writing, beyond the 4096 that the kernel takes.
     #[error("perf_event_attr says it has {size} bytes; 64 to {available} are possible here")]
-    Size {
-        /// The attr's own size field.
-        size: u32,
-        /// Bytes that were given.
-        available: usize,
-    },
+    Size { size: u32, available: usize },
     /// A newer kernel's field is in use that this decoder does not know.
     #[error("perf_event_attr has a non-zero byte at offset {offset}, where no field is known here")]
-    UnknownTail {
-        /// Offset of the first such byte.
-        offset: usize,
-    },
+    UnknownTail { offset: usize },
     /// A field is set that an attr of the size asked for does not reach.
     #[error("perf_event_attr uses the byte at offset {offset}, {size} bytes cannot hold it")]
-    Truncated {
-        /// Offset of the first such byte.
-        offset: usize,
-        /// The size asked for.
-        size: u32,
-    },
+    Truncated { offset: usize, size: u32 },
 }
 
 impl Attr {
@@ -116,6 +103,24 @@ impl Attr {
         image.resize(length, 0);
         out.extend_from_slice(&image);
         Ok(())
+    }
+
+    /// The smallest size that holds every field in use.
+    pub(crate) fn least_size(&self) -> u32 {
+        let mut scratch = Vec::new();
+        let fits = |size: &u32| {
+            scratch.clear();
+            self.encode(*size, ByteOrder::Little, &mut scratch).is_ok()
+        };
+        (MIN_SIZE..=Attr::MAX_SIZE).step_by(8).find(fits).unwrap_or(Attr::MAX_SIZE)
+    }
+
+    /// Bytes of the attr in a stream: 128, more only when it uses fields
+    /// beyond. perf before 6.4 looks for the ids at the end of ITS attr,
+    /// whatever size the attr says (perf_event__process_attr() in
+    /// tools/perf/util/header.c), and 128 is that of perf 5.12 to 6.2.
+    pub(crate) fn stream_size(&self) -> u32 {
+        self.least_size().max(128)
     }
 
     fn write(&self, size: u32, w: &mut ByteWriter<'_>) {

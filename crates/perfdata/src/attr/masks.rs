@@ -1,5 +1,4 @@
 //! The masks of an attr: which bit asks for what.
-#![allow(missing_docs, reason = "bits are named as in perf_event_open(2)")]
 
 use bitflags::bitflags;
 

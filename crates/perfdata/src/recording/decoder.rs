@@ -27,7 +27,6 @@ pub enum RecordingStep<'a> {
     /// [`RecordingSource::File`]. Forget all others: it may be before or after them,
     /// or among them.
     Seek(u64),
-    /// A record.
     Record {
         /// Bytes of the input it took; 0 for what stood elsewhere, or was
         /// packed. The next step wants what comes after them.
@@ -38,7 +37,6 @@ pub enum RecordingStep<'a> {
         bytes: &'a [u8],
         /// What the recording said so far: events, features, counts.
         stream: &'a StreamDecoder,
-        /// The record.
         record: StreamRecord<'a>,
     },
     /// There is no more: [`RecordingDecoder::finish`] says how it ended.

@@ -64,17 +64,7 @@ impl Events {
 }
 
 fn size_in_file(attr: &Attr) -> u32 {
-    attr.size.min(write::attr_size(attr)).max(least_size(attr))
-}
-
-/// The smallest size that holds every field the attr uses.
-fn least_size(attr: &Attr) -> u32 {
-    let mut scratch = Vec::new();
-    let fits = |size: &u32| {
-        scratch.clear();
-        attr.encode(*size, ByteOrder::Little, &mut scratch).is_ok()
-    };
-    (64..=Attr::MAX_SIZE).step_by(8).find(fits).unwrap_or(Attr::MAX_SIZE)
+    attr.size.min(attr.stream_size()).max(attr.least_size())
 }
 
 /// The header of a file whose data are followed by the table of these

@@ -3,7 +3,7 @@
 use super::file_header::{FileHeader, Section};
 use crate::bytes::{ByteOrder, Cursor, RecordWords};
 use crate::header::RecordType;
-use crate::stream::{EVENTS, FeatureId, StreamDecoder, StreamError, StreamRecord, most_of};
+use crate::stream::{FeatureId, MOST_EVENTS, StreamDecoder, StreamError, StreamRecord, most_of};
 use std::collections::VecDeque;
 
 /// Bytes of ids that are wanted at once.
@@ -132,7 +132,7 @@ impl Front {
         // Both are within the file: neither sum overflows.
         if offset + size > self.header.attrs.offset + self.header.attrs.size
             // One more than is kept is read, so that it is refused and told.
-            || self.entries.len() as u64 > u64::from(EVENTS)
+            || self.entries.len() as u64 > u64::from(MOST_EVENTS)
         {
             self.place = Place::Section;
             return None;

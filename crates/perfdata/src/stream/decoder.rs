@@ -9,7 +9,7 @@ mod search;
 mod tally;
 mod trace;
 
-pub(crate) use budget::{EVENTS, most_of};
+pub(crate) use budget::most_of;
 pub use tally::{RecordTally, Unreadable};
 
 use super::description::EventDescription;
@@ -43,11 +43,9 @@ const USER_TYPES: u32 = 64;
 pub enum StreamStep<'a> {
     /// Call again with at least so many bytes from the same position.
     NeedMore(usize),
-    /// A record.
     Record {
         /// Bytes it took; the next step wants what comes after them.
         consumed: usize,
-        /// The record.
         record: StreamRecord<'a>,
     },
 }
@@ -69,7 +67,6 @@ pub enum StreamRecord<'a> {
     Aggregate {
         /// Index into `events()`.
         event: usize,
-        /// The part.
         part: AggregatePart,
     },
     /// A part of the kernel's symbols; with the last one they are all in
@@ -88,9 +85,7 @@ pub enum StreamRecord<'a> {
         event: usize,
         /// Misc of its header.
         misc: Misc,
-        /// Its body.
         record: SideRecord<'a>,
-        /// Its trailer.
         id: SampleId,
     },
     /// Every ring has been drained once more.
@@ -103,7 +98,6 @@ pub enum StreamRecord<'a> {
     /// A record that cannot be read; the next one can be. Counted in
     /// [`RecordTally::unreadable`].
     Unreadable {
-        /// Its type.
         kind: RecordType,
         /// Where it is and why.
         error: StreamError,
@@ -126,10 +120,12 @@ pub enum StreamRecord<'a> {
 enum Position {
     /// The stream's header.
     Start,
-    /// A record.
     Record,
     /// Bytes outside records, at least one, that belong to the one before.
-    Payload { kind: RecordType, left: u64 },
+    Payload {
+        kind: RecordType,
+        left: u64,
+    },
     /// Bytes that are no record.
     Lost,
 }

@@ -14,7 +14,6 @@ use crate::side::SideError;
 /// its start. Reasons of a field are part of the message, not a `source()`:
 /// chains would say them twice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what each field is")]
 pub enum StreamError {
     /// Another kind of file.
     #[error("not a perf.data stream: it starts with \"{start}\", not with PERFILE2")]

@@ -1,53 +1,29 @@
 //! HEADER_FEATURE: what a recorder says of the machine and of itself
 //! (tools/perf/util/header.c; perf.data-file-format.txt).
 
-use super::decoder::EVENTS;
-use super::detail::Detail;
-use super::update::text;
-use crate::attr::Attr;
-use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
-use crate::units::Time;
-use std::fmt;
+mod build_id;
+mod event_name;
+mod field;
 
-/// Strings are padded so that their length is a multiple of this, and so are
-/// perf's own.
-const STRING_ALIGNMENT: usize = 64;
+pub use build_id::BuildId;
+pub use event_name::EventName;
+pub(crate) use event_name::MOST_EVENTS;
+
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, FixedField, Short};
+use crate::units::Time;
+use field::{FeatureField, ListItem, feature_structs};
+use std::fmt;
 
 /// `HEADER_*` of tools/perf/util/header.h; unknown ones survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FeatureId(pub u64);
 
-#[allow(missing_docs, reason = "named as in perf.data-file-format.txt")]
 impl FeatureId {
     pub const TRACING_DATA: FeatureId = FeatureId(1);
-    pub const BUILD_ID: FeatureId = FeatureId(2);
-    pub const HOSTNAME: FeatureId = FeatureId(3);
-    pub const OSRELEASE: FeatureId = FeatureId(4);
-    pub const VERSION: FeatureId = FeatureId(5);
-    pub const ARCH: FeatureId = FeatureId(6);
-    pub const NRCPUS: FeatureId = FeatureId(7);
-    pub const CPUDESC: FeatureId = FeatureId(8);
-    pub const CPUID: FeatureId = FeatureId(9);
-    pub const TOTAL_MEM: FeatureId = FeatureId(10);
-    pub const CMDLINE: FeatureId = FeatureId(11);
-    pub const EVENT_DESC: FeatureId = FeatureId(12);
-    pub const CPU_TOPOLOGY: FeatureId = FeatureId(13);
-    pub const NUMA_TOPOLOGY: FeatureId = FeatureId(14);
     pub const BRANCH_STACK: FeatureId = FeatureId(15);
-    pub const PMU_MAPPINGS: FeatureId = FeatureId(16);
-    pub const GROUP_DESC: FeatureId = FeatureId(17);
     pub const AUXTRACE: FeatureId = FeatureId(18);
-    pub const CACHE: FeatureId = FeatureId(20);
-    pub const SAMPLE_TIME: FeatureId = FeatureId(21);
-    pub const MEM_TOPOLOGY: FeatureId = FeatureId(22);
-    pub const CLOCKID: FeatureId = FeatureId(23);
     pub const BPF_PROG_INFO: FeatureId = FeatureId(25);
     pub const BPF_BTF: FeatureId = FeatureId(26);
-    pub const COMPRESSED: FeatureId = FeatureId(27);
-    pub const CPU_PMU_CAPS: FeatureId = FeatureId(28);
-    pub const CLOCK_DATA: FeatureId = FeatureId(29);
-    pub const HYBRID_TOPOLOGY: FeatureId = FeatureId(30);
-    pub const PMU_CAPS: FeatureId = FeatureId(31);
     /// Ours: the files that names come from, as a zip archive. perf passes
     /// over bits that it does not know.
     pub const CARRIED_FILES: FeatureId = FeatureId(255);
@@ -72,331 +48,227 @@ impl fmt::Display for FeatureId {
     }
 }
 
-/// One feature.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Feature {
+/// From one list: the features that are decoded, their numbers, and how they
+/// are read and written: their fields one after the other, behind a version
+/// (always 1) where there is one.
+macro_rules! features {
+    ($(
+        $(#[$doc:meta])*
+        $id:ident = $number:literal $(version $version:ty)?:
+        $variant:ident
+            $(($value:ident: $type:ty))?
+            $({ $($(#[$field_doc:meta])* $field:ident: $field_type:ty,)* })?
+    )*) => {
+        impl FeatureId {
+            $(pub const $id: FeatureId = FeatureId($number);)*
+        }
+
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Feature {
+            $(
+                $(#[$doc])*
+                $variant $(($type))? $({ $($(#[$field_doc])* $field: $field_type,)* })?,
+            )*
+            /// Not decoded here.
+            Other {
+                id: FeatureId,
+                data: Vec<u8>,
+            },
+        }
+
+        impl Feature {
+            /// Decodes a feature's bytes, those after its id.
+            ///
+            /// # Errors
+            /// A field that is cut off.
+            pub fn decode(id: FeatureId, data: &[u8], order: ByteOrder) -> Result<Feature, Short> {
+                let c = &mut Cursor::new(data, order);
+                Ok(match id {
+                    $(FeatureId::$id => {
+                        $(<$version as FixedField>::decode(c)?;)?
+                        Feature::$variant
+                            $((<$type as FeatureField>::decode(c)?))?
+                            $({ $($field: FeatureField::decode(c)?,)* })?
+                    })*
+                    id => Feature::Other { id, data: data.to_vec() },
+                })
+            }
+
+            /// Which feature this is.
+            pub fn id(&self) -> FeatureId {
+                match self {
+                    $(Feature::$variant { .. } => FeatureId::$id,)*
+                    Feature::Other { id, .. } => *id,
+                }
+            }
+
+            /// Bytes of memory that it takes, about. Those that are not decoded
+            /// are kept as they are.
+            pub(super) fn memory(&self) -> usize {
+                match self {
+                    $(Feature::$variant $(($value))? $({ $($field,)* })? => {
+                        [$($value.memory())? $($($field.memory()),*)?].iter().sum()
+                    })*
+                    Feature::Other { .. } => 0,
+                }
+            }
+
+            /// Appends the feature's bytes, those after its id. Strings lose
+            /// what comes after a NUL.
+            pub(crate) fn encode(&self, w: &mut ByteWriter<'_>) {
+                match self {
+                    $(Feature::$variant $(($value))? $({ $($field,)* })? => {
+                        $(FixedField::encode(&<$version>::from(1_u8), w);)?
+                        $(FeatureField::encode($value, w);)?
+                        $($(FeatureField::encode($field, w);)*)?
+                    })*
+                    Feature::Other { data, .. } => w.raw(data),
+                }
+            }
+        }
+    };
+}
+
+features! {
+    /// Objects that samples hit, and what they were built as.
+    BUILD_ID = 2: BuildIds(ids: Vec<BuildId>)
     /// `uname -n` of the recorded machine.
-    Hostname(String),
+    HOSTNAME = 3: Hostname(name: String)
     /// `uname -r`.
-    OsRelease(String),
+    OSRELEASE = 4: OsRelease(release: String)
     /// Version of the recorder.
-    Version(String),
+    VERSION = 5: Version(version: String)
     /// `uname -m`.
-    Arch(String),
+    ARCH = 6: Arch(arch: String)
     /// CPUs of the machine.
-    NrCpus {
+    NRCPUS = 7: NrCpus {
         /// That could be online.
         available: u32,
         /// That were.
         online: u32,
-    },
+    }
     /// Model of the CPU, for people.
-    CpuDescription(String),
+    CPUDESC = 8: CpuDescription(model: String)
     /// Model of the CPU, for programs: vendor, family, model, stepping.
-    CpuId(String),
+    CPUID = 9: CpuId(model: String)
     /// Memory of the machine, KiB.
-    TotalMemory(u64),
+    TOTAL_MEM = 10: TotalMemory(kib: u64)
     /// The recorder's command line.
-    CommandLine(Vec<String>),
+    CMDLINE = 11: CommandLine(words: Vec<String>)
     /// Names of the events.
-    EventDescriptions(Vec<EventName>),
+    EVENT_DESC = 12: EventDescriptions(names: Vec<EventName>)
+    /// CPUs that share cores, and threads that share one. What follows the
+    /// lists (core, package and die of each CPU) has no count of its own, and
+    /// is not read.
+    CPU_TOPOLOGY = 13: CpuTopology {
+        /// Lists of CPUs of each package: `0-7`.
+        packages: Vec<String>,
+        /// Lists of CPUs of each core: `0,4`.
+        cores: Vec<String>,
+    }
+    /// Nodes of memory.
+    NUMA_TOPOLOGY = 14: NumaNodes(nodes: Vec<NumaNode>)
     /// PMU names and the `perf_event_attr.type` each had.
-    PmuMappings(Vec<(u32, String)>),
+    PMU_MAPPINGS = 16: PmuMappings(pmus: Vec<(u32, String)>)
+    /// Events that were counted together.
+    GROUP_DESC = 17: Groups(groups: Vec<EventGroup>)
     /// Caches of the machine, each kind once.
-    Caches(Vec<CacheDescription>),
+    CACHE = 20 version u32: Caches(caches: Vec<CacheDescription>)
     /// Times of the first and last sample.
-    SampleTime {
-        /// First.
+    SAMPLE_TIME = 21: SampleTime {
         first: Time,
-        /// Last.
         last: Time,
-    },
-    /// How the machine is built and the recording was made.
-    Detail(Detail),
-    /// Not decoded here.
-    Other {
-        /// Which.
-        id: FeatureId,
-        /// Its bytes.
-        data: Vec<u8>,
-    },
+    }
+    /// Which blocks of memory belong to which node.
+    MEM_TOPOLOGY = 22 version u64: MemoryBlocks {
+        block_size: u64,
+        /// Node, number of blocks, and a bit for each that is its own.
+        nodes: Vec<(u64, u64, Vec<u64>)>,
+    }
+    /// Nanoseconds between ticks of the clock of the samples' times.
+    CLOCKID = 23: ClockResolution(nanoseconds: u64)
+    /// How records were packed.
+    COMPRESSED = 27 version u32: Compression(compression: Compression)
+    /// What the core PMU can do, name and value.
+    CPU_PMU_CAPS = 28: CpuPmuCaps(caps: Vec<(String, String)>)
+    /// The same moment on two clocks.
+    CLOCK_DATA = 29 version u32: ClockReference {
+        /// `clockid` of the samples' times.
+        clockid: u32,
+        /// Time of day, nanoseconds.
+        wall: u64,
+        /// That clock, nanoseconds.
+        clock: u64,
+    }
+    /// PMUs of a hybrid machine's kinds of core, and their CPUs.
+    HYBRID_TOPOLOGY = 30: HybridTopology(pmus: Vec<(String, String)>)
+    /// What PMUs can do: name, capabilities with values.
+    PMU_CAPS = 31: PmuCaps(pmus: Vec<(String, Vec<(String, String)>)>)
 }
 
-/// An event and its name in EVENT_DESC.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventName {
-    /// Bytes of its attr, as the recorder knew it.
-    pub attr: Vec<u8>,
-    /// Its ids.
-    pub ids: Vec<u64>,
-    /// Its name.
-    pub name: String,
-}
-
-/// One kind of cache, as /sys/devices/system/cpu/cpu*/cache/index* has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CacheDescription {
-    /// 1 is nearest to the core.
-    pub level: u32,
-    /// Bytes of a line.
-    pub line_size: u32,
-    /// Sets.
-    pub sets: u32,
-    /// Lines of a set.
-    pub ways: u32,
-    /// `Data`, `Instruction` or `Unified`.
-    pub kind: String,
-    /// Size as sysfs says it: `32K`.
-    pub size: String,
-    /// CPUs that share it: `0,4`.
-    pub cpus: String,
-}
-
-impl Feature {
-    /// Decodes a feature's bytes, those after its id.
-    ///
-    /// # Errors
-    /// A field that is cut off.
-    pub fn decode(id: FeatureId, data: &[u8], order: ByteOrder) -> Result<Feature, Short> {
-        let mut c = Cursor::new(data, order);
-        let c = &mut c;
-        Ok(match id {
-            FeatureId::HOSTNAME => Feature::Hostname(string(c)?),
-            FeatureId::OSRELEASE => Feature::OsRelease(string(c)?),
-            FeatureId::VERSION => Feature::Version(string(c)?),
-            FeatureId::ARCH => Feature::Arch(string(c)?),
-            FeatureId::NRCPUS => Feature::NrCpus { available: c.u32()?, online: c.u32()? },
-            FeatureId::CPUDESC => Feature::CpuDescription(string(c)?),
-            FeatureId::CPUID => Feature::CpuId(string(c)?),
-            FeatureId::TOTAL_MEM => Feature::TotalMemory(c.u64()?),
-            FeatureId::CMDLINE => Feature::CommandLine(list(c, string)?),
-            FeatureId::EVENT_DESC => event_descriptions(c)?,
-            FeatureId::PMU_MAPPINGS => {
-                Feature::PmuMappings(list(c, |c| Ok((c.u32()?, string(c)?)))?)
-            }
-            FeatureId::CACHE => {
-                // version, always 1
-                c.u32()?;
-                Feature::Caches(list(c, cache)?)
-            }
-            FeatureId::SAMPLE_TIME => {
-                Feature::SampleTime { first: Time(c.u64()?), last: Time(c.u64()?) }
-            }
-            id => match Detail::decode(id, c) {
-                Some(detail) => Feature::Detail(detail?),
-                None => Feature::Other { id, data: data.to_vec() },
-            },
-        })
+feature_structs! {
+    /// One kind of cache, as /sys/devices/system/cpu/cpu*/cache/index* has it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct CacheDescription {
+        /// 1 is nearest to the core.
+        pub level: u32,
+        pub line_size: u32,
+        pub sets: u32,
+        /// Lines of a set.
+        pub ways: u32,
+        /// `Data`, `Instruction` or `Unified`.
+        pub kind: String,
+        /// Size as sysfs says it: `32K`.
+        pub size: String,
+        /// CPUs that share it: `0,4`.
+        pub cpus: String,
     }
 
-    /// Which feature this is.
-    pub fn id(&self) -> FeatureId {
-        match self {
-            Feature::Hostname(_) => FeatureId::HOSTNAME,
-            Feature::OsRelease(_) => FeatureId::OSRELEASE,
-            Feature::Version(_) => FeatureId::VERSION,
-            Feature::Arch(_) => FeatureId::ARCH,
-            Feature::NrCpus { .. } => FeatureId::NRCPUS,
-            Feature::CpuDescription(_) => FeatureId::CPUDESC,
-            Feature::CpuId(_) => FeatureId::CPUID,
-            Feature::TotalMemory(_) => FeatureId::TOTAL_MEM,
-            Feature::CommandLine(_) => FeatureId::CMDLINE,
-            Feature::EventDescriptions(_) => FeatureId::EVENT_DESC,
-            Feature::PmuMappings(_) => FeatureId::PMU_MAPPINGS,
-            Feature::Caches(_) => FeatureId::CACHE,
-            Feature::SampleTime { .. } => FeatureId::SAMPLE_TIME,
-            Feature::Detail(detail) => detail.id(),
-            Feature::Other { id, .. } => *id,
-        }
+    /// A node of memory.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NumaNode {
+        pub node: u32,
+        /// KiB.
+        pub total: u64,
+        /// KiB.
+        pub free: u64,
+        /// List of CPUs: `0-3`.
+        pub cpus: String,
     }
 
-    /// Bytes of memory that it takes, about.
-    pub(super) fn memory(&self) -> usize {
-        match self {
-            Feature::Hostname(text)
-            | Feature::OsRelease(text)
-            | Feature::Version(text)
-            | Feature::Arch(text)
-            | Feature::CpuDescription(text)
-            | Feature::CpuId(text) => text.len(),
-            Feature::CommandLine(words) => words.iter().map(|word| of_text(word)).sum(),
-            Feature::PmuMappings(pmus) => pmus.iter().map(|(_, name)| 8 + of_text(name)).sum(),
-            Feature::Caches(caches) => {
-                let texts = |it: &CacheDescription| {
-                    of_text(&it.kind) + of_text(&it.size) + of_text(&it.cpus)
-                };
-                caches.iter().map(|cache| 16 + texts(cache)).sum()
-            }
-            Feature::Detail(detail) => detail.memory(),
-            Feature::NrCpus { .. } | Feature::TotalMemory(_) | Feature::SampleTime { .. } => 0,
-            // Names go to events, others are kept as they are.
-            Feature::EventDescriptions(_) | Feature::Other { .. } => 0,
-        }
+    /// Events that were counted together.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct EventGroup {
+        /// As typed, or perf's `{anon_group}`.
+        pub name: String,
+        /// Number of its first event.
+        pub leader: u32,
+        pub members: u32,
     }
 
-    /// Appends the feature's bytes, those after its id. Strings lose what
-    /// comes after a NUL.
-    pub(crate) fn encode(&self, w: &mut ByteWriter<'_>) {
-        match self {
-            Feature::Hostname(text)
-            | Feature::OsRelease(text)
-            | Feature::Version(text)
-            | Feature::Arch(text)
-            | Feature::CpuDescription(text)
-            | Feature::CpuId(text) => put_string(w, text),
-            Feature::NrCpus { available, online } => {
-                w.u32(*available);
-                w.u32(*online);
-            }
-            Feature::TotalMemory(kib) => w.u64(*kib),
-            Feature::CommandLine(words) => put_list(w, words, |w, word| put_string(w, word)),
-            Feature::EventDescriptions(events) => put_event_descriptions(w, events),
-            Feature::PmuMappings(pmus) => put_list(w, pmus, |w, (kind, name)| {
-                w.u32(*kind);
-                put_string(w, name);
-            }),
-            Feature::Caches(caches) => {
-                w.u32(1);
-                put_list(w, caches, put_cache);
-            }
-            Feature::SampleTime { first, last } => {
-                w.u64(first.0);
-                w.u64(last.0);
-            }
-            Feature::Detail(detail) => detail.encode(w),
-            Feature::Other { data, .. } => w.raw(data),
-        }
+    /// How records were packed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Compression {
+        /// 1 is zstd.
+        pub kind: u32,
+        /// Of zstd.
+        pub level: u32,
+        /// Unpacked bytes to one packed, rounded.
+        pub ratio: u32,
+        /// Bytes of the rings.
+        pub ring: u32,
     }
 }
 
-/// Bytes of memory of a text in a list that may have room for as many more.
-pub(super) fn of_text(text: &str) -> usize {
-    text.len() + 2 * size_of::<String>()
-}
-
-/// Length, then that many bytes, NULs at their end.
-pub(super) fn string(c: &mut Cursor<'_>) -> Result<String, Short> {
-    let length = c.u32()?;
-    Ok(text(c.take(usize::try_from(length).unwrap_or(usize::MAX))?))
-}
-
-pub(super) fn list<T>(
-    c: &mut Cursor<'_>,
-    item: impl Fn(&mut Cursor<'_>) -> Result<T, Short>,
-) -> Result<Vec<T>, Short> {
-    let count = c.u32()?;
-    // Not collect(): it would reserve what a hostile count says.
-    let mut items = Vec::new();
-    for _ in 0..count {
-        items.push(item(c)?);
-    }
-    Ok(items)
-}
-
-fn cache(c: &mut Cursor<'_>) -> Result<CacheDescription, Short> {
-    Ok(CacheDescription {
-        level: c.u32()?,
-        line_size: c.u32()?,
-        sets: c.u32()?,
-        ways: c.u32()?,
-        kind: string(c)?,
-        size: string(c)?,
-        cpus: string(c)?,
-    })
-}
-
-fn event_descriptions(c: &mut Cursor<'_>) -> Result<Feature, Short> {
-    let (count, attr_size) = (c.u32()?, c.u32()?);
-    let mut events = Vec::new();
-    // There are no more events to be named.
-    for _ in 0..count.min(EVENTS) {
-        let attr = c.take(usize::try_from(attr_size).unwrap_or(usize::MAX))?.to_vec();
-        let ids = u64::from(c.u32()?);
-        let name = string(c)?;
-        events.push(EventName { attr, ids: c.words(ids)?.iter().collect(), name });
-    }
-    Ok(Feature::EventDescriptions(events))
-}
-
-pub(super) fn put_string(w: &mut ByteWriter<'_>, text: &str) {
-    let text = text.split('\0').next().unwrap_or_default();
-    let padded = (text.len() + 1).next_multiple_of(STRING_ALIGNMENT);
-    w.u32(count(padded));
-    let start = w.len();
-    w.raw(text.as_bytes());
-    w.u8(0);
-    w.pad(start, STRING_ALIGNMENT);
-}
-
-pub(super) fn put_list<T>(
-    w: &mut ByteWriter<'_>,
-    items: &[T],
-    put: impl Fn(&mut ByteWriter<'_>, &T),
-) {
-    w.u32(count(items.len()));
-    for item in items {
-        put(w, item);
-    }
-}
-
-fn put_cache(w: &mut ByteWriter<'_>, cache: &CacheDescription) {
-    w.u32(cache.level);
-    w.u32(cache.line_size);
-    w.u32(cache.sets);
-    w.u32(cache.ways);
-    for text in [&cache.kind, &cache.size, &cache.cpus] {
-        put_string(w, text);
-    }
-}
-
-fn put_event_descriptions(w: &mut ByteWriter<'_>, events: &[EventName]) {
-    // One size for all attrs: shorter ones are zero-extended, as the kernel
-    // would.
-    let size = events.iter().map(|event| event.attr.len()).max().unwrap_or(0);
-    w.u32(count(events.len()));
-    w.u32(count(size));
-    for event in events {
-        let start = w.len();
-        w.raw(&event.attr);
-        while w.len() < start + size {
-            w.u8(0);
-        }
-        w.u32(count(event.ids.len()));
-        put_string(w, &event.name);
-        for &id in &event.ids {
-            w.u64(id);
-        }
-    }
-}
-
-/// Counts beyond 32 bits do not fit a record and are refused with it.
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-impl EventName {
-    /// Describes an event; its attr takes as many bytes as in HEADER_ATTR.
-    ///
-    /// # Errors
-    /// An attr that cannot be written.
-    pub fn new(
-        attr: &Attr,
-        ids: &[u64],
-        name: &str,
-        order: ByteOrder,
-    ) -> Result<EventName, crate::attr::AttrError> {
-        let mut bytes = Vec::new();
-        attr.encode(super::write::attr_size(attr), order, &mut bytes)?;
-        Ok(EventName { attr: bytes, ids: ids.to_vec(), name: name.to_owned() })
-    }
-}
+impl ListItem for CacheDescription {}
+impl ListItem for NumaNode {}
+impl ListItem for EventGroup {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attr::EventType;
+    use crate::attr::{Attr, EventType};
     use crate::header::Misc;
-    use crate::stream::{BuildId, Compression, EventGroup, NumaNode};
 
     const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
@@ -408,6 +280,13 @@ mod tests {
 
     fn all(order: ByteOrder) -> Vec<Feature> {
         let attr = Attr { kind: EventType::SOFTWARE, config: 2, ..Attr::default() };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let build_id = |id: Vec<u8>, path: &str| BuildId {
+            misc: Misc(1 << 15 | 2),
+            pid: -1,
+            id,
+            path: path.into(),
+        };
         let cache = CacheDescription {
             level: 1,
             line_size: 64,
@@ -439,41 +318,26 @@ mod tests {
             ]),
             Feature::SampleTime { first: Time(1), last: Time(u64::MAX) },
             Feature::Other { id: FeatureId(99), data: vec![1, 2, 3] },
-        ]
-        .into_iter()
-        .chain(details().into_iter().map(Feature::Detail))
-        .collect()
-    }
-
-    fn details() -> Vec<Detail> {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let build_id = |id: Vec<u8>, path: &str| BuildId {
-            misc: Misc(1 << 15 | 2),
-            pid: -1,
-            id,
-            path: path.into(),
-        };
-        vec![
-            Detail::BuildIds(vec![
+            Feature::BuildIds(vec![
                 build_id(vec![7; 20], "/bin/true"),
                 build_id(vec![8; 16], "[k]"),
             ]),
-            Detail::CpuTopology {
+            Feature::CpuTopology {
                 packages: vec!["0-3".into()],
                 cores: vec!["0,2".into(), "1,3".into()],
             },
-            Detail::NumaNodes(vec![NumaNode { node: 1, total: 2, free: 3, cpus: "0-3".into() }]),
-            Detail::Groups(vec![EventGroup { name: "{a,b}".into(), leader: 0, members: 2 }]),
-            Detail::MemoryBlocks {
+            Feature::NumaNodes(vec![NumaNode { node: 1, total: 2, free: 3, cpus: "0-3".into() }]),
+            Feature::Groups(vec![EventGroup { name: "{a,b}".into(), leader: 0, members: 2 }]),
+            Feature::MemoryBlocks {
                 block_size: 1 << 27,
                 nodes: vec![(0, 64, vec![5]), (1, 65, vec![6, 7])],
             },
-            Detail::ClockResolution(1),
-            Detail::Compression(Compression { kind: 1, level: 2, ratio: 3, ring: 4 }),
-            Detail::CpuPmuCaps(vec![pair("branches", "32"), pair("max_precise", "3")]),
-            Detail::ClockReference { clockid: 1, wall: 2, clock: 3 },
-            Detail::HybridTopology(vec![pair("cpu_core", "0-3"), pair("cpu_atom", "4-11")]),
-            Detail::PmuCaps(vec![("cpu_core".into(), vec![pair("branches", "32")])]),
+            Feature::ClockResolution(1),
+            Feature::Compression(Compression { kind: 1, level: 2, ratio: 3, ring: 4 }),
+            Feature::CpuPmuCaps(vec![pair("branches", "32"), pair("max_precise", "3")]),
+            Feature::ClockReference { clockid: 1, wall: 2, clock: 3 },
+            Feature::HybridTopology(vec![pair("cpu_core", "0-3"), pair("cpu_atom", "4-11")]),
+            Feature::PmuCaps(vec![("cpu_core".into(), vec![pair("branches", "32")])]),
         ]
     }
 
@@ -520,7 +384,7 @@ mod tests {
             }
             // A list of build ids may end after any of them.
             let ends: &[usize] = match feature {
-                Feature::Detail(Detail::BuildIds(_)) => &[0, 100],
+                Feature::BuildIds(_) => &[0, 100],
                 _ => &[],
             };
             for cut in
@@ -563,8 +427,8 @@ mod tests {
         data.extend([7u64, 8].into_iter().flat_map(u64::to_le_bytes));
         let blocks =
             vec![(0, 272, vec![0x3fff, !0, !0, !0, 0xffff]), (1, 272, vec![0, 0, !0, 7, 8])];
-        let expected = Detail::MemoryBlocks { block_size: 1 << 27, nodes: blocks };
+        let expected = Feature::MemoryBlocks { block_size: 1 << 27, nodes: blocks };
         let read = Feature::decode(FeatureId::MEM_TOPOLOGY, &data, ByteOrder::Little);
-        assert_eq!(read, Ok(Feature::Detail(expected)));
+        assert_eq!(read, Ok(expected));
     }
 }

@@ -1,7 +1,6 @@
 //! All that a stream said of its machine and recorder.
 
-use super::detail::{BuildId, Detail};
-use super::feature::{CacheDescription, Feature, FeatureId};
+use super::feature::{BuildId, CacheDescription, Feature, FeatureId};
 use crate::arch::Arch;
 use crate::attr::EventType;
 use crate::kernel_list::PackedKernelList;
@@ -37,7 +36,7 @@ pub struct Features {
     /// Times of the first and last sample.
     pub sample_time: Option<(Time, Time)>,
     /// How the machine is built and the recording was made.
-    pub details: BTreeMap<FeatureId, Detail>,
+    pub details: BTreeMap<FeatureId, Feature>,
     /// Objects that samples hit, and what they were built as.
     pub build_ids: Vec<BuildId>,
     /// Features not decoded here, as bytes; up to [`FeatureId::LAST`].
@@ -55,7 +54,6 @@ pub struct Features {
 /// Where the bytes of a feature stand in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureSection {
-    /// Which feature.
     pub id: FeatureId,
     /// First byte, from the start of the file.
     pub offset: u64,
@@ -84,14 +82,14 @@ impl Features {
         let of = |pairs: &[(String, String)]| -> Option<usize> {
             pairs.iter().find(|(name, _)| name == "branches")?.1.parse().ok()
         };
-        if let (Some(Detail::PmuCaps(pmus)), Some(name)) =
+        if let (Some(Feature::PmuCaps(pmus)), Some(name)) =
             (self.details.get(&FeatureId::PMU_CAPS), name)
             && let Some((_, pairs)) = pmus.iter().find(|(pmu, _)| pmu == name)
         {
             return of(pairs);
         }
         match self.details.get(&FeatureId::CPU_PMU_CAPS) {
-            Some(Detail::CpuPmuCaps(pairs)) => of(pairs),
+            Some(Feature::CpuPmuCaps(pairs)) => of(pairs),
             _ => None,
         }
     }
@@ -112,12 +110,12 @@ impl Features {
             Feature::SampleTime { first, last } => self.sample_time = Some((first, last)),
             // Names go to the events, not here.
             Feature::EventDescriptions(_) => {}
-            Feature::Detail(Detail::BuildIds(ids)) => self.build_ids.extend(ids),
-            Feature::Detail(detail) => {
-                self.details.insert(detail.id(), detail);
-            }
+            Feature::BuildIds(ids) => self.build_ids.extend(ids),
             Feature::Other { id, data } => {
                 self.others.insert(id, data);
+            }
+            detail => {
+                self.details.insert(detail.id(), detail);
             }
         }
     }
@@ -134,15 +132,15 @@ mod tests {
         };
         let mut features = Features::default();
         assert_eq!(features.branches_kept(EventType(4)), None);
-        features.insert(Feature::Detail(Detail::CpuPmuCaps(pairs("32"))));
+        features.insert(Feature::CpuPmuCaps(pairs("32")));
         assert_eq!(features.branches_kept(EventType(4)), Some(32), "PMUs need no names for it");
         let of_cores = [("cpu_core".into(), pairs("32")), ("cpu_atom".into(), pairs("8"))];
         let mut hybrid = Features::default();
         hybrid.insert(Feature::PmuMappings(vec![(4, "cpu_core".into()), (9, "cpu_atom".into())]));
-        hybrid.insert(Feature::Detail(Detail::PmuCaps(of_cores.into())));
+        hybrid.insert(Feature::PmuCaps(of_cores.into()));
         let kept = [4, 9, 77].map(|kind| hybrid.branches_kept(EventType(kind)));
         assert_eq!(kept, [Some(32), Some(8), None]);
-        features.insert(Feature::Detail(Detail::CpuPmuCaps(pairs("many"))));
+        features.insert(Feature::CpuPmuCaps(pairs("many")));
         assert_eq!(features.branches_kept(EventType(4)), None);
     }
 }

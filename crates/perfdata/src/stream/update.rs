@@ -2,7 +2,7 @@
 
 use super::description::EventDescription;
 use super::{ModelClock, cpu_map, note};
-use crate::bytes::{Cursor, Short};
+use crate::bytes::{Cursor, Short, text_before_nul};
 use crate::header::UpdateKind;
 use crate::units::Cpu;
 
@@ -24,7 +24,7 @@ impl Update {
     pub(super) fn decode(kind: UpdateKind, cursor: &mut Cursor<'_>) -> Result<Update, Short> {
         Ok(match kind {
             UpdateKind::UNIT => {
-                let text = text(cursor.rest());
+                let text = text_before_nul(cursor.rest());
                 match ModelClock::parse(&text) {
                     Some(clock) if clock.to_string() == text => Update::Clock(clock),
                     _ if note::is_note(&text) => Update::Note(text),
@@ -32,7 +32,7 @@ impl Update {
                 }
             }
             UpdateKind::SCALE => Update::Scale(f64::from_bits(cursor.u64()?)),
-            UpdateKind::NAME => Update::Name(text(cursor.rest())),
+            UpdateKind::NAME => Update::Name(text_before_nul(cursor.rest())),
             UpdateKind::CPUS => Update::Cpus(cpu_map::decode(cursor)?),
             _ => Update::Other,
         })
@@ -62,10 +62,4 @@ impl Update {
             Update::Other => {}
         }
     }
-}
-
-/// Up to the first NUL; what is no UTF-8 shows as U+FFFD.
-pub(super) fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

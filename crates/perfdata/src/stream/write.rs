@@ -16,12 +16,6 @@ use crate::region::RegionMark;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"PERFILE2");
 /// Bytes of the header of a pipe stream.
 pub(super) const HEADER_SIZE: u64 = 16;
-/// Bytes of an attr in our streams, when that suffices: perf before 6.4
-/// looks for the ids at the end of ITS attr, whatever size the attr says
-/// (perf_event__process_attr() in tools/perf/util/header.c), and 128 is
-/// that of perf 5.12 to 6.2.
-const ATTR_SIZE: u32 = 128;
-
 /// Ids that a HEADER_ATTR of ours has at most. An event with more goes on in
 /// the next HEADER_ATTR, with the same attr: [`super::StreamDecoder`] makes one event
 /// of them, perf takes them for several of one name.
@@ -32,12 +26,7 @@ pub const IDS_A_RECORD: usize = 8_000;
 pub enum WriteError {
     /// A record's size is 16 bits.
     #[error("a {kind} record of {size} bytes is beyond the limit of 65,535")]
-    TooLong {
-        /// Record type.
-        kind: RecordType,
-        /// Bytes that it would take.
-        size: usize,
-    },
+    TooLong { kind: RecordType, size: usize },
     /// The attr cannot be spelled.
     #[error(transparent)]
     Attr(#[from] AttrError),
@@ -65,24 +54,13 @@ pub fn attr(
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
     let mut bytes = Vec::new();
-    attr.encode(attr_size(attr), order, &mut bytes)?;
+    attr.encode(attr.stream_size(), order, &mut bytes)?;
     record(RecordType::HEADER_ATTR, order, out, |w| {
         w.raw(&bytes);
         for &id in ids {
             w.u64(id);
         }
     })
-}
-
-/// Bytes that [`attr`](fn@attr) writes an attr with: 128, more only when it
-/// uses fields beyond.
-pub fn attr_size(attr: &Attr) -> u32 {
-    let mut scratch = Vec::new();
-    let fits = |size: &u32| {
-        scratch.clear();
-        attr.encode(*size, ByteOrder::Little, &mut scratch).is_ok()
-    };
-    [ATTR_SIZE, 136].into_iter().find(fits).unwrap_or(Attr::MAX_SIZE)
 }
 
 /// EVENT_UPDATE with a name: what perf and `ebs` call the event with this id.
@@ -299,9 +277,9 @@ mod tests {
 
     #[test]
     fn an_attr_takes_128_bytes_and_more_only_when_it_must() {
-        assert_eq!(attr_size(&page_faults()), 128);
-        assert_eq!(attr_size(&Attr { config3: 1, ..page_faults() }), 136);
-        assert_eq!(attr_size(&Attr { config4: 1, ..page_faults() }), 144);
+        assert_eq!(page_faults().stream_size(), 128);
+        assert_eq!(Attr { config3: 1, ..page_faults() }.stream_size(), 136);
+        assert_eq!(Attr { config4: 1, ..page_faults() }.stream_size(), 144);
         let mut out = Vec::new();
         attr(&page_faults(), &[7, 8], ByteOrder::Little, &mut out).unwrap();
         assert_eq!(out[..8], [64, 0, 0, 0, 0, 0, 152, 0]);

@@ -7,7 +7,7 @@
 
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use perfdata::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
-use perfdata::stream::{Detail, FeatureId, StreamError, StreamRecord};
+use perfdata::stream::{Feature, FeatureId, StreamError, StreamRecord};
 use perfdata::{Misc, RecordType, stream};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -121,7 +121,7 @@ fn names_and_features_are_read() {
     let features = stream.features();
     assert_eq!(features.cpu_id.as_deref(), Some("GenuineIntel,6,186,3"));
     assert_eq!(features.os_release.as_deref(), Some("5.15.140-21013-ge5249718105d"));
-    let Some(Detail::HybridTopology(pmus)) = features.details.get(&FeatureId::HYBRID_TOPOLOGY)
+    let Some(Feature::HybridTopology(pmus)) = features.details.get(&FeatureId::HYBRID_TOPOLOGY)
     else {
         panic!("{:?}", features.details)
     };
@@ -133,14 +133,14 @@ fn names_and_features_are_read() {
 
     let (_, decoder, _) = ours(&fixture("group_desc-4.14.file.data"));
     let features = decoder.stream().features();
-    let Some(Detail::Groups(groups)) = features.details.get(&FeatureId::GROUP_DESC) else {
+    let Some(Feature::Groups(groups)) = features.details.get(&FeatureId::GROUP_DESC) else {
         panic!("{:?}", features.details)
     };
     assert_eq!((groups.len(), groups[0].leader, groups[0].members), (1, 0, 2));
 
     let (_, decoder, _) = ours(&fixture("sleep.compressed2.file.data"));
     let details = &decoder.stream().features().details;
-    let Some(Detail::Compression(packed)) = details.get(&FeatureId::COMPRESSED) else {
+    let Some(Feature::Compression(packed)) = details.get(&FeatureId::COMPRESSED) else {
         panic!("{details:?}")
     };
     assert_eq!(packed.kind, 1);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use perfdata::kernel_list::PackedKernelList;
-use perfdata::stream::{CacheDescription, Detail, EventName, Feature, NumaNode, write};
+use perfdata::stream::{CacheDescription, EventName, Feature, NumaNode, write};
 use perfdata::{Attr, AttrFlags, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
@@ -316,7 +316,7 @@ fn shorten(feature: &mut Feature) -> bool {
             caches.truncate(caches.len() / 2);
             true
         }
-        Feature::Detail(Detail::NumaNodes(nodes)) if nodes.len() > 1 => {
+        Feature::NumaNodes(nodes) if nodes.len() > 1 => {
             nodes.truncate(nodes.len() / 2);
             true
         }
@@ -379,7 +379,7 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
         facts.pmus.as_deref().map(|pmus| Feature::PmuMappings(mappings(pmus))),
         (!facts.caches.is_empty()).then(|| Feature::Caches(caches(facts))),
         // perf c2c opens no recording that does not say.
-        (!facts.nodes.is_empty()).then(|| Feature::Detail(Detail::NumaNodes(nodes(facts)))),
+        (!facts.nodes.is_empty()).then(|| Feature::NumaNodes(nodes(facts))),
         capabilities(facts),
     ]
     .into_iter()
@@ -402,12 +402,11 @@ fn capabilities(facts: &Facts) -> Option<Feature> {
         Some(pairs.collect()).filter(|pairs: &Vec<_>| !pairs.is_empty())
     };
     let all: Vec<_> = described.filter_map(|pmu| Some((pmu.name.clone(), pairs(pmu)?))).collect();
-    let detail = match all.iter().find(|(name, _)| name == "cpu") {
-        Some((_, pairs)) => Detail::CpuPmuCaps(pairs.clone()),
-        None if all.is_empty() => return None,
-        None => Detail::PmuCaps(all),
-    };
-    Some(Feature::Detail(detail))
+    match all.iter().find(|(name, _)| name == "cpu") {
+        Some((_, pairs)) => Some(Feature::CpuPmuCaps(pairs.clone())),
+        None if all.is_empty() => None,
+        None => Some(Feature::PmuCaps(all)),
+    }
 }
 
 fn nodes(facts: &Facts) -> Vec<NumaNode> {
@@ -477,11 +476,11 @@ mod tests {
             let facts = FixtureTrees::of(&[fixture]).facts(fixture);
             capabilities(&facts)
         };
-        let Some(Feature::Detail(Detail::CpuPmuCaps(pairs))) = of("skylake-client") else {
+        let Some(Feature::CpuPmuCaps(pairs)) = of("skylake-client") else {
             panic!("one kind of core");
         };
         assert!(pairs.contains(&("max_precise".into(), "3".into())), "{pairs:?}");
-        let Some(Feature::Detail(Detail::PmuCaps(pmus))) = of("alderlake-hybrid") else {
+        let Some(Feature::PmuCaps(pmus)) = of("alderlake-hybrid") else {
             panic!("two kinds of core");
         };
         let names: Vec<&str> = pmus.iter().map(|(name, _)| name.as_str()).collect();

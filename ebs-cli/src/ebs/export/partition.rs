@@ -3,7 +3,7 @@
 use analysis::Report;
 use chrono::DateTime;
 use perfdata::segment::SegmentHeader;
-use perfdata::stream::{Detail, FeatureId, Features};
+use perfdata::stream::{Feature, FeatureId, Features};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,7 +49,7 @@ impl Partition {
 
 /// When a recording began, seconds since 1970.
 fn wall(features: &Features) -> Option<u64> {
-    let Some(Detail::ClockReference { wall, clock, .. }) =
+    let Some(Feature::ClockReference { wall, clock, .. }) =
         features.details.get(&FeatureId::CLOCK_DATA)
     else {
         return None;

@@ -6,15 +6,13 @@
 //! but only so much more.
 
 use crate::stream::error::StreamError;
-use crate::stream::feature::FeatureId;
+use crate::stream::feature::{FeatureId, MOST_EVENTS};
 
 /// Bytes beyond those of the recording.
 const BYTES: usize = 24 << 20;
 /// What an id takes beyond its own bytes: it is in the event's list and in
 /// the table that finds events.
 const ID: usize = 40;
-/// More events than a recorder has file descriptors for.
-pub(crate) const EVENTS: u32 = 1 << 14;
 
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -47,7 +45,7 @@ impl Budget {
     }
 
     pub(super) fn has_room_for_event(&self, events: usize) -> bool {
-        u32::try_from(events).is_ok_and(|events| events < EVENTS)
+        u32::try_from(events).is_ok_and(|events| events < MOST_EVENTS)
     }
 
     pub(super) fn take_ids(&mut self, count: usize) -> bool {

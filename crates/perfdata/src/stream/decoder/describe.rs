@@ -5,7 +5,7 @@ use super::early_names::{EarlyNames, is_of};
 use super::{StreamDecoder, StreamRecord};
 use crate::aggregate;
 use crate::attr::{Attr, EventType};
-use crate::bytes::{Cursor, RecordWords, Short};
+use crate::bytes::{Cursor, RecordWords, Short, text_before_nul};
 use crate::header::{RecordType, UpdateKind};
 use crate::kernel_list::{self, KernelListPart};
 use crate::region::{self, RegionMark};
@@ -15,7 +15,7 @@ use crate::stream::error::StreamError;
 use crate::stream::feature::{EventName, Feature, FeatureId};
 use crate::stream::route::Routed;
 use crate::stream::tracepoint_names::TracepointName;
-use crate::stream::update::{self, Update};
+use crate::stream::update::Update;
 use crate::stream::write;
 
 impl StreamDecoder {
@@ -228,7 +228,7 @@ impl StreamDecoder {
         cursor: &mut Cursor<'_>,
     ) -> Result<StreamRecord<'a>, Short> {
         let config = cursor.u64()?;
-        let name = update::text(cursor.rest());
+        let name = text_before_nul(cursor.rest());
         if name.is_empty() {
             return Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE));
         }

@@ -4,7 +4,7 @@ use super::files;
 use super::tokens::Tokens;
 use perfdata::ByteOrder;
 use perfdata::recording::file_form;
-use perfdata::stream::{Detail, Feature, FeatureId};
+use perfdata::stream::{Feature, FeatureId};
 
 /// Of these nothing names the machine or its user; EVENT_DESC has what was
 /// typed as events.
@@ -55,11 +55,11 @@ pub(super) fn feature(id: FeatureId, order: ByteOrder) -> Anonymous {
 /// Build ids with other paths; None for bytes that hold none.
 pub(super) fn build_ids(bytes: &[u8], order: ByteOrder, tokens: &mut Tokens) -> Option<Vec<u8>> {
     let ids = Feature::decode(FeatureId::BUILD_ID, bytes, order).ok()?;
-    let Feature::Detail(Detail::BuildIds(mut ids)) = ids else { return None };
+    let Feature::BuildIds(mut ids) = ids else { return None };
     for id in &mut ids {
         if let Some((_, path)) = files::replaced(id.path.as_bytes(), tokens) {
             id.path = String::from_utf8_lossy(&path).into_owned();
         }
     }
-    Some(file_form::feature(&Feature::Detail(Detail::BuildIds(ids)), order))
+    Some(file_form::feature(&Feature::BuildIds(ids), order))
 }

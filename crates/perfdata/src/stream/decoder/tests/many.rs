@@ -1,7 +1,7 @@
 //! Many of what a recording may have many of.
 
 use super::*;
-use crate::stream::ModelClock;
+use crate::stream::{MOST_EVENTS, ModelClock};
 
 /// Many of these, read without a clock: what took a time that grows with
 /// their square would take hours.
@@ -38,7 +38,7 @@ fn many_formats_name_many_events_once() {
     let order = ByteOrder::Little;
     let mut bytes = start(order);
     let tracepoint = Attr { kind: EventType::TRACEPOINT, config: 317, ..sampling() };
-    let events = u64::from(budget::EVENTS) - 2;
+    let events = u64::from(MOST_EVENTS) - 2;
     for id in 0..events {
         // Software events of the same config are not to be walked, either.
         let kind = if id % 2 == 0 { EventType::TRACEPOINT } else { EventType::SOFTWARE };
