@@ -29,137 +29,53 @@ use AllocatorCall::{
     ReallocateItems, Release,
 };
 
-/// Functions as the symbolizer spells them: of C, of C++, of Rust, then those of jemalloc,
-/// mimalloc and tcmalloc by names of their own.
-const FUNCTIONS: [(&str, AllocatorCall); 127] = [
-    ("malloc", Allocate),
-    ("__libc_malloc", Allocate),
-    ("valloc", Allocate),
-    ("__libc_valloc", Allocate),
-    ("pvalloc", Allocate),
-    ("__libc_pvalloc", Allocate),
-    ("calloc", AllocateItems),
-    ("__libc_calloc", AllocateItems),
-    ("realloc", Reallocate),
-    ("__libc_realloc", Reallocate),
-    ("reallocarray", ReallocateItems),
-    ("__libc_reallocarray", ReallocateItems),
-    ("aligned_alloc", AllocateSecond),
-    ("memalign", AllocateSecond),
-    ("__libc_memalign", AllocateSecond),
-    ("posix_memalign", AllocateInto),
-    ("__posix_memalign", AllocateInto),
-    ("free", Release),
-    ("cfree", Release),
-    ("__libc_free", Release),
-    ("free_sized", Release),
-    ("free_aligned_sized", Release),
-    ("operator new(unsigned long)", Allocate),
-    ("operator new[](unsigned long)", Allocate),
-    ("operator new(unsigned long, std::nothrow_t const&)", Allocate),
-    ("operator new[](unsigned long, std::nothrow_t const&)", Allocate),
-    ("operator new(unsigned long, std::align_val_t)", Allocate),
-    ("operator new[](unsigned long, std::align_val_t)", Allocate),
-    ("operator new(unsigned long, std::align_val_t, std::nothrow_t const&)", Allocate),
-    ("operator new[](unsigned long, std::align_val_t, std::nothrow_t const&)", Allocate),
-    ("operator delete(void*)", Release),
-    ("operator delete[](void*)", Release),
-    ("operator delete(void*, unsigned long)", Release),
-    ("operator delete[](void*, unsigned long)", Release),
-    ("operator delete(void*, std::nothrow_t const&)", Release),
-    ("operator delete[](void*, std::nothrow_t const&)", Release),
-    ("operator delete(void*, std::align_val_t)", Release),
-    ("operator delete[](void*, std::align_val_t)", Release),
-    ("operator delete(void*, unsigned long, std::align_val_t)", Release),
-    ("operator delete[](void*, unsigned long, std::align_val_t)", Release),
-    ("__rust_alloc", Allocate),
-    ("__rustc::__rust_alloc", Allocate),
-    ("__rust_alloc_zeroed", Allocate),
-    ("__rustc::__rust_alloc_zeroed", Allocate),
-    ("__rust_realloc", ReallocateFourth),
-    ("__rustc::__rust_realloc", ReallocateFourth),
-    ("__rust_dealloc", Release),
-    ("__rustc::__rust_dealloc", Release),
-    ("je_malloc", Allocate),
-    ("je_calloc", AllocateItems),
-    ("je_realloc", Reallocate),
-    ("je_aligned_alloc", AllocateSecond),
-    ("je_memalign", AllocateSecond),
-    ("je_posix_memalign", AllocateInto),
-    ("je_free", Release),
-    ("mallocx", Allocate),
-    ("rallocx", Reallocate),
-    ("dallocx", Release),
-    ("sdallocx", Release),
-    ("mi_malloc", Allocate),
-    ("mi_malloc_small", Allocate),
-    ("mi_zalloc", Allocate),
-    ("mi_malloc_aligned", Allocate),
-    ("mi_zalloc_aligned", Allocate),
-    ("mi_new", Allocate),
-    ("mi_calloc", AllocateItems),
-    ("mi_heap_malloc", AllocateSecond),
-    ("mi_realloc", Reallocate),
-    ("mi_realloc_aligned", Reallocate),
-    ("mi_posix_memalign", AllocateInto),
-    ("mi_free", Release),
-    ("tc_malloc", Allocate),
-    ("tc_calloc", AllocateItems),
-    ("tc_realloc", Reallocate),
-    ("tc_memalign", AllocateSecond),
-    ("tc_posix_memalign", AllocateInto),
-    ("tc_free", Release),
-    ("tc_new", Allocate),
-    ("tc_delete", Release),
-    ("mi_zalloc_small", Allocate),
-    ("mi_mallocn", AllocateItems),
-    ("mi_calloc_aligned", AllocateItems),
-    ("mi_malloc_aligned_at", Allocate),
-    ("mi_zalloc_aligned_at", Allocate),
-    ("mi_aligned_alloc", AllocateSecond),
-    ("mi_memalign", AllocateSecond),
-    ("mi_valloc", Allocate),
-    ("mi_pvalloc", Allocate),
-    ("mi_new_n", AllocateItems),
-    ("mi_new_nothrow", Allocate),
-    ("mi_new_aligned", Allocate),
-    ("mi_new_aligned_nothrow", Allocate),
-    ("mi_reallocn", ReallocateItems),
-    ("mi_reallocarray", ReallocateItems),
-    ("mi_reallocf", Reallocate),
-    ("mi_rezalloc", Reallocate),
-    ("mi_rezalloc_aligned", Reallocate),
-    ("mi_heap_zalloc", AllocateSecond),
-    ("mi_heap_malloc_small", AllocateSecond),
-    ("mi_heap_malloc_aligned", AllocateSecond),
-    ("mi_heap_zalloc_aligned", AllocateSecond),
-    ("mi_cfree", Release),
-    ("mi_free_size", Release),
-    ("mi_free_aligned", Release),
-    ("mi_free_size_aligned", Release),
-    ("tc_cfree", Release),
-    ("tc_free_sized", Release),
-    ("tc_valloc", Allocate),
-    ("tc_pvalloc", Allocate),
-    ("tc_malloc_skip_new_handler", Allocate),
-    ("tc_newarray", Allocate),
-    ("tc_new_nothrow", Allocate),
-    ("tc_newarray_nothrow", Allocate),
-    ("tc_new_aligned", Allocate),
-    ("tc_newarray_aligned", Allocate),
-    ("tc_new_aligned_nothrow", Allocate),
-    ("tc_newarray_aligned_nothrow", Allocate),
-    ("tc_deletearray", Release),
-    ("tc_delete_sized", Release),
-    ("tc_deletearray_sized", Release),
-    ("tc_delete_nothrow", Release),
-    ("tc_deletearray_nothrow", Release),
-    ("tc_delete_aligned", Release),
-    ("tc_deletearray_aligned", Release),
-    ("tc_delete_sized_aligned", Release),
-    ("tc_deletearray_sized_aligned", Release),
-    ("__libc_malloc_impl", Allocate),
-];
+macro_rules! allocator_functions {
+    ($($call:ident: $($name:literal)*;)*) => {
+        const FUNCTIONS: &[(&str, AllocatorCall)] = &[$($(($name, $call)),*),*];
+    };
+}
+
+// As the symbolizer spells them: functions of C, C++ and Rust, of jemalloc, mimalloc and tcmalloc.
+allocator_functions! {
+    Allocate: "malloc" "__libc_malloc" "valloc" "__libc_valloc" "pvalloc" "__libc_pvalloc"
+        "operator new(unsigned long)" "operator new[](unsigned long)"
+        "operator new(unsigned long, std::nothrow_t const&)"
+        "operator new[](unsigned long, std::nothrow_t const&)"
+        "operator new(unsigned long, std::align_val_t)"
+        "operator new[](unsigned long, std::align_val_t)"
+        "operator new(unsigned long, std::align_val_t, std::nothrow_t const&)"
+        "operator new[](unsigned long, std::align_val_t, std::nothrow_t const&)" "__rust_alloc"
+        "__rustc::__rust_alloc" "__rust_alloc_zeroed" "__rustc::__rust_alloc_zeroed" "je_malloc"
+        "mallocx" "mi_malloc" "mi_malloc_small" "mi_zalloc" "mi_malloc_aligned" "mi_zalloc_aligned"
+        "mi_new" "tc_malloc" "tc_new" "mi_zalloc_small" "mi_malloc_aligned_at"
+        "mi_zalloc_aligned_at" "mi_valloc" "mi_pvalloc" "mi_new_nothrow" "mi_new_aligned"
+        "mi_new_aligned_nothrow" "tc_valloc" "tc_pvalloc" "tc_malloc_skip_new_handler"
+        "tc_newarray" "tc_new_nothrow" "tc_newarray_nothrow" "tc_new_aligned" "tc_newarray_aligned"
+        "tc_new_aligned_nothrow" "tc_newarray_aligned_nothrow" "__libc_malloc_impl";
+    AllocateItems: "calloc" "__libc_calloc" "je_calloc" "mi_calloc" "tc_calloc" "mi_mallocn"
+        "mi_calloc_aligned" "mi_new_n";
+    Reallocate: "realloc" "__libc_realloc" "je_realloc" "rallocx" "mi_realloc" "mi_realloc_aligned"
+        "tc_realloc" "mi_reallocf" "mi_rezalloc" "mi_rezalloc_aligned";
+    ReallocateItems: "reallocarray" "__libc_reallocarray" "mi_reallocn" "mi_reallocarray";
+    AllocateSecond: "aligned_alloc" "memalign" "__libc_memalign" "je_aligned_alloc" "je_memalign"
+        "mi_heap_malloc" "tc_memalign" "mi_aligned_alloc" "mi_memalign" "mi_heap_zalloc"
+        "mi_heap_malloc_small" "mi_heap_malloc_aligned" "mi_heap_zalloc_aligned";
+    AllocateInto: "posix_memalign" "__posix_memalign" "je_posix_memalign" "mi_posix_memalign"
+        "tc_posix_memalign";
+    Release: "free" "cfree" "__libc_free" "free_sized" "free_aligned_sized"
+        "operator delete(void*)" "operator delete[](void*)" "operator delete(void*, unsigned long)"
+        "operator delete[](void*, unsigned long)" "operator delete(void*, std::nothrow_t const&)"
+        "operator delete[](void*, std::nothrow_t const&)"
+        "operator delete(void*, std::align_val_t)" "operator delete[](void*, std::align_val_t)"
+        "operator delete(void*, unsigned long, std::align_val_t)"
+        "operator delete[](void*, unsigned long, std::align_val_t)" "__rust_dealloc"
+        "__rustc::__rust_dealloc" "je_free" "dallocx" "sdallocx" "mi_free" "tc_free" "tc_delete"
+        "mi_cfree" "mi_free_size" "mi_free_aligned" "mi_free_size_aligned" "tc_cfree"
+        "tc_free_sized" "tc_deletearray" "tc_delete_sized" "tc_deletearray_sized"
+        "tc_delete_nothrow" "tc_deletearray_nothrow" "tc_delete_aligned" "tc_deletearray_aligned"
+        "tc_delete_sized_aligned" "tc_deletearray_sized_aligned";
+    ReallocateFourth: "__rust_realloc" "__rustc::__rust_realloc";
+}
 
 impl AllocatorCall {
     /// All of them, in the order of their numbers.
@@ -174,7 +90,6 @@ impl AllocatorCall {
         ReallocateFourth,
     ];
 
-    /// That of a number.
     pub fn of_number(number: u8) -> Option<AllocatorCall> {
         AllocatorCall::ALL.into_iter().find(|call| *call as u8 == number)
     }

@@ -1,46 +1,36 @@
 //! Machine architectures whose registers have names here.
 
 use crate::header::CpuMode;
+use crate::named_enum::named_enum;
 use std::fmt;
 
-/// What `uname -m` says of the recorded machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Arch {
-    /// 64-bit x86, `x86_64`.
-    #[default]
-    X86_64,
-    /// 32-bit x86, `i386` to `i686`.
-    X86,
-    /// 64-bit Arm, `aarch64`.
-    Aarch64,
-    /// 32-bit Arm, `armv7l` and others.
-    Arm,
-    /// POWER of either width and byte order, `ppc64le` and others.
-    PowerPc,
-    /// RISC-V of either width, `riscv64` and others.
-    RiscV,
-    /// IBM Z, `s390x`.
-    S390,
-    /// MIPS of either width and byte order, `mips64` and others.
-    Mips,
-    /// Anything else: registers have numbers only.
-    Other,
+named_enum! {
+    /// What `uname -m` says of the recorded machine.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Arch {
+        /// 64-bit x86, `x86_64`.
+        #[default]
+        X86_64 = "x86_64",
+        /// 32-bit x86, `i386` to `i686`.
+        X86 = "i686",
+        /// 64-bit Arm, `aarch64`.
+        Aarch64 = "aarch64",
+        /// 32-bit Arm, `armv7l` and others.
+        Arm = "arm",
+        /// POWER of either width and byte order, `ppc64le` and others.
+        PowerPc = "ppc64",
+        /// RISC-V of either width, `riscv64` and others.
+        RiscV = "riscv64",
+        /// IBM Z, `s390x`.
+        S390 = "s390x",
+        /// MIPS of either width and byte order, `mips64` and others.
+        Mips = "mips64",
+        /// Anything else: registers have numbers only.
+        Other = "other",
+    }
 }
 
 impl Arch {
-    /// All of them.
-    pub const ALL: [Arch; 9] = [
-        Arch::X86_64,
-        Arch::X86,
-        Arch::Aarch64,
-        Arch::Arm,
-        Arch::PowerPc,
-        Arch::RiscV,
-        Arch::S390,
-        Arch::Mips,
-        Arch::Other,
-    ];
-
     /// From the machine field of uname(2) or the perf.data arch feature.
     pub fn from_machine(machine: &str) -> Arch {
         let is_32_bit_x86 = |machine: &str| {
@@ -83,17 +73,7 @@ impl Arch {
 
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Arch::X86_64 => "x86_64",
-            Arch::X86 => "i686",
-            Arch::Aarch64 => "aarch64",
-            Arch::Arm => "arm",
-            Arch::PowerPc => "ppc64",
-            Arch::RiscV => "riscv64",
-            Arch::S390 => "s390x",
-            Arch::Mips => "mips64",
-            Arch::Other => "other",
-        })
+        f.pad(self.name())
     }
 }
 

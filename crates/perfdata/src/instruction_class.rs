@@ -3,73 +3,38 @@
 //! Only the names are here: which instruction is of which class is decided
 //! where instructions are decoded (analysis).
 
+use crate::named_enum::named_enum;
 use std::fmt;
 use std::str::FromStr;
 
-/// One class. An instruction can be of several: `addps xmm0, [rax]` is
-/// [`PackedSp`](InstructionClass::PackedSp), and reads memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InstructionClass {
-    /// Computes on packed single-precision numbers (SSE, AVX).
-    PackedSp,
-    /// Computes on packed double-precision numbers.
-    PackedDp,
-    /// Computes on one single-precision number in a vector register.
-    ScalarSp,
-    /// Computes on one double-precision number in a vector register.
-    ScalarDp,
-    /// Computes on integers in MMX registers (64 bits).
-    Mmx64,
-    /// Computes on packed integers in xmm registers or wider ones.
-    Mmx128,
-    /// Computes on x87 floating-point numbers.
-    X87,
-    /// Loads, stores or copies an x87, MMX or vector register.
-    X87SimdMoves,
-    /// Reads memory.
-    ReadsMemory,
-    /// Writes memory.
-    WritesMemory,
-    /// Reads memory, writes it, or both.
-    AccessesMemory,
-    /// Reads memory across the border of a 64-byte line; needs the data
-    /// address besides the instruction.
-    SplitLoad,
-}
-
-impl InstructionClass {
-    /// Every class, in the order of the enum.
-    pub const ALL: [InstructionClass; 12] = [
-        InstructionClass::PackedSp,
-        InstructionClass::PackedDp,
-        InstructionClass::ScalarSp,
-        InstructionClass::ScalarDp,
-        InstructionClass::Mmx64,
-        InstructionClass::Mmx128,
-        InstructionClass::X87,
-        InstructionClass::X87SimdMoves,
-        InstructionClass::ReadsMemory,
-        InstructionClass::WritesMemory,
-        InstructionClass::AccessesMemory,
-        InstructionClass::SplitLoad,
-    ];
-
-    /// The name that users type and streams carry, such as `packed_sp`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            InstructionClass::PackedSp => "packed_sp",
-            InstructionClass::PackedDp => "packed_dp",
-            InstructionClass::ScalarSp => "scalar_sp",
-            InstructionClass::ScalarDp => "scalar_dp",
-            InstructionClass::Mmx64 => "mmx64",
-            InstructionClass::Mmx128 => "mmx128",
-            InstructionClass::X87 => "x87",
-            InstructionClass::X87SimdMoves => "x87_simd_moves",
-            InstructionClass::ReadsMemory => "reads_memory",
-            InstructionClass::WritesMemory => "writes_memory",
-            InstructionClass::AccessesMemory => "accesses_memory",
-            InstructionClass::SplitLoad => "split_load",
-        }
+named_enum! {
+    /// One class. An instruction can be of several: `addps xmm0, [rax]` is
+    /// [`PackedSp`](InstructionClass::PackedSp), and reads memory.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum InstructionClass {
+        /// Computes on packed single-precision numbers (SSE, AVX).
+        PackedSp = "packed_sp",
+        /// Computes on packed double-precision numbers.
+        PackedDp = "packed_dp",
+        /// Computes on one single-precision number in a vector register.
+        ScalarSp = "scalar_sp",
+        /// Computes on one double-precision number in a vector register.
+        ScalarDp = "scalar_dp",
+        /// Computes on integers in MMX registers (64 bits).
+        Mmx64 = "mmx64",
+        /// Computes on packed integers in xmm registers or wider ones.
+        Mmx128 = "mmx128",
+        /// Computes on x87 floating-point numbers.
+        X87 = "x87",
+        /// Loads, stores or copies an x87, MMX or vector register.
+        X87SimdMoves = "x87_simd_moves",
+        ReadsMemory = "reads_memory",
+        WritesMemory = "writes_memory",
+        /// Reads memory, writes it, or both.
+        AccessesMemory = "accesses_memory",
+        /// Reads memory across the border of a 64-byte line; needs the data
+        /// address besides the instruction.
+        SplitLoad = "split_load",
     }
 }
 
@@ -83,7 +48,6 @@ impl fmt::Display for InstructionClass {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no class of instructions is called `{word}`; there are {}", names())]
 pub struct UnknownClass {
-    /// As typed.
     pub word: String,
 }
 
@@ -105,7 +69,6 @@ impl FromStr for InstructionClass {
 pub struct InstructionClasses(u16);
 
 impl InstructionClasses {
-    /// No class.
     pub const NONE: InstructionClasses = InstructionClasses(0);
 
     /// The set with one more class.

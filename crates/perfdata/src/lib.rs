@@ -2,8 +2,6 @@
 //! streams and hardmeter's text records. No I/O, no unsafe, nothing of ours
 //! beneath it.
 
-#![warn(missing_docs)]
-
 pub mod aggregate;
 pub mod allocator_call;
 pub mod arch;
@@ -20,6 +18,7 @@ pub mod ip_meaning;
 pub mod kernel_list;
 pub mod mapping_change;
 pub mod miss_class;
+mod named_enum;
 pub mod printable;
 pub mod recording;
 pub mod region;

@@ -34,30 +34,13 @@ pub enum FilterError {
         "filter term `{term}`: kind `{kind}` is not known here, only class, ibs, mode and src \
          are; a newer hardmeter may know it"
     )]
-    Kind {
-        /// What stands before the colon.
-        kind: String,
-        /// The whole term.
-        term: String,
-    },
+    Kind { kind: String, term: String },
     /// The kind is known, the name is not.
     #[error("filter term `{kind}:{name}`: `{name}` is not known here, only {known}")]
-    Name {
-        /// What stands before the colon.
-        kind: String,
-        /// The name.
-        name: String,
-        /// Names there are.
-        known: String,
-    },
+    Name { kind: String, name: String, known: String },
     /// More than [`SampleFilter::CLAUSES`] terms.
     #[error("filter `{text}` has more than {limit} terms")]
-    TooMany {
-        /// The whole text.
-        text: String,
-        /// How many there may be.
-        limit: usize,
-    },
+    TooMany { text: String, limit: usize },
 }
 
 /// What a filter says of a sample.
@@ -188,7 +171,7 @@ impl SampleFilter {
             std::iter::from_fn(move || {
                 let place = usize::try_from(left.trailing_zeros()).ok()?;
                 left &= left.wrapping_sub(1);
-                condition::ALL.get(place).copied()
+                condition::all().nth(place)
             })
         })
     }

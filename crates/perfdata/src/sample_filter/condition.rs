@@ -1,6 +1,7 @@
 //! What a filter asks of a sample.
 
 use crate::instruction_class::InstructionClass;
+use crate::named_enum::named_enum;
 
 /// One question about a sample, with yes, no or "cannot be told" for an
 /// answer.
@@ -16,90 +17,69 @@ pub enum Condition {
     Source(SourceCondition),
 }
 
-/// Bits of AMD's IBS registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IbsCondition {
-    /// The op loads.
-    LdOp,
-    /// The op stores.
-    StOp,
-    /// The data was not in the first-level data cache.
-    DcMiss,
-    /// Nor in the second-level cache.
-    L2Miss,
-    /// The address was not in the first-level data TLB.
-    DcL1TlbMiss,
-    /// Nor in the second-level one.
-    DcL2TlbMiss,
-    /// The access was misaligned.
-    DcMisAcc,
-    /// The data address is there.
-    LinAddrValid,
-    /// The op is a retired branch.
-    BrnRet,
-    /// The branch was predicted wrongly.
-    BrnMisp,
+named_enum! {
+    /// Bits of AMD's IBS registers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum IbsCondition {
+        LdOp = "ld_op",
+        StOp = "st_op",
+        /// The data was not in the first-level data cache.
+        DcMiss = "dc_miss",
+        /// Nor in the second-level cache.
+        L2Miss = "l2_miss",
+        /// The address was not in the first-level data TLB.
+        DcL1TlbMiss = "dc_l1_tlb_miss",
+        /// Nor in the second-level one.
+        DcL2TlbMiss = "dc_l2_tlb_miss",
+        /// The access was misaligned.
+        DcMisAcc = "dc_mis_acc",
+        /// The data address is there.
+        LinAddrValid = "lin_addr_valid",
+        /// The op is a retired branch.
+        BrnRet = "brn_ret",
+        /// The branch was predicted wrongly.
+        BrnMisp = "brn_misp",
+    }
 }
 
-/// Privilege levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PrivilegeMode {
-    /// User code, of a guest too.
-    User,
-    /// The kernel, of a guest too.
-    Kernel,
+named_enum! {
+    /// Privilege levels.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum PrivilegeMode {
+        /// User code, of a guest too.
+        User = "user",
+        /// The kernel, of a guest too.
+        Kernel = "kernel",
+    }
 }
 
-/// Where the data came from: IBS registers, or PERF_SAMPLE_DATA_SRC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SourceCondition {
-    /// From beyond the first-level data cache; a line under way counts as
-    /// beyond.
-    L1Miss,
-    /// From beyond the second-level cache.
-    L2Miss,
-    /// From beyond the third-level cache that the core has a part in: with
-    /// AMD the one of its complex, where registers tell.
-    L3Miss,
-    /// From memory of another socket.
-    RemoteDram,
-    /// Another cache held the line modified.
-    Hitm,
+named_enum! {
+    /// Where the data came from: IBS registers, or PERF_SAMPLE_DATA_SRC.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SourceCondition {
+        /// From beyond the first-level data cache; a line under way counts as
+        /// beyond.
+        L1Miss = "l1_miss",
+        /// From beyond the second-level cache.
+        L2Miss = "l2_miss",
+        /// From beyond the third-level cache that the core has a part in: with
+        /// AMD the one of its complex, where registers tell.
+        L3Miss = "l3_miss",
+        /// From memory of another socket.
+        RemoteDram = "remote_dram",
+        /// Another cache held the line modified.
+        Hitm = "hitm",
+    }
 }
 
 /// Every condition. The place in here is its bit in a clause: order matters
 /// within one version of hardmeter only, streams carry names.
-pub(super) const ALL: [Condition; 29] = [
-    Condition::Class(InstructionClass::PackedSp),
-    Condition::Class(InstructionClass::PackedDp),
-    Condition::Class(InstructionClass::ScalarSp),
-    Condition::Class(InstructionClass::ScalarDp),
-    Condition::Class(InstructionClass::Mmx64),
-    Condition::Class(InstructionClass::Mmx128),
-    Condition::Class(InstructionClass::X87),
-    Condition::Class(InstructionClass::X87SimdMoves),
-    Condition::Class(InstructionClass::ReadsMemory),
-    Condition::Class(InstructionClass::WritesMemory),
-    Condition::Class(InstructionClass::AccessesMemory),
-    Condition::Class(InstructionClass::SplitLoad),
-    Condition::Ibs(IbsCondition::LdOp),
-    Condition::Ibs(IbsCondition::StOp),
-    Condition::Ibs(IbsCondition::DcMiss),
-    Condition::Ibs(IbsCondition::L2Miss),
-    Condition::Ibs(IbsCondition::DcL1TlbMiss),
-    Condition::Ibs(IbsCondition::DcL2TlbMiss),
-    Condition::Ibs(IbsCondition::DcMisAcc),
-    Condition::Ibs(IbsCondition::LinAddrValid),
-    Condition::Ibs(IbsCondition::BrnRet),
-    Condition::Ibs(IbsCondition::BrnMisp),
-    Condition::Mode(PrivilegeMode::User),
-    Condition::Mode(PrivilegeMode::Kernel),
-    Condition::Source(SourceCondition::L1Miss),
-    Condition::Source(SourceCondition::L2Miss),
-    Condition::Source(SourceCondition::L3Miss),
-    Condition::Source(SourceCondition::RemoteDram),
-    Condition::Source(SourceCondition::Hitm),
-];
+pub(super) fn all() -> impl Iterator<Item = Condition> {
+    let ibs = IbsCondition::ALL.into_iter().map(Condition::Ibs);
+    let modes = PrivilegeMode::ALL.into_iter().map(Condition::Mode);
+    let sources = SourceCondition::ALL.into_iter().map(Condition::Source);
+    InstructionClass::ALL.into_iter().map(Condition::Class).chain(ibs).chain(modes).chain(sources)
+}
 
 /// Bits of the conditions on classes; no clause has others besides.
 pub(super) const CLASSES: u64 = (1 << InstructionClass::ALL.len()) - 1;
@@ -129,23 +109,9 @@ impl Condition {
     pub const fn name(self) -> &'static str {
         match self {
             Condition::Class(class) => class.name(),
-            Condition::Ibs(IbsCondition::LdOp) => "ld_op",
-            Condition::Ibs(IbsCondition::StOp) => "st_op",
-            Condition::Ibs(IbsCondition::DcMiss) => "dc_miss",
-            Condition::Ibs(IbsCondition::L2Miss) => "l2_miss",
-            Condition::Ibs(IbsCondition::DcL1TlbMiss) => "dc_l1_tlb_miss",
-            Condition::Ibs(IbsCondition::DcL2TlbMiss) => "dc_l2_tlb_miss",
-            Condition::Ibs(IbsCondition::DcMisAcc) => "dc_mis_acc",
-            Condition::Ibs(IbsCondition::LinAddrValid) => "lin_addr_valid",
-            Condition::Ibs(IbsCondition::BrnRet) => "brn_ret",
-            Condition::Ibs(IbsCondition::BrnMisp) => "brn_misp",
-            Condition::Mode(PrivilegeMode::User) => "user",
-            Condition::Mode(PrivilegeMode::Kernel) => "kernel",
-            Condition::Source(SourceCondition::L1Miss) => "l1_miss",
-            Condition::Source(SourceCondition::L2Miss) => "l2_miss",
-            Condition::Source(SourceCondition::L3Miss) => "l3_miss",
-            Condition::Source(SourceCondition::RemoteDram) => "remote_dram",
-            Condition::Source(SourceCondition::Hitm) => "hitm",
+            Condition::Ibs(ibs) => ibs.name(),
+            Condition::Mode(mode) => mode.name(),
+            Condition::Source(source) => source.name(),
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::condition::ALL;
+use super::condition::all;
 use super::*;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 
@@ -11,7 +11,7 @@ const LOADS_THAT_MISS: SampleFilter = match SampleFilter::ibs(&[IbsCondition::Ld
 
 #[test]
 fn each_condition_has_its_own_bit_and_its_own_text() {
-    for (place, condition) in ALL.into_iter().enumerate() {
+    for (place, condition) in all().enumerate() {
         assert_eq!(condition.bit(), 1 << place, "{condition:?}");
         let text = format!("{}:{}", condition.kind(), condition.name());
         let filter: SampleFilter = text.parse().unwrap();
@@ -85,7 +85,7 @@ fn answers(word: u64) -> impl Fn(Condition) -> Option<bool> {
 fn filters() -> impl Strategy<Value = SampleFilter> {
     let clause = (0..4usize, any::<u32>()).prop_map(|(kind, bits)| {
         let kind = ["class", "ibs", "mode", "src"][kind];
-        let all = ALL.into_iter().filter(|condition| condition.kind() == kind);
+        let all = all().filter(|condition| condition.kind() == kind);
         all.map(Condition::bit).fold(0, |clause, bit| clause | bit & u64::from(bits))
     });
     prop::collection::vec(clause, 0..=SampleFilter::CLAUSES).prop_map(|clauses| {

@@ -54,7 +54,7 @@ impl FromStr for SampleFilter {
 
 fn clause(term: &str) -> Result<u64, FilterError> {
     let (kind, names) = term.split_once(':').unwrap_or((term, ""));
-    let of_kind = || condition::ALL.into_iter().filter(|condition| condition.kind() == kind);
+    let of_kind = || condition::all().filter(|condition| condition.kind() == kind);
     if of_kind().next().is_none() {
         return Err(FilterError::Kind { kind: kind.to_owned(), term: term.to_owned() });
     }
