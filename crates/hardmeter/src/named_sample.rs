@@ -63,7 +63,7 @@ impl NamedSample {
             address,
             period: sample.period.unwrap_or(1),
             data_source: sample.data_src,
-            weight: sample.weight.map(whole),
+            weight: sample.weight.map(Weight::first),
             registers,
             routine: Arc::default(),
             offset: None,
@@ -78,13 +78,5 @@ impl NamedSample {
         let number = registers::number(Arch::here(), name)?;
         let found = self.registers.iter().find(|(bit, _)| *bit == number);
         found.map(|(_, value)| *value)
-    }
-}
-
-/// What perf calls the weight: all of the word, or the first of its parts.
-fn whole(weight: Weight) -> u64 {
-    match weight {
-        Weight::Full(word) => word,
-        Weight::Struct { var1, .. } => u64::from(var1),
     }
 }

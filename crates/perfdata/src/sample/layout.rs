@@ -23,17 +23,12 @@ pub enum LayoutError {
         /// Which mask of the attr: `sample_type`, `read_format` or
         /// `branch_sample_type`.
         field: &'static str,
-        /// The whole mask.
         bits: u64,
-        /// The unknown part.
         unknown: u64,
     },
     /// WEIGHT and WEIGHT_STRUCT share one word; no kernel takes both (trap 2).
     #[error("sample_type {bits:#x} asks for both WEIGHT and WEIGHT_STRUCT, which no kernel allows")]
-    TwoWeights {
-        /// The whole mask.
-        bits: u64,
-    },
+    TwoWeights { bits: u64 },
 }
 
 /// Why a payload is no sample of this layout.
@@ -41,32 +36,15 @@ pub enum LayoutError {
 pub enum SampleError {
     /// A field is cut off by the end of the record.
     #[error("sample field {field}: {short}")]
-    Short {
-        /// Name after PERF_SAMPLE_.
-        field: &'static str,
-        /// Where and how much.
-        short: Short,
-    },
+    Short { field: &'static str, short: Short },
     /// A field holds what no kernel writes there: an unknown register ABI, or
     /// a length that would put the next field off its 8-byte boundary.
     #[error("sample field {field} holds {value} at offset {offset}, which no kernel writes")]
-    Value {
-        /// Name after PERF_SAMPLE_.
-        field: &'static str,
-        /// What is there.
-        value: u64,
-        /// Bytes from the start of the payload.
-        offset: usize,
-    },
+    Value { field: &'static str, value: u64, offset: usize },
     /// More than zero padding follows the last field: the sample belongs to
     /// another attr, or holds a field that the attr does not tell.
     #[error("{count} bytes follow the last field of the sample at offset {offset}")]
-    Left {
-        /// Bytes from the start of the payload to the first of them.
-        offset: usize,
-        /// How many.
-        count: usize,
-    },
+    Left { offset: usize, count: usize },
 }
 
 /// Why a sample cannot be written with this layout.
@@ -75,16 +53,10 @@ pub enum EncodeError {
     /// The sample lacks a field of the layout, has one too many, or one of
     /// another shape than the attr says.
     #[error("sample field {field} does not fit the attr's sample_type")]
-    Field {
-        /// Name after PERF_SAMPLE_.
-        field: &'static str,
-    },
+    Field { field: &'static str },
     /// A record's size is 16 bits.
     #[error("a record of {size} bytes is beyond the limit of 65,535")]
-    TooLong {
-        /// Bytes that it would take.
-        size: usize,
-    },
+    TooLong { size: usize },
 }
 
 /// The fields of one word each that come first, in the order of
@@ -258,7 +230,6 @@ impl SampleLayout {
         self.prefix_word(payload, 2).map(|word| task(word, self.order))
     }
 
-    /// The time alone.
     #[inline]
     pub fn peek_time(&self, payload: &[u8]) -> Option<Time> {
         self.prefix_word(payload, 3).map(Time)
@@ -270,13 +241,11 @@ impl SampleLayout {
         self.prefix_word(payload, 4)
     }
 
-    /// The CPU alone.
     #[inline]
     pub fn peek_cpu(&self, payload: &[u8]) -> Option<Cpu> {
         self.prefix_word(payload, 7).map(|word| cpu(word, self.order))
     }
 
-    /// The period alone.
     #[inline]
     pub fn peek_period(&self, payload: &[u8]) -> Option<u64> {
         self.prefix_word(payload, 8)

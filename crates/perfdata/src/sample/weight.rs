@@ -3,7 +3,6 @@
 /// PERF_SAMPLE_WEIGHT or _WEIGHT_STRUCT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// One word.
     Full(u64),
     /// Three fields of `union perf_sample_weight`.
     Struct {
@@ -29,6 +28,14 @@ impl Weight {
         }
     }
 
+    /// What perf calls the weight: all of the word, or the first of its parts.
+    pub fn first(self) -> u64 {
+        match self {
+            Weight::Full(word) => word,
+            Weight::Struct { var1, .. } => u64::from(var1),
+        }
+    }
+
     /// The word that a sample holds.
     pub fn to_word(self) -> u64 {
         match self {
@@ -49,7 +56,6 @@ pub enum WeightClass {
     Latency,
     /// Any other precise event of Intel.
     Precise,
-    /// AMD IBS op.
     IbsOp,
     /// Software events, tracepoints, breakpoints, and events not known here.
     Other,

@@ -69,10 +69,7 @@ impl Columns {
             Column::Register(bit) => register(sample, bit),
             Column::Ip => sample.ip,
             Column::Addr => sample.addr,
-            Column::Weight => sample.weight.map(|weight| match weight {
-                Weight::Full(weight) => weight,
-                Weight::Struct { var1, .. } => u64::from(var1),
-            }),
+            Column::Weight => sample.weight.map(Weight::first),
             Column::Weight2 => split(sample).map(|(second, _)| u64::from(second)),
             Column::Weight3 => split(sample).map(|(_, third)| u64::from(third)),
             Column::DataSrc => sample.data_src.map(|source| source.0),

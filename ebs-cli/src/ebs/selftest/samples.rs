@@ -4,6 +4,7 @@ use super::observed::{Account, Observation, Observed, Opened, REGISTERS};
 use super::recording::Recorded;
 use analysis::{Sieve, SieveVerdict};
 use anyhow::{Context, Result, ensure};
+use perfdata::sample::Weight;
 use perfdata::stream::{SampleRecord, StreamDecoder, StreamRecord, StreamStep};
 use perfdata::{CpuMode, Misc, Sample};
 use recorder::PlannedEvent;
@@ -111,10 +112,7 @@ fn observation(event: usize, sample: &Sample<'_>) -> Observation {
         of_kernel: sample.misc.cpu_mode() == CpuMode::Kernel,
         address: sample.addr,
         registers,
-        weight: sample.weight.map(|weight| match weight {
-            perfdata::sample::Weight::Full(word) => word,
-            perfdata::sample::Weight::Struct { var1, .. } => var1.into(),
-        }),
+        weight: sample.weight.map(Weight::first),
         data_src: sample.data_src,
         period: sample.period,
     }

@@ -1,6 +1,6 @@
 //! Bytes -> sample.
 
-use super::{PREFIX, SampleError, SampleLayout, cpu, task};
+use super::{PREFIX, SampleError, SampleLayout, WORD_FIELDS, cpu, task};
 use crate::attr::{BranchSampleType, SampleType};
 use crate::bytes::{Cursor, Short};
 use crate::data_src::DataSrc;
@@ -193,18 +193,11 @@ impl SampleLayout {
     }
 }
 
-const AFTER_RAW: SampleType = SampleType::BRANCH_STACK
+const AFTER_RAW: SampleType = WORD_FIELDS
+    .union(SampleType::BRANCH_STACK)
     .union(SampleType::REGS_USER)
     .union(SampleType::STACK_USER)
-    .union(SampleType::WEIGHT)
-    .union(SampleType::WEIGHT_STRUCT)
-    .union(SampleType::DATA_SRC)
-    .union(SampleType::TRANSACTION)
     .union(SampleType::REGS_INTR)
-    .union(SampleType::PHYS_ADDR)
-    .union(SampleType::CGROUP)
-    .union(SampleType::DATA_PAGE_SIZE)
-    .union(SampleType::CODE_PAGE_SIZE)
     .union(SampleType::AUX);
 
 fn within(field: &'static str) -> impl Fn(Short) -> SampleError {
