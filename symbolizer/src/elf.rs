@@ -18,6 +18,7 @@ use crate::Routine;
 use crate::demangle::demangle;
 use head::ElfHead;
 use object::elf::{FileHeader32, FileHeader64};
+use object::read::elf::FileHeader;
 use object::{Endianness, ReadCache, ReadRef};
 use ranges::{Ranges, SymbolHit};
 use std::borrow::Cow;
@@ -69,9 +70,22 @@ pub(crate) fn ranges<'data, R: ReadRef<'data>>(
     naming: Naming,
 ) -> Result<Ranges, ElfError> {
     match is_64(data)? {
-        false => symbols::read::<FileHeader32<Endianness>, R>(data, separate, naming),
-        true => symbols::read::<FileHeader64<Endianness>, R>(data, separate, naming),
+        false => ranges_of::<FileHeader32<Endianness>, R>(data, separate, naming),
+        true => ranges_of::<FileHeader64<Endianness>, R>(data, separate, naming),
     }
+}
+
+fn ranges_of<'data, Elf: FileHeader, R: ReadRef<'data>>(
+    data: R,
+    separate: Option<R>,
+    naming: Naming,
+) -> Result<Ranges, ElfError> {
+    let mut tables = symbols::tables::<Elf, R>(data, separate, naming)?;
+    if naming == Naming::Code {
+        // Without its stubs a program still has its own routines' names.
+        let _ = plt::add::<Elf, R>(&mut tables, data);
+    }
+    Ok(Ranges::new(tables.symbols, tables.strings))
 }
 
 /// The symbols of one ELF file.

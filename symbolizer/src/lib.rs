@@ -23,8 +23,6 @@
 //! assert_eq!(reason.tag(), "[unknown-process]");
 //! ```
 
-#![warn(missing_docs)]
-
 mod answer {
     //! What is asked of an address and said of it: where it lies, its routine and
     //! lines, or why there are none. Plain data.
@@ -105,6 +103,7 @@ mod kernel {
     mod lines;
     pub(crate) mod list;
     pub(crate) mod load;
+    pub(crate) mod loaded;
     pub(crate) mod recorded;
     pub(crate) mod table;
     pub(crate) mod view;
@@ -150,7 +149,8 @@ pub use files::options::{KernelOffset, KernelSource, SymbolizerOptions};
 pub use jit::dump::{JitDump, JitDumpError, JitEvent};
 pub use jit::map::{PerfMap, PerfMapEntry, PerfMapError};
 pub use kernel::list::{ListError, SymbolList};
-pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};
+pub use kernel::load::{load_file, load_running};
+pub use kernel::loaded::{Anchor, KernelError, Loaded, Note};
 pub use kernel::table::{KernelRoutine, KernelSymbols};
 pub use process::kept_files::KeptFiles;
 pub use process::maps::{MapsEntry, MapsError, parse as parse_maps};

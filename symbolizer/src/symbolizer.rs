@@ -16,7 +16,7 @@ use crate::code::CodeSources;
 use crate::elf::head::hex;
 use crate::elf::segments::OffsetTranslation;
 use crate::files::carried::index::CarriedPart;
-use crate::kernel::load::{Anchor, Note};
+use crate::kernel::loaded::{Anchor, Note};
 use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
 use crate::process::mapped_symbols::MappedSymbols;

@@ -1,6 +1,5 @@
-//! `.symtab`, `.dynsym` and PLT stubs of one file.
+//! `.symtab` and `.dynsym` of one file.
 
-use super::plt;
 use super::ranges::{Binding, Ranges, Symbol};
 use super::{ElfError, headers};
 use object::ReadRef;
@@ -21,23 +20,6 @@ pub(crate) enum Naming {
     Data,
     /// Variables that each thread has for itself.
     ThreadData,
-}
-
-pub(super) fn read<'data, Elf, R>(
-    data: R,
-    separate: Option<R>,
-    naming: Naming,
-) -> Result<Ranges, ElfError>
-where
-    Elf: FileHeader,
-    R: ReadRef<'data>,
-{
-    let mut tables = tables::<Elf, R>(data, separate, naming)?;
-    if naming == Naming::Code {
-        // Without its stubs a program still has its own routines' names.
-        let _ = plt::add::<Elf, R>(&mut tables, data);
-    }
-    Ok(Ranges::new(tables.symbols, tables.strings))
 }
 
 /// The symbols of both tables, those of the debug file first.

@@ -2,7 +2,7 @@
 //! info for the kernel proper, `.ko` files for its modules.
 
 use super::list::SymbolList;
-use super::load::{self, Anchor};
+use super::loaded::{self, Anchor};
 use super::table::KernelSymbols;
 use super::vmlinux;
 use crate::SymbolizerOptions;
@@ -76,7 +76,7 @@ impl Sought<'_> {
             .ok_or_else(|| damaged("where the kernel lies is not known".to_owned()))?;
         let linked = vmlinux::address_of(on_disk, &anchor.symbol).map_err(damaged)?;
         let moved = anchor.address.wrapping_sub(linked);
-        if !moved.is_multiple_of(load::KASLR_STEP) {
+        if !moved.is_multiple_of(loaded::KASLR_STEP) {
             return Err(damaged(format!(
                 "{} is at {linked:#x} in it, runs at {:#x}",
                 anchor.symbol, anchor.address

@@ -1,180 +1,20 @@
 //! Which list of kernel symbols is used, and how far the kernel lies from it.
 
-use super::list::{ListError, ListedSymbol, SymbolList};
+use super::list::{ListedSymbol, SymbolList};
+use super::loaded::{KernelError, Loaded, Note, anchor, anchors};
 use super::table::{KernelSymbols, ModuleExtent};
 use super::vmlinux::{self, KernelImage, Known};
 use crate::files::options::KernelOffset;
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
 /// Where x86-64 kernels are linked to lie (`__START_KERNEL_map` plus
 /// CONFIG_PHYSICAL_START); KASLR moves them from there.
 const X86_64_LINKED: u64 = 0xffff_ffff_8100_0000;
-/// KASLR moves by multiples of this at least (arm64's `EFI_KIMG_ALIGN`;
-/// x86-64's CONFIG_PHYSICAL_ALIGN is 2 MiB).
-pub(super) const KASLR_STEP: u64 = 0x1_0000;
-/// Start of the kernel's text; perf's mapping record names one of them.
-const ANCHORS: [&str; 2] = ["_text", "_stext"];
 /// As much of /proc/kallsyms as is read to recognise a kernel: making all of
 /// it takes the kernel 50 ms.
 const HEAD: u64 = 128 * 1024;
-
-/// A table, where it came from, and what the user should know about it.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The routines.
-    pub symbols: KernelSymbols,
-    /// The list that was read.
-    pub path: PathBuf,
-    /// `_text` and `_stext` as far as they are listed, where the kernel runs.
-    pub anchors: Vec<Anchor>,
-    /// Of the kernel, where that is known.
-    pub build_id: Option<Box<[u8]>>,
-    /// What the user should know.
-    pub notes: Vec<Note>,
-}
-
-/// A symbol whose address tells one boot from another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchor {
-    /// `_text` or `_stext`.
-    pub symbol: String,
-    /// Its run-time address.
-    pub address: u64,
-}
-
-impl Loaded {
-    /// Run-time address of `_text` or `_stext`.
-    pub fn address_of(&self, symbol: &str) -> Option<u64> {
-        self.anchors.iter().find(|anchor| anchor.symbol == symbol).map(|anchor| anchor.address)
-    }
-}
-
-/// What the user should know about the symbols in use.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Note {
-    /// KASLR.
-    #[error("{}: the kernel runs {} from where this list says; applied", path.display(), signed(*offset))]
-    Moved {
-        /// The list.
-        path: PathBuf,
-        /// Bytes, modulo 2^64.
-        offset: u64,
-    },
-    /// A module lies where it was loaded, not at a distance from the kernel.
-    #[error("{}: {count} symbols of modules and BPF programs left out: they do not move with the kernel", path.display())]
-    ModulesLeftOut {
-        /// The list.
-        path: PathBuf,
-        /// Symbols, of every type.
-        count: usize,
-    },
-    /// Nothing tells whether the list is the recorded kernel's.
-    #[error("{}: nothing could be compared with the recorded kernel{}; its names are right only if it is that kernel's", path.display(), release.as_ref().map_or(String::new(), |release| format!(" ({release})")))]
-    Unchecked {
-        /// The list.
-        path: PathBuf,
-        /// Release of the recorded kernel.
-        release: Option<String>,
-    },
-    /// The recording has symbols of its kernel that cannot be used.
-    #[error("the kernel's symbols in the recording are left out: {why}")]
-    RecordedUnusable {
-        /// What is wrong with them.
-        why: String,
-    },
-    /// The list was saved under another boot.
-    #[error("{}: saved under another boot ({symbol} at {listed:#x}; here it is at {here:#x}); used as it is", path.display())]
-    OtherBoot {
-        /// The list.
-        path: PathBuf,
-        /// `_text` or `_stext`.
-        symbol: String,
-        /// Its address in the list.
-        listed: u64,
-        /// Its address in the running kernel.
-        here: u64,
-    },
-}
-
-/// Why there is no table.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// The list cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The list.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The list is none.
-    #[error("{}: {source}", path.display())]
-    List {
-        /// The list.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: ListError,
-    },
-    /// An image of the kernel that cannot be read.
-    #[error("{}: {why}", path.display())]
-    KernelImage {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The list names no code.
-    #[error("{}: none of its symbols is of type t, T, w or W", path.display())]
-    NoText {
-        /// The list.
-        path: PathBuf,
-    },
-    /// The list is of another kernel.
-    #[error("{}: it belongs to another kernel than the one running ({difference}); if the addresses come from that kernel, tell eip2r how far it was moved with -s and --kaslr-offset (0: not at all)", path.display())]
-    OtherKernel {
-        /// The list.
-        path: PathBuf,
-        /// The first difference.
-        difference: String,
-    },
-    /// The kernel may have been moved and nothing says how far.
-    #[error("{}: KASLR may have moved the kernel from where this list says, and /proc/kallsyms does not tell ({why}); be root, or tell eip2r how far with -s and --kaslr-offset (0: not at all)", path.display())]
-    OffsetUnknown {
-        /// The list.
-        path: PathBuf,
-        /// Why the running kernel gives no answer.
-        why: String,
-    },
-    /// The list is not of the kernel that was recorded.
-    #[error("{}: it does not fit the recorded kernel ({difference}); give the list of that very kernel", path.display())]
-    NotRecorded {
-        /// The list.
-        path: PathBuf,
-        /// The first difference.
-        difference: String,
-    },
-    /// The running kernel's symbols are nowhere.
-    #[error("{kallsyms}; {system_map}")]
-    Nowhere {
-        /// What is wrong with /proc/kallsyms.
-        kallsyms: Box<KernelError>,
-        /// What is wrong with /boot/System.map-RELEASE.
-        system_map: Box<KernelError>,
-    },
-}
-
-impl KernelError {
-    /// Whether kptr_restrict is the first cause.
-    pub fn is_hidden(&self) -> bool {
-        match self {
-            KernelError::List { source: ListError::Hidden, .. } => true,
-            KernelError::Nowhere { kallsyms, .. } => kallsyms.is_hidden(),
-            _ => false,
-        }
-    }
-}
 
 /// The running kernel's symbols: `root`/proc/kallsyms, and when that is
 /// hidden or absent `root`/boot/System.map-RELEASE.
@@ -277,14 +117,6 @@ pub(super) fn table(
     Ok(Loaded { symbols, path, anchors, build_id: None, notes })
 }
 
-pub(super) fn anchors(list: &SymbolList, offset: u64) -> Vec<Anchor> {
-    let anchors = ANCHORS.into_iter().filter_map(|symbol| {
-        let address = list.address_of(symbol)?.wrapping_add(offset);
-        Some(Anchor { symbol: symbol.to_owned(), address })
-    });
-    anchors.collect()
-}
-
 fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<Note>), KernelError> {
     let Some((symbol, listed)) = anchor(list) else { return Ok((0, None)) };
     let as_linked = is_as_linked(path, listed);
@@ -345,10 +177,6 @@ pub(super) fn difference(list: &SymbolList, head: &SymbolList, offset: u64) -> O
     })
 }
 
-pub(super) fn anchor(list: &SymbolList) -> Option<(&'static str, u64)> {
-    ANCHORS.into_iter().find_map(|name| Some((name, list.address_of(name)?)))
-}
-
 fn is_kept_in_place(root: &Path) -> bool {
     std::fs::read_to_string(root.join("proc/cmdline"))
         .is_ok_and(|line| line.split_whitespace().any(|word| word == "nokaslr"))
@@ -389,18 +217,13 @@ pub(super) fn module_extents(root: &Path) -> Vec<ModuleExtent> {
         .collect()
 }
 
-fn signed(offset: u64) -> String {
-    let value = offset.cast_signed();
-    let sign = if value < 0 { '-' } else { '+' };
-    format!("{sign}{:#x}", value.unsigned_abs())
-}
-
 #[cfg(test)]
 mod tests {
     //! Machines made of a few files.
 
     use super::*;
     use std::fs;
+    use std::path::PathBuf;
     use tempfile::TempDir;
 
     const LINKED: u64 = 0xffff_ffff_8100_0000;

@@ -1,22 +1,13 @@
 //! A list for the kernel that a recording was made under.
 
 use super::list::SymbolList;
-use super::load::{self, Anchor, KernelError, Loaded, Note};
+use super::load;
+use super::loaded::{self, Anchor, KernelError, Loaded, Note, Recording};
 use super::vmlinux::{self, Known};
 use crate::kernel::table::{KernelSymbols, ModuleExtent};
 use perfdata::kernel_list::{KernelModule, PackedKernelList};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What a recording says about its kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Recording {
-    /// Where `_text` was; none when kptr_restrict hid it from the recorder.
-    pub(crate) anchor: Option<Anchor>,
-    /// `uname -r`.
-    pub(crate) release: Option<String>,
-    pub(crate) list: Option<Arc<PackedKernelList>>,
-}
 
 pub(super) fn kept(
     packed: &Arc<PackedKernelList>,
@@ -26,7 +17,7 @@ pub(super) fn kept(
     let build_id = Some(list.build_id.clone()).filter(|id| !id.is_empty()).map(Into::into);
     let extents: Vec<ModuleExtent> = list.modules.iter().filter_map(extent).collect();
     let list = SymbolList::recorded(list).map_err(|error| error.to_string())?;
-    let anchors = load::anchors(&list, 0);
+    let anchors = loaded::anchors(&list, 0);
     if let Some(Anchor { symbol, address }) = anchor
         && !anchors.iter().any(|known| known.symbol == *symbol && known.address == *address)
     {
@@ -74,7 +65,8 @@ pub(super) fn known<'a>(root: &Path, recording: &'a Recording) -> Known<'a> {
         let build_id = Some(list.build_id.clone()).filter(|id| !id.is_empty()).map(Into::into);
         let extents = list.modules.iter().filter_map(extent).collect();
         let modules = SymbolList::recorded(list).ok().map(|list| (list, extents));
-        let own = modules.as_ref().and_then(|(list, _)| load::anchors(list, 0).into_iter().next());
+        let own =
+            modules.as_ref().and_then(|(list, _)| loaded::anchors(list, 0).into_iter().next());
         return Known { anchor: anchor.or(own), build_id, modules, recording };
     }
     let Some(head) = load::read_head(&root.join("proc/kallsyms")).ok() else {
@@ -96,7 +88,7 @@ fn distance(
     let differs = |difference| not_recorded(path, difference);
     let Some(Anchor { symbol, address }) = &recording.anchor else {
         let linked =
-            load::anchor(list).is_none_or(|(_, address)| load::is_as_linked(path, address));
+            loaded::anchor(list).is_none_or(|(_, address)| load::is_as_linked(path, address));
         return match linked {
             true => Err(differs("the recording does not say where its kernel lay".to_owned())),
             false => Ok((0, None)),
@@ -105,7 +97,7 @@ fn distance(
     let listed =
         list.address_of(symbol).ok_or_else(|| differs(format!("{symbol} is not in it")))?;
     let offset = address.wrapping_sub(listed);
-    if !offset.is_multiple_of(load::KASLR_STEP) {
+    if !offset.is_multiple_of(loaded::KASLR_STEP) {
         return Err(differs(format!(
             "{symbol} is at {listed:#x} in it, was recorded at {address:#x}"
         )));
@@ -125,7 +117,7 @@ fn check(
     let head = load::read_head(&root.join("proc/kallsyms")).ok();
     let running = head.filter(|head| is_recorded(root, head, recording));
     let compared = running.and_then(|head| {
-        let (symbol, listed) = load::anchor(list)?;
+        let (symbol, listed) = loaded::anchor(list)?;
         let offset = head.address_of(symbol)?.wrapping_sub(listed);
         Some(load::difference(list, &head, offset))
     });

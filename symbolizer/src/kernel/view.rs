@@ -2,8 +2,9 @@
 //! does.
 
 use super::lines::Sought;
-use super::load::{self, Anchor, KernelError, Loaded, Note};
-use super::recorded::{self, Recording};
+use super::load;
+use super::loaded::{Anchor, KernelError, Loaded, Note, Recording};
+use super::recorded;
 use super::table::KernelSymbols;
 use crate::answer::NoDebug;
 use crate::dwarf::lazy_debug_file::ObjectDebug;

@@ -2,8 +2,7 @@
 //! was linked to lie, and which build it is.
 
 use super::list::{ListError, ListedSymbol, SymbolList};
-use super::load::{self, Anchor, KernelError, Loaded, Note};
-use super::recorded::Recording;
+use super::loaded::{self, Anchor, KernelError, Loaded, Note, Recording};
 use super::table::KernelSymbols;
 use super::table::ModuleExtent;
 use crate::elf::head::hex;
@@ -233,7 +232,7 @@ pub(super) fn load(path: &Path, known: Known<'_>) -> Result<Loaded, KernelError>
     let listed = image.list.address_of(&symbol);
     let listed = listed.ok_or_else(|| refused(format!("{symbol} is not in it")))?;
     let offset = address.wrapping_sub(listed);
-    if !offset.is_multiple_of(load::KASLR_STEP) {
+    if !offset.is_multiple_of(loaded::KASLR_STEP) {
         let moved = format!("{symbol} is at {listed:#x} in it, runs at {address:#x}");
         return Err(refused(moved));
     }
@@ -249,7 +248,7 @@ pub(super) fn table(
     list: SymbolList,
     extents: &[ModuleExtent],
 ) -> Result<Loaded, KernelError> {
-    let (path, anchors) = (path.to_path_buf(), load::anchors(&list, 0));
+    let (path, anchors) = (path.to_path_buf(), loaded::anchors(&list, 0));
     let symbols = KernelSymbols::of_image(list, extents);
     match symbols.is_empty() {
         true => Err(KernelError::NoText { path }),
@@ -290,6 +289,7 @@ mod tests {
     //! Images put together byte by byte, and a real one where there is one.
 
     use super::*;
+    use crate::kernel::load;
     use std::fs;
     use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! Reads names of functions, classes and what is in them.
 
-use super::node::{Kind, Node, NodeId, Operator};
+use super::node::{Kind, Node, NodeId};
+use super::operators::Operator;
 use super::parser::Parser;
 
 /// A name that the ABI abbreviates.

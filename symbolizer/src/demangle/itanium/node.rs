@@ -1,6 +1,6 @@
 //! A mangled name as a tree.
 
-use super::operators::OPERATORS;
+use super::operators::Operator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeId(u32);
@@ -278,18 +278,5 @@ impl Builtin {
     /// By the letter behind `D`.
     pub(super) fn other(letter: u8) -> Option<&'static Builtin> {
         OTHERS.iter().find(|(code, _)| *code == letter).map(|(_, builtin)| builtin)
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Operator {
-    pub(super) code: &'static str,
-    pub(super) name: &'static str,
-    pub(super) operands: u8,
-}
-
-impl Operator {
-    pub(super) fn of(code: &str) -> Option<&'static Operator> {
-        OPERATORS.iter().find(|operator| operator.code == code)
     }
 }

@@ -1,83 +1,36 @@
 //! The operators of the language, by their codes (Itanium C++ ABI, 5.1.3.3).
 
-use super::node::Operator;
-
-const fn operator(code: &'static str, name: &'static str, operands: u8) -> Operator {
-    Operator { code, name, operands }
+#[derive(Debug)]
+pub(super) struct Operator {
+    pub(super) code: &'static str,
+    pub(super) name: &'static str,
+    pub(super) operands: u8,
 }
 
-pub(super) static OPERATORS: [Operator; 73] = [
-    operator("aN", "&=", 2),
-    operator("aS", "=", 2),
-    operator("aa", "&&", 2),
-    operator("ad", "&", 1),
-    operator("an", "&", 2),
-    operator("at", "alignof ", 1),
-    operator("aw", "co_await ", 1),
-    operator("az", "alignof ", 1),
-    operator("cc", "const_cast", 2),
-    operator("cl", "()", 2),
-    operator("cm", ",", 2),
-    operator("co", "~", 1),
-    operator("dV", "/=", 2),
-    operator("dX", "[...]=", 3),
-    operator("da", "delete[] ", 1),
-    operator("dc", "dynamic_cast", 2),
-    operator("de", "*", 1),
-    operator("di", "=", 2),
-    operator("dl", "delete ", 1),
-    operator("ds", ".*", 2),
-    operator("dt", ".", 2),
-    operator("dv", "/", 2),
-    operator("dx", "]=", 2),
-    operator("eO", "^=", 2),
-    operator("eo", "^", 2),
-    operator("eq", "==", 2),
-    operator("fL", "...", 3),
-    operator("fR", "...", 3),
-    operator("fl", "...", 2),
-    operator("fr", "...", 2),
-    operator("ge", ">=", 2),
-    operator("gs", "::", 1),
-    operator("gt", ">", 2),
-    operator("ix", "[]", 2),
-    operator("lS", "<<=", 2),
-    operator("le", "<=", 2),
-    operator("li", "operator\"\" ", 1),
-    operator("ls", "<<", 2),
-    operator("lt", "<", 2),
-    operator("mI", "-=", 2),
-    operator("mL", "*=", 2),
-    operator("mi", "-", 2),
-    operator("ml", "*", 2),
-    operator("mm", "--", 1),
-    operator("na", "new[]", 3),
-    operator("ne", "!=", 2),
-    operator("ng", "-", 1),
-    operator("nt", "!", 1),
-    operator("nw", "new", 3),
-    operator("nx", "noexcept", 1),
-    operator("oR", "|=", 2),
-    operator("oo", "||", 2),
-    operator("or", "|", 2),
-    operator("pL", "+=", 2),
-    operator("pl", "+", 2),
-    operator("pm", "->*", 2),
-    operator("pp", "++", 1),
-    operator("ps", "+", 1),
-    operator("pt", "->", 2),
-    operator("qu", "?", 3),
-    operator("rM", "%=", 2),
-    operator("rS", ">>=", 2),
-    operator("rc", "reinterpret_cast", 2),
-    operator("rm", "%", 2),
-    operator("rs", ">>", 2),
-    operator("sP", "sizeof...", 1),
-    operator("sZ", "sizeof...", 1),
-    operator("sc", "static_cast", 2),
-    operator("ss", "<=>", 2),
-    operator("st", "sizeof ", 1),
-    operator("sz", "sizeof ", 1),
-    operator("tr", "throw", 0),
-    operator("tw", "throw ", 1),
-];
+impl Operator {
+    pub(super) fn of(code: &str) -> Option<&'static Operator> {
+        OPERATORS.iter().find(|operator| operator.code == code)
+    }
+}
+
+macro_rules! operators {
+    ($($code:literal $name:literal $operands:literal;)*) => {
+        static OPERATORS: &[Operator] =
+            &[$(Operator { code: $code, name: $name, operands: $operands }),*];
+    };
+}
+
+operators! {
+    "aN" "&=" 2; "aS" "=" 2; "aa" "&&" 2; "ad" "&" 1; "an" "&" 2; "at" "alignof " 1;
+    "aw" "co_await " 1; "az" "alignof " 1; "cc" "const_cast" 2; "cl" "()" 2; "cm" "," 2; "co" "~" 1;
+    "dV" "/=" 2; "dX" "[...]=" 3; "da" "delete[] " 1; "dc" "dynamic_cast" 2; "de" "*" 1; "di" "=" 2;
+    "dl" "delete " 1; "ds" ".*" 2; "dt" "." 2; "dv" "/" 2; "dx" "]=" 2; "eO" "^=" 2; "eo" "^" 2;
+    "eq" "==" 2; "fL" "..." 3; "fR" "..." 3; "fl" "..." 2; "fr" "..." 2; "ge" ">=" 2; "gs" "::" 1;
+    "gt" ">" 2; "ix" "[]" 2; "lS" "<<=" 2; "le" "<=" 2; "li" "operator\"\" " 1; "ls" "<<" 2;
+    "lt" "<" 2; "mI" "-=" 2; "mL" "*=" 2; "mi" "-" 2; "ml" "*" 2; "mm" "--" 1; "na" "new[]" 3;
+    "ne" "!=" 2; "ng" "-" 1; "nt" "!" 1; "nw" "new" 3; "nx" "noexcept" 1; "oR" "|=" 2; "oo" "||" 2;
+    "or" "|" 2; "pL" "+=" 2; "pl" "+" 2; "pm" "->*" 2; "pp" "++" 1; "ps" "+" 1; "pt" "->" 2;
+    "qu" "?" 3; "rM" "%=" 2; "rS" ">>=" 2; "rc" "reinterpret_cast" 2; "rm" "%" 2; "rs" ">>" 2;
+    "sP" "sizeof..." 1; "sZ" "sizeof..." 1; "sc" "static_cast" 2; "ss" "<=>" 2; "st" "sizeof " 1;
+    "sz" "sizeof " 1; "tr" "throw" 0; "tw" "throw " 1;
+}
