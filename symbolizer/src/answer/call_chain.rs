@@ -5,7 +5,6 @@
 pub struct StackFrame {
     /// Of the instruction that was about to run, or to which the callee returns.
     pub address: u64,
-    /// Which of both.
     pub point: FramePoint,
     /// How it was found.
     pub way: FrameWay,
@@ -33,39 +32,63 @@ pub enum FrameWay {
     FramePointer,
 }
 
-/// Why there are no more frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChainEnd {
+/// Why there are no more frames, with a word in brackets for each and what follows "N call
+/// chains end early:".
+macro_rules! chain_ends {
+    ($($(#[$doc:meta])* $end:ident = $tag:literal, $why:literal;)*) => {
+        /// Why there are no more frames.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ChainEnd { $($(#[$doc])* $end,)* }
+
+        impl ChainEnd {
+            pub const ALL: [ChainEnd; [$($tag),*].len()] = [$(ChainEnd::$end),*];
+
+            /// One word in brackets, as [`Reason::tag`](crate::Reason::tag).
+            pub fn tag(self) -> &'static str {
+                match self { $(ChainEnd::$end => $tag,)* }
+            }
+
+            /// Why, as what follows "N call chains end early:".
+            pub fn why(self) -> &'static str {
+                match self { $(ChainEnd::$end => $why,)* }
+            }
+        }
+    };
+}
+
+chain_ends! {
     /// Nobody called the last one.
-    Root,
+    Root = "[root]", "the outermost frame was reached";
     /// What would tell the next one was not copied.
-    CopyTooShort,
+    CopyTooShort = "[copy-too-short]", "the copy of the stack is too short";
     /// Nothing was copied: the page that the stack pointer is in was not in memory.
-    NothingCopied,
+    NothingCopied = "[nothing-copied]",
+        "nothing of the stack was copied, as its page was not in memory";
     /// The next one is on another stack: that of a coroutine, or the one that
     /// a signal with a stack of its own interrupted.
-    OtherStack,
+    OtherStack = "[other-stack]",
+        "the caller is on a stack that is not copied: a signal handler's own (sigaltstack) or a coroutine's hides it";
     /// The next address is in nothing that was mapped.
-    NotMapped,
+    NotMapped = "[not-mapped]", "the next address is in nothing that was mapped";
     /// No unwind table has the last address, and no frame pointer leads on.
-    NoTable,
+    NoTable = "[no-table]", "no unwind table has the code";
     /// The object with the last address cannot be had, and no frame pointer
     /// leads on.
-    NoObject,
+    NoObject = "[no-object]", "the object cannot be had";
     /// What the unwind table says makes no sense.
-    DamagedTable,
+    DamagedTable = "[damaged-table]", "the unwind table makes no sense";
     /// The next frame would lie further in.
-    NoProgress,
+    NoProgress = "[no-progress]", "the next frame would lie further in";
     /// There may be more than were asked for.
-    FrameLimit,
+    FrameLimit = "[frame-limit]", "there are more frames than were asked for";
     /// The kernel said that it would tell the rest later, and did not.
-    NotSent,
+    NotSent = "[not-sent]", "what the kernel deferred was not recorded";
     /// The CPU keeps no more calls.
-    CallsLimit,
+    CallsLimit = "[calls-limit]", "the CPU keeps no more calls";
     /// A 32-bit task, or one without registers.
-    UnsupportedAbi,
+    UnsupportedAbi = "[unsupported-abi]", "stacks of 32-bit tasks are not unwound";
     /// A machine whose stacks are not unwound here.
-    UnsupportedMachine,
+    UnsupportedMachine = "[unsupported-machine]", "stacks of this machine are not unwound";
 }
 
 impl StackFrame {
@@ -76,71 +99,6 @@ impl StackFrame {
         match self.point {
             FramePoint::Instruction => self.address,
             FramePoint::Return => self.address.wrapping_sub(1),
-        }
-    }
-}
-
-impl ChainEnd {
-    /// All of them.
-    pub const ALL: [ChainEnd; 14] = [
-        ChainEnd::Root,
-        ChainEnd::CopyTooShort,
-        ChainEnd::NothingCopied,
-        ChainEnd::OtherStack,
-        ChainEnd::NotMapped,
-        ChainEnd::NoTable,
-        ChainEnd::NoObject,
-        ChainEnd::DamagedTable,
-        ChainEnd::NoProgress,
-        ChainEnd::FrameLimit,
-        ChainEnd::NotSent,
-        ChainEnd::CallsLimit,
-        ChainEnd::UnsupportedAbi,
-        ChainEnd::UnsupportedMachine,
-    ];
-
-    /// One word in brackets, as [`Reason::tag`](crate::Reason::tag).
-    pub fn tag(self) -> &'static str {
-        match self {
-            ChainEnd::Root => "[root]",
-            ChainEnd::CopyTooShort => "[copy-too-short]",
-            ChainEnd::NothingCopied => "[nothing-copied]",
-            ChainEnd::OtherStack => "[other-stack]",
-            ChainEnd::NotMapped => "[not-mapped]",
-            ChainEnd::NoTable => "[no-table]",
-            ChainEnd::NoObject => "[no-object]",
-            ChainEnd::DamagedTable => "[damaged-table]",
-            ChainEnd::NoProgress => "[no-progress]",
-            ChainEnd::FrameLimit => "[frame-limit]",
-            ChainEnd::NotSent => "[not-sent]",
-            ChainEnd::CallsLimit => "[calls-limit]",
-            ChainEnd::UnsupportedAbi => "[unsupported-abi]",
-            ChainEnd::UnsupportedMachine => "[unsupported-machine]",
-        }
-    }
-
-    /// Why, as what follows "N call chains end early:".
-    pub fn why(self) -> &'static str {
-        match self {
-            ChainEnd::Root => "the outermost frame was reached",
-            ChainEnd::CopyTooShort => "the copy of the stack is too short",
-            ChainEnd::NothingCopied => {
-                "nothing of the stack was copied, as its page was not in memory"
-            }
-            ChainEnd::OtherStack => {
-                "the caller is on a stack that is not copied: a signal handler's own (sigaltstack) \
-                 or a coroutine's hides it"
-            }
-            ChainEnd::NotMapped => "the next address is in nothing that was mapped",
-            ChainEnd::NoTable => "no unwind table has the code",
-            ChainEnd::NoObject => "the object cannot be had",
-            ChainEnd::DamagedTable => "the unwind table makes no sense",
-            ChainEnd::NoProgress => "the next frame would lie further in",
-            ChainEnd::FrameLimit => "there are more frames than were asked for",
-            ChainEnd::NotSent => "what the kernel deferred was not recorded",
-            ChainEnd::CallsLimit => "the CPU keeps no more calls",
-            ChainEnd::UnsupportedAbi => "stacks of 32-bit tasks are not unwound",
-            ChainEnd::UnsupportedMachine => "stacks of this machine are not unwound",
         }
     }
 }
@@ -164,7 +122,6 @@ impl ChainEnds {
         ChainEnd::ALL.into_iter().zip(self.counts).filter(|(_, chains)| *chains > 0)
     }
 
-    /// All chains.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
