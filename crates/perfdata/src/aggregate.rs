@@ -108,7 +108,6 @@ impl Bits {
     /// Of no values at all: merging with it changes nothing.
     pub const NONE: Bits = Bits { all: u64::MAX, any: 0 };
 
-    /// Of one value.
     pub fn of(value: u64) -> Bits {
         Bits { all: value, any: value }
     }
@@ -138,7 +137,6 @@ impl Bits {
 /// Bounds and common bits of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The lowest.
     pub min: u64,
     /// The highest, itself included.
     pub max: u64,
@@ -147,7 +145,6 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of one address.
     pub fn of(address: u64) -> Range {
         Range { min: address, max: address, bits: Bits::of(address) }
     }
@@ -168,9 +165,7 @@ pub struct Taken {
     /// The process, also where sites do not tell processes apart: it is what
     /// gives the site of such a session its name.
     pub pid: Pid,
-    /// The thread.
     pub tid: Tid,
-    /// Where it ran.
     pub cpu: Cpu,
     /// Data address; 0 where the event has none.
     pub address: u64,

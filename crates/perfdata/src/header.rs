@@ -9,7 +9,6 @@ pub struct RecordType(pub u32);
 
 macro_rules! record_types {
     ($($(#[$doc:meta])* $name:ident = $value:literal;)*) => {
-        #[allow(missing_docs, reason = "each is PERF_RECORD_ and its name in perf_event_open(2) or perf.data-file-format")]
         impl RecordType {
             $($(#[$doc])* pub const $name: RecordType = RecordType($value);)*
 
@@ -155,7 +154,6 @@ impl UpdateKind {
 /// `struct perf_event_header`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// What follows.
     pub kind: RecordType,
     /// Privilege level and per-type bits.
     pub misc: Misc,

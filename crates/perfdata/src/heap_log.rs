@@ -74,7 +74,6 @@ pub enum LoggedCall {
 }
 
 impl LoggedCall {
-    /// Its number.
     pub fn number(self) -> u8 {
         match self {
             LoggedCall::Allocator(call) => call as u8,
@@ -82,7 +81,6 @@ impl LoggedCall {
         }
     }
 
-    /// That of a number.
     pub fn of_number(number: u8) -> Option<LoggedCall> {
         let allocator = AllocatorCall::of_number(number).map(LoggedCall::Allocator);
         allocator.or_else(|| MappingCall::of_number(number).map(LoggedCall::Mapping))
@@ -102,11 +100,8 @@ impl LoggedCall {
 pub struct HeapLogRecord {
     /// When, CLOCK_MONOTONIC.
     pub time: Time,
-    /// Who.
     pub task: Task,
-    /// Where.
     pub cpu: Cpu,
-    /// What was called.
     pub call: LoggedCall,
     /// Slots of it, from 1 to [`LONGEST`].
     pub slots: usize,

@@ -80,22 +80,13 @@ pub enum IbsError {
     Short(#[from] Short),
     /// Bit 0 of the capabilities is clear, which no kernel writes.
     #[error("raw data of a sample starts with {caps:#x}, which are no IBS capabilities")]
-    NoCaps {
-        /// The first word.
-        caps: u32,
-    },
+    NoCaps { caps: u32 },
     /// IBS_OP_CTL says that no op was sampled; the kernel drops such.
     #[error("IBS_OP_CTL is {ctl:#x}: bit 18, a valid op, is not set")]
-    NotValid {
-        /// The register.
-        ctl: u64,
-    },
+    NotValid { ctl: u64 },
     /// Whole registers may follow, nothing else.
     #[error("{left} bytes follow the IBS registers, which is no whole register")]
-    Odd {
-        /// Bytes.
-        left: usize,
-    },
+    Odd { left: usize },
 }
 
 impl IbsOp {

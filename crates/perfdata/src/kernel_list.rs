@@ -63,7 +63,6 @@ impl KernelSymbol {
 }
 
 impl KernelList {
-    /// A symbol's name.
     pub fn name(&self, symbol: &KernelSymbol) -> &[u8] {
         let start = usize::try_from(symbol.name).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::from(symbol.length));

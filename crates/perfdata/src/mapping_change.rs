@@ -20,7 +20,6 @@ impl MappingCall {
     pub const ALL: [MappingCall; 4] =
         [MappingCall::Map, MappingCall::MapFile, MappingCall::Unmap, MappingCall::Remap];
 
-    /// That of a number.
     pub fn of_number(number: u8) -> Option<MappingCall> {
         MappingCall::ALL.into_iter().find(|call| *call as u8 == number)
     }
@@ -29,7 +28,6 @@ impl MappingCall {
 /// A range of addresses that means something else now; it begins at the sample's data address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappingChange {
-    /// What was done.
     pub call: MappingCall,
     /// Bytes of the range, as they were asked for: the kernel does whole pages.
     pub length: u64,

@@ -31,7 +31,6 @@ impl MissClass {
         MissClass::Capacity,
     ];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             MissClass::Cold => "cold",
@@ -42,7 +41,6 @@ impl MissClass {
         }
     }
 
-    /// That of a number.
     pub fn of_number(number: u8) -> Option<MissClass> {
         MissClass::ALL.into_iter().find(|class| *class as u8 == number)
     }

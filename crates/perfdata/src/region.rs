@@ -34,7 +34,6 @@ pub enum RegionSide {
 pub struct RegionMark<'n> {
     /// When, by the clock of the stream's samples.
     pub time: Time,
-    /// Who.
     pub task: Task,
     /// Begin or end.
     pub side: RegionSide,

@@ -29,7 +29,6 @@ pub struct Sample<'a> {
     pub ip: Option<u64>,
     /// Process and thread.
     pub task: Option<Task>,
-    /// When.
     pub time: Option<Time>,
     /// Data address (PEBS, IBS), fault address (page faults), breakpoint
     /// address; 0 when the event has none.
@@ -38,18 +37,15 @@ pub struct Sample<'a> {
     pub id: Option<u64>,
     /// Event id of this very event, children told apart.
     pub stream_id: Option<u64>,
-    /// CPU.
     pub cpu: Option<Cpu>,
     /// Events this sample stands for.
     pub period: Option<u64>,
-    /// Counter values.
     pub read: Option<ReadValues>,
     /// Return addresses, innermost first, and whose they are
     /// ([`crate::callchain`]).
     pub callchain: Option<RecordWords<'a>>,
     /// Payload of a tracepoint, or IBS registers (trap 40).
     pub raw: Option<&'a [u8]>,
-    /// Recent branches.
     pub branch_stack: Option<BranchStack<'a>>,
     /// User registers at the last entry to the kernel.
     pub regs_user: Option<Registers<'a>>,

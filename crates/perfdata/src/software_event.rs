@@ -8,7 +8,6 @@ use crate::attr::{Attr, EventType};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SoftwareEvent(pub u64);
 
-#[allow(missing_docs, reason = "PERF_COUNT_SW_* of perf_event_open(2)")]
 impl SoftwareEvent {
     pub const CPU_CLOCK: SoftwareEvent = SoftwareEvent(0);
     pub const TASK_CLOCK: SoftwareEvent = SoftwareEvent(1);

@@ -13,11 +13,7 @@ pub enum TypesError {
     #[error(transparent)]
     NoSections(#[from] NoSections),
     #[error("BTF of {file} cannot be used: {why}")]
-    Btf {
-        file: String,
-        /// What is wrong with it.
-        why: BtfError,
-    },
+    Btf { file: String, why: BtfError },
 }
 
 /// Where an ELF file has its BTF.

@@ -60,32 +60,16 @@ pub enum Depth {
 pub enum NoDebug {
     /// Neither the file nor a separate one has any.
     #[error("no debug info of {file} found ({build}): its debug symbols (Debian: PACKAGE-dbgsym)")]
-    Absent {
-        /// The file.
-        file: Arc<str>,
-        /// Its build id, or a word that it has none.
-        build: Arc<str>,
-    },
+    Absent { file: Arc<str>, build: Arc<str> },
     /// Some was found and cannot be used.
     #[error("debug info of {file} cannot be used: {why}")]
-    Damaged {
-        /// The file that holds it.
-        file: Arc<str>,
-        /// What is wrong, and where.
-        why: Arc<str>,
-    },
+    Damaged { file: Arc<str>, why: Arc<str> },
     /// It says nothing of this address: code built without, or not compiled.
     #[error("debug info of {file} does not cover this address")]
-    NotCovered {
-        /// The file that holds it.
-        file: Arc<str>,
-    },
+    NotCovered { file: Arc<str> },
     /// It belongs to what has no files with debug info.
     #[error("{object} has no debug info")]
-    Never {
-        /// As the table's object column has it.
-        object: Arc<str>,
-    },
+    Never { object: Arc<str> },
 }
 
 impl Frames {

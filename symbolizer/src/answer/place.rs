@@ -96,7 +96,6 @@ pub fn file_name(object: &str) -> &str {
 pub struct SampledAddress {
     /// Privilege level of the sample.
     pub mode: CpuMode,
-    /// Its process.
     pub pid: Pid,
     /// At run time.
     pub address: u64,

@@ -11,30 +11,15 @@ pub enum Reason {
     KernelHidden,
     /// No list of kernel symbols could be used.
     #[error("no kernel symbols: {why}")]
-    KernelUnlisted {
-        /// What was tried and how it failed.
-        why: String,
-    },
+    KernelUnlisted { why: String },
     /// The recording comes from another boot or another machine.
     #[error(
         "recorded under another boot: {symbol} was at {recorded:#x}, here it is at {here:#x}; give that kernel's System.map"
     )]
-    KernelOtherBoot {
-        /// The symbol that both sides know.
-        symbol: String,
-        /// Its address in the recording.
-        recorded: u64,
-        /// Its address in the running kernel.
-        here: u64,
-    },
+    KernelOtherBoot { symbol: String, recorded: u64, here: u64 },
     /// The recording comes from another kernel.
     #[error("recorded under kernel {recorded}, {}; give that kernel's System.map", shown(here))]
-    KernelOtherRelease {
-        /// Release in the recording.
-        recorded: String,
-        /// Release of the running kernel; empty when unknown.
-        here: String,
-    },
+    KernelOtherRelease { recorded: String, here: String },
     /// The list names routines alone.
     #[error(
         "the kernel's list names no variables (no CONFIG_KALLSYMS_ALL, or recorded without -d); give the System.map of its build"
@@ -42,30 +27,18 @@ pub enum Reason {
     KernelVariablesUnlisted,
     /// The list that was given is not the recorded kernel's.
     #[error("{why}")]
-    KernelOtherList {
-        /// The list, and how it differs.
-        why: String,
-    },
+    KernelOtherList { why: String },
     /// Nothing tells where the recorded kernel lay.
     #[error(
         "where the recorded kernel lay is not known: {why}; record as root, or with kernel.kptr_restrict=0"
     )]
-    KernelUnplaced {
-        /// What is missing.
-        why: String,
-    },
+    KernelUnplaced { why: String },
     /// Symbols are known, none of them holds the address.
     #[error("no symbol of {object} holds this address")]
-    BetweenSymbols {
-        /// Whose symbols.
-        object: String,
-    },
+    BetweenSymbols { object: String },
     /// The address lies after the last symbol, or before the first.
     #[error("beyond the first or last symbol of {object}")]
-    BeyondSymbols {
-        /// Whose symbols.
-        object: String,
-    },
+    BeyondSymbols { object: String },
     /// Nothing was mapped at the address at that time.
     #[error("not mapped at that time")]
     NotMapped,
@@ -77,96 +50,44 @@ pub enum Reason {
     TooManyMappings,
     /// No recorded mapping holds a data address.
     #[error("no recorded mapping holds this data address{}", advice(*has_data))]
-    DataNotMapped {
-        /// The recording has mappings of data.
-        has_data: bool,
-    },
+    DataNotMapped { has_data: bool },
     /// Memory whose parts have no names that a file would know.
     #[error("{name} has no named variables")]
-    NoVariables {
-        /// `[heap]`, `[stack]`, `//anon`, a file that is no program.
-        name: String,
-    },
+    NoVariables { name: String },
     /// Executable memory without a file.
     #[error("{name}: anonymous executable memory that no /tmp/perf-PID.map and no jitdump names")]
-    Anonymous {
-        /// `//anon`, `[heap]`, a memfd's name.
-        name: String,
-    },
+    Anonymous { name: String },
     /// A file that would name generated code is not used.
     #[error("{file} is not used for generated code: {why}")]
-    Generated {
-        /// perf's map of a process, or a jitdump file.
-        file: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Generated { file: String, why: String },
     /// The file has no symbol that names code.
     #[error("no symbols in {file}")]
-    NoSymbols {
-        /// The file.
-        file: String,
-    },
+    NoSymbols { file: String },
     /// Only routines that the file exports have names, and this is none.
     #[error(
         "{file} is stripped ({id}): its own routines have no names here; install its debug symbols (Debian: PACKAGE-dbgsym)"
     )]
-    Stripped {
-        /// The file.
-        file: String,
-        /// Its build id, in words.
-        id: String,
-    },
+    Stripped { file: String, id: String },
     /// The file is not there any more.
     #[error(
         "{file} is not there (any more); if a copy of it lies below another directory (a container, a chroot, files of another machine), name that with --symfs"
     )]
-    FileGone {
-        /// The file.
-        file: String,
-    },
+    FileGone { file: String },
     /// The file cannot be read.
     #[error("cannot read {file}: {why}")]
-    FileUnreadable {
-        /// The file.
-        file: String,
-        /// What the system said.
-        why: String,
-    },
+    FileUnreadable { file: String, why: String },
     /// The file is no ELF file, or a damaged one.
     #[error("{file} is not a sound ELF file: {why}")]
-    NotElf {
-        /// The file.
-        file: String,
-        /// Which structure is wrong.
-        why: String,
-    },
+    NotElf { file: String, why: String },
     /// The file at that path is another build.
     #[error("{file}: build id differs: {recorded} was mapped, {found} is there now")]
-    BuildIdDiffers {
-        /// The file.
-        file: String,
-        /// Build id of the mapped file, hex.
-        recorded: String,
-        /// Build id of the file at that path, hex.
-        found: String,
-    },
+    BuildIdDiffers { file: String, recorded: String, found: String },
     /// The file at that path is another file.
     #[error("{file} was replaced: inode {recorded} was mapped, inode {found} is there now")]
-    FileReplaced {
-        /// The file.
-        file: String,
-        /// Inode of the mapped file.
-        recorded: u64,
-        /// Inode at that path.
-        found: u64,
-    },
+    FileReplaced { file: String, recorded: u64, found: u64 },
     /// The vdso of another kernel.
     #[error("the vdso of the recorded kernel is not at hand: {why}")]
-    Vdso {
-        /// Which comparison failed.
-        why: String,
-    },
+    Vdso { why: String },
     /// The address belongs to a guest.
     #[error("the address belongs to a guest")]
     Guest,

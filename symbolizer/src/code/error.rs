@@ -10,39 +10,23 @@ pub enum CodeError {
     Place(Reason),
     /// The file holds no x86 code.
     #[error("{file} is for another machine (ELF e_machine {machine})")]
-    Machine {
-        /// The file.
-        file: String,
-        /// `e_machine`.
-        machine: u16,
-    },
+    Machine { file: String, machine: u16 },
     /// The address lies in no part of the file that is mapped.
     #[error("the address is outside the code of {object}")]
-    Outside {
-        /// A file or the vdso.
-        object: String,
-    },
+    Outside { object: String },
     /// More than a routine has.
     #[error(
         "{bytes} bytes in one piece: at most {} are read, so its symbol's size is wrong, or it is \
          no routine",
         super::MOST_TEXT
     )]
-    TooLong {
-        /// Bytes asked for.
-        bytes: u64,
-    },
+    TooLong { bytes: u64 },
     /// The process has ended, or runs something else by now.
     #[error("code of processes that have ended, or have let go of it, in memory without a file")]
     Gone,
     /// The system refuses.
     #[error("cannot read {what}: {why}")]
-    Unreadable {
-        /// A file, or memory.
-        what: String,
-        /// What the system said.
-        why: String,
-    },
+    Unreadable { what: String, why: String },
     /// The kernel has nothing at that address any more.
     #[error("kernel code that is not there any more")]
     KernelGone,

@@ -18,7 +18,6 @@ const LONGEST: usize = 4096;
 /// What a symbol names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
-    /// Code.
     Routine,
     /// Memory that all threads share.
     Variable,
@@ -37,7 +36,6 @@ pub struct CalledSymbol {
     pub start: u64,
     /// Bytes; 0: the file does not say.
     pub size: u64,
-    /// What it names.
     pub kind: SymbolKind,
     /// Other files can mean it, too.
     pub is_global: bool,

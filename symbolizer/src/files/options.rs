@@ -26,7 +26,6 @@ pub enum KernelSource {
     Running,
     /// A System.map, a saved /proc/kallsyms or a vmlinux.
     File {
-        /// The list.
         path: PathBuf,
         /// How far the kernel lies from it.
         offset: KernelOffset,

@@ -29,12 +29,7 @@ pub enum JitDumpError {
     Header,
     /// A record that does not hold together; nothing behind it can be found.
     #[error("the record at byte {at} claims {size} bytes")]
-    Record {
-        /// Offset of the record.
-        at: u64,
-        /// What it claims.
-        size: u32,
-    },
+    Record { at: u64, size: u32 },
     /// More than is kept.
     #[error("it tells of more than {MOST_ROUTINES} routines, or its names take too much memory")]
     TooMany,

@@ -90,22 +90,13 @@ pub enum PerfMapError {
     Io(#[from] io::Error),
     /// More than is kept in memory.
     #[error("it has more than {most} lines, all that is kept in memory")]
-    Lines {
-        /// Lines that may be.
-        most: usize,
-    },
+    Lines { most: usize },
     /// The same of names.
     #[error("its names have more than {most} bytes, all that is kept in memory")]
-    Names {
-        /// Bytes that may be.
-        most: usize,
-    },
+    Names { most: usize },
     /// More than is read.
     #[error("it has more than {most} bytes")]
-    Bytes {
-        /// Bytes that may be.
-        most: u64,
-    },
+    Bytes { most: u64 },
 }
 
 impl PerfMap {

@@ -46,18 +46,10 @@ pub struct SymbolList {
 pub enum ListError {
     /// A line that does not follow the grammar.
     #[error("line {line} is no symbol (ADDRESS TYPE NAME [MODULE]): `{text}`")]
-    Line {
-        /// Counted from 1.
-        line: usize,
-        /// The line, cut at 80 bytes.
-        text: String,
-    },
+    Line { line: usize, text: String },
     /// What Debian installs in place of the list.
     #[error("it is a stub that holds no symbols; it says: {text}")]
-    Stub {
-        /// Its text.
-        text: String,
-    },
+    Stub { text: String },
     /// Every address is zero: kptr_restrict.
     #[error("every address in it is 0: kptr_restrict hid the addresses from whoever read it")]
     Hidden,
@@ -66,19 +58,13 @@ pub enum ListError {
     Empty,
     /// Offsets are kept in 32 bits.
     #[error("it has {size} bytes; at most {} are read", u32::MAX)]
-    TooLong {
-        /// Its size.
-        size: usize,
-    },
+    TooLong { size: usize },
     /// What a recording keeps is damaged.
     #[error(transparent)]
     Recorded(#[from] UnpackError),
     /// Module numbers are kept in 16 bits.
     #[error("line {line} names the {}th module; that many do not exist", u16::MAX)]
-    TooManyModules {
-        /// Counted from 1.
-        line: usize,
-    },
+    TooManyModules { line: usize },
 }
 
 impl SymbolList {

@@ -72,7 +72,6 @@ struct Run {
 pub struct KernelRoutine<'a> {
     /// Number in address order, below [`KernelSymbols::len`].
     pub index: usize,
-    /// Name as listed.
     pub name: &'a [u8],
     /// Module without brackets; `bpf` for BPF programs; none for the kernel
     /// proper.

@@ -53,7 +53,6 @@ pub(crate) struct ObjectMapping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoundMapping {
     pub(crate) what: Result<ObjectMapping, NoMapping>,
-    /// First address.
     pub(crate) first: u64,
     /// Last address, inclusive.
     pub(crate) last: u64,

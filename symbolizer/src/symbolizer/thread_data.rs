@@ -26,9 +26,7 @@ pub(crate) struct ThreadData {
 /// The program that a process runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningProgram {
-    /// Its file.
     pub object: ObjectId,
-    /// When it is that.
     pub during: RangeInclusive<Time>,
 }
 

@@ -29,7 +29,6 @@ const MOST_RETURNS: usize = 1 << 16;
 /// What a sample has of a stack of user space.
 #[derive(Clone, Copy, Debug)]
 pub struct UserStack<'a> {
-    /// The process.
     pub pid: Pid,
     /// When it was sampled: its mappings of that time are gone by.
     pub time: Time,
@@ -37,7 +36,6 @@ pub struct UserStack<'a> {
     pub registers: Registers<'a>,
     /// The stack from its pointer on.
     pub stack: StackUser<'a>,
-    /// Frames at most.
     pub most: usize,
 }
 

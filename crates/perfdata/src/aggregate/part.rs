@@ -29,7 +29,6 @@ const CALLERS: u8 = 8;
 pub struct AggregatePart {
     /// Begin of the aggregate's interval.
     pub from: Time,
-    /// Its end.
     pub to: Time,
     /// Parts of this aggregate before this one.
     pub number: u32,
@@ -37,7 +36,6 @@ pub struct AggregatePart {
     pub is_last: bool,
     /// All causes of loss in the first part, none in others.
     pub lost: Vec<(String, u64)>,
-    /// Its sites.
     pub sites: Vec<Site>,
 }
 
@@ -48,21 +46,13 @@ pub enum AggregatePartError {
     #[error(
         "an aggregate of a version not known here (its text is {text:?}); report it with the ebs that recorded it"
     )]
-    Version {
-        /// Its text, up to the NUL.
-        text: String,
-    },
+    Version { text: String },
     /// The bytes ended before the value did.
     #[error("an aggregate: {0}")]
     Short(#[from] Short),
     /// A value that no recorder writes.
     #[error("an aggregate whose {what} is {value}, which cannot be")]
-    Impossible {
-        /// Which value.
-        what: &'static str,
-        /// What it is.
-        value: u64,
-    },
+    Impossible { what: &'static str, value: u64 },
     /// A name of a cause that is none.
     #[error(
         "an aggregate with {0:?} as a cause of loss, which must be 1 to 64 of a-z, 0-9, _ and ."

@@ -93,7 +93,6 @@ pub struct Assembled {
     /// An aggregate that is not whole: it, or the one that this part broke
     /// off.
     pub torn: Option<TornAggregate>,
-    /// All of an aggregate.
     pub whole: Option<Aggregate>,
 }
 
@@ -103,7 +102,6 @@ pub struct Assembled {
 pub struct TornAggregate {
     /// Begin of its interval.
     pub from: Time,
-    /// Its end.
     pub to: Time,
     /// The first part that is missing.
     pub part: u32,

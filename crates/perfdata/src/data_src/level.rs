@@ -25,11 +25,8 @@ pub enum Level {
     /// Cache of another core or socket, level not told; without a distance
     /// also the L3 (AMD before Zen 4 does not tell them apart).
     AnyCache,
-    /// Cache on the memory's side.
     MemorySideCache,
-    /// DRAM.
     Ram,
-    /// Persistent memory.
     PersistentMemory,
     /// Memory behind Compute Express Link.
     Cxl,

@@ -13,7 +13,6 @@ pub enum IbsSource {
     OtherComplex,
     /// A cache of another node.
     FarCache,
-    /// DRAM.
     Dram,
     /// Long-latency memory modules (Zen 4).
     PersistentMemory,

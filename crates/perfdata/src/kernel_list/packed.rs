@@ -29,7 +29,6 @@ pub enum PackError {
     /// It cannot be spelled.
     #[error(transparent)]
     Columns(#[from] ColumnError),
-    /// zstd failed.
     #[error("packing the kernel's symbols: {0}")]
     Zstd(&'static str),
     /// More than a recording takes.
@@ -51,12 +50,7 @@ pub enum UnpackError {
         "the kernel's symbols say that {packed} bytes unpack to {unpacked}; at most {most} and 64 times as many are read",
         most = MOST
     )]
-    Size {
-        /// Bytes packed.
-        packed: usize,
-        /// What they claim.
-        unpacked: u64,
-    },
+    Size { packed: usize, unpacked: u64 },
 }
 
 impl KernelList {

@@ -33,10 +33,7 @@ pub enum SegmentHeaderError {
     Magic,
     /// Written by a newer program.
     #[error("a segment of version {version}; this program reads version {VERSION}")]
-    Version {
-        /// As it says.
-        version: u32,
-    },
+    Version { version: u32 },
     /// Its bits have changed.
     #[error("the header's checksum is wrong")]
     Checksum,

@@ -16,7 +16,6 @@ pub struct StoredFrame<'a> {
     /// When they were handed to the writer, CLOCK_MONOTONIC, nanoseconds;
     /// [`HEAD`].
     pub time: u64,
-    /// The records.
     pub payload: &'a [u8],
 }
 

@@ -6,7 +6,6 @@ use crate::registers;
 
 /// One column of a text record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "named as the fields of Sample, which say what they are")]
 pub enum Column {
     /// Flags register at the sample: always column 1. Absent on machines
     /// whose flags the kernel does not give (aarch64).

@@ -30,7 +30,6 @@ pub enum TextLine<'p> {
     Header,
     /// Nothing: empty, or a `#` line that names no columns.
     Comment,
-    /// A record.
     Record(Values<'p>),
 }
 
@@ -167,7 +166,6 @@ fn value(named: &Named, word: &[u8]) -> Result<Option<u64>, &'static str> {
 
 /// What is wrong with a line; lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what each field is")]
 pub enum TextError {
     /// A record before any line that names the columns.
     #[error(

@@ -29,7 +29,6 @@ pub(super) struct CarriedFile {
 pub(crate) enum CarriedPart {
     /// Processes mapped it.
     Mapped {
-        /// Where they saw it.
         path: String,
         /// What stood for `/` there when the file was found; what belongs to it
         /// lies below.

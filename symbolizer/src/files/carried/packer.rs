@@ -32,7 +32,6 @@ pub struct FilePacker {
 pub struct PackedFiles {
     /// The archive, from its first byte.
     pub archive: File,
-    /// Bytes of it.
     pub size: u64,
     /// How many different files are in it.
     pub files: u64,

@@ -48,16 +48,10 @@ pub enum CarriedFilesError {
     Archive(String),
     /// A newer version wrote it.
     #[error("their index has form {found}; forms up to {VERSION} are known here")]
-    Version {
-        /// The number that it has.
-        found: u32,
-    },
+    Version { found: u32 },
     /// More files than any recording has.
     #[error("their index has {found} files; at most {MOST_FILES} are read")]
-    TooMany {
-        /// How many.
-        found: usize,
-    },
+    TooMany { found: usize },
 }
 
 impl CarriedFiles {

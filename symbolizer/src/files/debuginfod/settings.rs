@@ -34,12 +34,7 @@ pub struct Settings {
 pub enum SettingsError {
     /// A number was expected.
     #[error("{name} is `{value}`: a whole number is needed, or unset it")]
-    Number {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        value: String,
-    },
+    Number { name: &'static str, value: String },
     /// Fetched files have no place.
     #[error(
         "DEBUGINFOD_URLS is set, but where fetched files go is not: set DEBUGINFOD_CACHE_PATH or HOME, or unset DEBUGINFOD_URLS"
