@@ -29,10 +29,8 @@ use symbols::Naming;
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
-    /// Not an ELF file at all.
     #[error("it does not start with the ELF magic")]
     Magic,
-    /// A structure that does not hold together.
     #[error("{0}")]
     Structure(String),
 }

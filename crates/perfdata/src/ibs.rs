@@ -75,16 +75,12 @@ pub struct IbsOp {
 /// Why a payload holds no registers of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IbsError {
-    /// Too short for the registers that its capabilities promise.
     #[error("IBS registers are cut off: {0}")]
     Short(#[from] Short),
-    /// Bit 0 of the capabilities is clear, which no kernel writes.
     #[error("raw data of a sample starts with {caps:#x}, which are no IBS capabilities")]
     NoCaps { caps: u32 },
-    /// IBS_OP_CTL says that no op was sampled; the kernel drops such.
     #[error("IBS_OP_CTL is {ctl:#x}: bit 18, a valid op, is not set")]
     NotValid { ctl: u64 },
-    /// Whole registers may follow, nothing else.
     #[error("{left} bytes follow the IBS registers, which is no whole register")]
     Odd { left: usize },
 }

@@ -45,15 +45,12 @@ pub struct RegionMark<'n> {
 /// Why bytes are no mark.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegionMarkError {
-    /// Written by a newer recorder.
     #[error(
         "a region in a form not known here (its text is {0:?}); report it with the ebs that recorded it"
     )]
     Version(String),
-    /// The bytes ended before the value did.
     #[error("a region: {0}")]
     Short(#[from] Short),
-    /// A value that no recorder writes.
     #[error("a region whose {0} is {1}, which cannot be")]
     Impossible(&'static str, u64),
 }

@@ -29,16 +29,13 @@ pub struct SampleFilter {
 /// Why a text is no filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// Nothing like it is known.
     #[error(
         "filter term `{term}`: kind `{kind}` is not known here, only class, ibs, mode and src \
          are; a newer hardmeter may know it"
     )]
     Kind { kind: String, term: String },
-    /// The kind is known, the name is not.
     #[error("filter term `{kind}:{name}`: `{name}` is not known here, only {known}")]
     Name { kind: String, name: String, known: String },
-    /// More than [`SampleFilter::CLAUSES`] terms.
     #[error("filter `{text}` has more than {limit} terms")]
     TooMany { text: String, limit: usize },
 }

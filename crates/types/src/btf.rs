@@ -21,10 +21,8 @@ const ADDRESS: u64 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BtfError {
-    /// It begins with something else.
     #[error("it does not begin as BTF does (0xeb9f)")]
     Magic,
-    /// Its parts are not within it.
     #[error("its header is damaged: {0} lies beyond its {1} bytes")]
     Header(&'static str, usize),
     #[error(

@@ -94,10 +94,6 @@ impl VariableTable {
         let after = self.statics.partition_point(|variable| variable.start <= address);
         self.statics.get(after.checked_sub(1)?).copied()
     }
-
-    pub fn routine_count(&self) -> usize {
-        self.routines.len()
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,16 +58,12 @@ pub enum Depth {
 /// Why debug info did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum NoDebug {
-    /// Neither the file nor a separate one has any.
     #[error("no debug info of {file} found ({build}): its debug symbols (Debian: PACKAGE-dbgsym)")]
     Absent { file: Arc<str>, build: Arc<str> },
-    /// Some was found and cannot be used.
     #[error("debug info of {file} cannot be used: {why}")]
     Damaged { file: Arc<str>, why: Arc<str> },
-    /// It says nothing of this address: code built without, or not compiled.
     #[error("debug info of {file} does not cover this address")]
     NotCovered { file: Arc<str> },
-    /// It belongs to what has no files with debug info.
     #[error("{object} has no debug info")]
     Never { object: Arc<str> },
 }

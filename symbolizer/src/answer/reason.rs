@@ -4,97 +4,70 @@
 /// be done; [`Reason::tag`] is the short form for a table's cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reason {
-    /// /proc/kallsyms shows zeros only (`kallsyms_show_value`).
     #[error(
         "the kernel hides its addresses from this user: be root, or give CAP_SYSLOG, or set kernel.kptr_restrict=0 and kernel.perf_event_paranoid to at most 1 with sysctl"
     )]
     KernelHidden,
-    /// No list of kernel symbols could be used.
     #[error("no kernel symbols: {why}")]
     KernelUnlisted { why: String },
-    /// The recording comes from another boot or another machine.
     #[error(
         "recorded under another boot: {symbol} was at {recorded:#x}, here it is at {here:#x}; give that kernel's System.map"
     )]
     KernelOtherBoot { symbol: String, recorded: u64, here: u64 },
-    /// The recording comes from another kernel.
     #[error("recorded under kernel {recorded}, {}; give that kernel's System.map", shown(here))]
     KernelOtherRelease { recorded: String, here: String },
-    /// The list names routines alone.
     #[error(
         "the kernel's list names no variables (no CONFIG_KALLSYMS_ALL, or recorded without -d); give the System.map of its build"
     )]
     KernelVariablesUnlisted,
-    /// The list that was given is not the recorded kernel's.
     #[error("{why}")]
     KernelOtherList { why: String },
-    /// Nothing tells where the recorded kernel lay.
     #[error(
         "where the recorded kernel lay is not known: {why}; record as root, or with kernel.kptr_restrict=0"
     )]
     KernelUnplaced { why: String },
-    /// Symbols are known, none of them holds the address.
     #[error("no symbol of {object} holds this address")]
     BetweenSymbols { object: String },
-    /// The address lies after the last symbol, or before the first.
     #[error("beyond the first or last symbol of {object}")]
     BeyondSymbols { object: String },
-    /// Nothing was mapped at the address at that time.
     #[error("not mapped at that time")]
     NotMapped,
-    /// No mapping of the process is known.
     #[error("no mappings of this process are known")]
     UnknownProcess,
-    /// The process mapped more than is kept, or all of them together did.
     #[error("more mappings and forks than are kept, of this process or of all")]
     TooManyMappings,
-    /// No recorded mapping holds a data address.
     #[error("no recorded mapping holds this data address{}", advice(*has_data))]
     DataNotMapped { has_data: bool },
-    /// Memory whose parts have no names that a file would know.
     #[error("{name} has no named variables")]
     NoVariables { name: String },
-    /// Executable memory without a file.
     #[error("{name}: anonymous executable memory that no /tmp/perf-PID.map and no jitdump names")]
     Anonymous { name: String },
-    /// A file that would name generated code is not used.
     #[error("{file} is not used for generated code: {why}")]
     Generated { file: String, why: String },
-    /// The file has no symbol that names code.
     #[error("no symbols in {file}")]
     NoSymbols { file: String },
-    /// Only routines that the file exports have names, and this is none.
     #[error(
         "{file} is stripped ({id}): its own routines have no names here; install its debug symbols (Debian: PACKAGE-dbgsym)"
     )]
     Stripped { file: String, id: String },
-    /// The file is not there any more.
     #[error(
         "{file} is not there (any more); if a copy of it lies below another directory (a container, a chroot, files of another machine), name that with --symfs"
     )]
     FileGone { file: String },
-    /// The file cannot be read.
     #[error("cannot read {file}: {why}")]
     FileUnreadable { file: String, why: String },
-    /// The file is no ELF file, or a damaged one.
     #[error("{file} is not a sound ELF file: {why}")]
     NotElf { file: String, why: String },
-    /// The file at that path is another build.
     #[error("{file}: build id differs: {recorded} was mapped, {found} is there now")]
     BuildIdDiffers { file: String, recorded: String, found: String },
-    /// The file at that path is another file.
     #[error("{file} was replaced: inode {recorded} was mapped, inode {found} is there now")]
     FileReplaced { file: String, recorded: u64, found: u64 },
-    /// The vdso of another kernel.
     #[error("the vdso of the recorded kernel is not at hand: {why}")]
     Vdso { why: String },
-    /// The address belongs to a guest.
     #[error("the address belongs to a guest")]
     Guest,
-    /// The address belongs to the hypervisor.
     #[error("the address belongs to the hypervisor")]
     Hypervisor,
-    /// The record carries no privilege level.
     #[error("the record does not say whether the address is the kernel's or a user's")]
     UnknownMode,
 }

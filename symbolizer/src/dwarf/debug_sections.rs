@@ -32,10 +32,8 @@ pub struct DebugSections {
 /// Why there are none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSections {
-    /// The file itself cannot be read.
     #[error(transparent)]
     File(Reason),
-    /// It has no debug info that can be used.
     #[error(transparent)]
     Debug(NoDebug),
 }

@@ -81,6 +81,20 @@ pub(crate) fn symbols_of(
     (separate, none.then(|| build_in_words(located.head.build_id.as_deref(), options)))
 }
 
+/// The file that is called `path` below `options.root`, with [`symbols_of`] it.
+fn with_separate(
+    file: File,
+    path: &Path,
+    options: &SymbolizerOptions,
+) -> Result<(LocatedFile, Option<Separate>, Option<String>), ElfError> {
+    let file = ReadCache::new(file);
+    let head = elf::head(&file)?;
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let located = LocatedFile { file, head, root: options.root.clone() };
+    let (separate, stripped) = symbols_of(&located, path.as_os_str().as_bytes(), options);
+    Ok((located, separate, stripped))
+}
+
 impl ElfSymbols {
     /// The same of a file below `options.root`; if it has no symbol table,
     /// from its separate debug file, which is found as [`crate::Symbolizer`]
@@ -90,12 +104,7 @@ impl ElfSymbols {
         path: &Path,
         options: &SymbolizerOptions,
     ) -> Result<ElfSymbols, ElfError> {
-        let file = ReadCache::new(file);
-        let head = elf::head(&file)?;
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let path = path.as_os_str().as_bytes();
-        let located = LocatedFile { file, head, root: options.root.clone() };
-        let (separate, stripped) = symbols_of(&located, path, options);
+        let (located, separate, stripped) = with_separate(file, path, options)?;
         let separate = separate.as_ref().map(|separate| &separate.file);
         let ranges = elf::ranges(&located.file, separate, Naming::Code)?;
         Ok(ElfSymbols { head: located.head, ranges, stripped })
@@ -113,12 +122,7 @@ impl ElfNames {
         path: &Path,
         options: &SymbolizerOptions,
     ) -> Result<ElfNames, ElfError> {
-        let file = ReadCache::new(file);
-        let head = elf::head(&file)?;
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let path = path.as_os_str().as_bytes();
-        let located = LocatedFile { file, head, root: options.root.clone() };
-        let (separate, _) = symbols_of(&located, path, options);
+        let (located, separate, _) = with_separate(file, path, options)?;
         ElfNames::of(&located.file, separate.as_ref().map(|separate| &separate.file))
     }
 }

@@ -24,16 +24,12 @@ const ARCH_TIMESTAMP: u64 = 1;
 /// What is wrong with a jitdump file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JitDumpError {
-    /// It does not start as one.
     #[error("it does not start as a jitdump file of version 1 does")]
     Header,
-    /// A record that does not hold together; nothing behind it can be found.
     #[error("the record at byte {at} claims {size} bytes")]
     Record { at: u64, size: u32 },
-    /// More than is kept.
     #[error("it tells of more than {MOST_ROUTINES} routines, or its names take too much memory")]
     TooMany,
-    /// The system refused to read.
     #[error("{0}")]
     Read(String),
 }

@@ -85,16 +85,12 @@ pub struct PerfMapEntry<'a> {
 /// Why a map is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum PerfMapError {
-    /// Reading failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More than is kept in memory.
     #[error("it has more than {most} lines, all that is kept in memory")]
     Lines { most: usize },
-    /// The same of names.
     #[error("its names have more than {most} bytes, all that is kept in memory")]
     Names { most: usize },
-    /// More than is read.
     #[error("it has more than {most} bytes")]
     Bytes { most: u64 },
 }

@@ -44,25 +44,18 @@ pub struct SymbolList {
 /// Why bytes are no symbol list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// A line that does not follow the grammar.
     #[error("line {line} is no symbol (ADDRESS TYPE NAME [MODULE]): `{text}`")]
     Line { line: usize, text: String },
-    /// What Debian installs in place of the list.
     #[error("it is a stub that holds no symbols; it says: {text}")]
     Stub { text: String },
-    /// Every address is zero: kptr_restrict.
     #[error("every address in it is 0: kptr_restrict hid the addresses from whoever read it")]
     Hidden,
-    /// No line at all.
     #[error("it is empty")]
     Empty,
-    /// Offsets are kept in 32 bits.
     #[error("it has {size} bytes; at most {} are read", u32::MAX)]
     TooLong { size: usize },
-    /// What a recording keeps is damaged.
     #[error(transparent)]
     Recorded(#[from] UnpackError),
-    /// Module numbers are kept in 16 bits.
     #[error("line {line} names the {}th module; that many do not exist", u16::MAX)]
     TooManyModules { line: usize },
 }

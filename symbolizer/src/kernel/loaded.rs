@@ -46,19 +46,14 @@ impl Loaded {
 /// What the user should know about the symbols in use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Note {
-    /// KASLR.
     #[error("{}: the kernel runs {} from where this list says; applied", path.display(), signed(*offset))]
     Moved { path: PathBuf, offset: u64 },
-    /// A module lies where it was loaded, not at a distance from the kernel.
     #[error("{}: {count} symbols of modules and BPF programs left out: they do not move with the kernel", path.display())]
     ModulesLeftOut { path: PathBuf, count: usize },
-    /// Nothing tells whether the list is the recorded kernel's.
     #[error("{}: nothing could be compared with the recorded kernel{}; its names are right only if it is that kernel's", path.display(), release.as_ref().map_or(String::new(), |release| format!(" ({release})")))]
     Unchecked { path: PathBuf, release: Option<String> },
-    /// The recording has symbols of its kernel that cannot be used.
     #[error("the kernel's symbols in the recording are left out: {why}")]
     RecordedUnusable { why: String },
-    /// The list was saved under another boot.
     #[error("{}: saved under another boot ({symbol} at {listed:#x}; here it is at {here:#x}); used as it is", path.display())]
     OtherBoot { path: PathBuf, symbol: String, listed: u64, here: u64 },
 }
@@ -66,28 +61,20 @@ pub enum Note {
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// The list cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// The list is none.
     #[error("{}: {source}", path.display())]
     List { path: PathBuf, source: ListError },
-    /// An image of the kernel that cannot be read.
     #[error("{}: {why}", path.display())]
     KernelImage { path: PathBuf, why: String },
-    /// The list names no code.
     #[error("{}: none of its symbols is of type t, T, w or W", path.display())]
     NoText { path: PathBuf },
-    /// The list is of another kernel.
     #[error("{}: it belongs to another kernel than the one running ({difference}); if the addresses come from that kernel, tell eip2r how far it was moved with -s and --kaslr-offset (0: not at all)", path.display())]
     OtherKernel { path: PathBuf, difference: String },
-    /// The kernel may have been moved and nothing says how far.
     #[error("{}: KASLR may have moved the kernel from where this list says, and /proc/kallsyms does not tell ({why}); be root, or tell eip2r how far with -s and --kaslr-offset (0: not at all)", path.display())]
     OffsetUnknown { path: PathBuf, why: String },
-    /// The list is not of the kernel that was recorded.
     #[error("{}: it does not fit the recorded kernel ({difference}); give the list of that very kernel", path.display())]
     NotRecorded { path: PathBuf, difference: String },
-    /// The running kernel's symbols are nowhere.
     #[error("{kallsyms}; {system_map}")]
     Nowhere { kallsyms: Box<KernelError>, system_map: Box<KernelError> },
 }

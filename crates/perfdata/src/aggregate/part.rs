@@ -42,18 +42,14 @@ pub struct AggregatePart {
 /// Why bytes are no part, or a part cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AggregatePartError {
-    /// Written by a newer recorder.
     #[error(
         "an aggregate of a version not known here (its text is {text:?}); report it with the ebs that recorded it"
     )]
     Version { text: String },
-    /// The bytes ended before the value did.
     #[error("an aggregate: {0}")]
     Short(#[from] Short),
-    /// A value that no recorder writes.
     #[error("an aggregate whose {what} is {value}, which cannot be")]
     Impossible { what: &'static str, value: u64 },
-    /// A name of a cause that is none.
     #[error(
         "an aggregate with {0:?} as a cause of loss, which must be 1 to 64 of a-z, 0-9, _ and ."
     )]

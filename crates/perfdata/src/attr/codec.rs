@@ -29,10 +29,8 @@ pub enum AttrError {
     /// writing, beyond the 4096 that the kernel takes.
     #[error("perf_event_attr says it has {size} bytes; 64 to {available} are possible here")]
     Size { size: u32, available: usize },
-    /// A newer kernel's field is in use that this decoder does not know.
     #[error("perf_event_attr has a non-zero byte at offset {offset}, where no field is known here")]
     UnknownTail { offset: usize },
-    /// A field is set that an attr of the size asked for does not reach.
     #[error("perf_event_attr uses the byte at offset {offset}, {size} bytes cannot hold it")]
     Truncated { offset: usize, size: u32 },
 }

@@ -13,10 +13,8 @@ const NAME: usize = 4096;
 /// Why bytes are no list, or a list cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnError {
-    /// The bytes end before the value does.
     #[error("the kernel's symbols end within {0}")]
     Short(&'static str),
-    /// A value that no recorder writes.
     #[error("the kernel's symbols have {1} as {0}, which cannot be")]
     Impossible(&'static str, u64),
 }

@@ -26,12 +26,10 @@ impl std::fmt::Debug for PackedKernelList {
 /// Why a list cannot be kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PackError {
-    /// It cannot be spelled.
     #[error(transparent)]
     Columns(#[from] ColumnError),
     #[error("packing the kernel's symbols: {0}")]
     Zstd(&'static str),
-    /// More than a recording takes.
     #[error("the kernel's symbols take {0} bytes packed; at most {most} are kept", most = MOST_PACKED)]
     TooLong(usize),
 }
@@ -39,13 +37,10 @@ pub enum PackError {
 /// Why a recorded list cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnpackError {
-    /// What was packed is no list.
     #[error(transparent)]
     Columns(#[from] ColumnError),
-    /// Damaged.
     #[error("unpacking the kernel's symbols: {0}")]
     Zstd(&'static str),
-    /// A size that is not believed.
     #[error(
         "the kernel's symbols say that {packed} bytes unpack to {unpacked}; at most {most} and 64 times as many are read",
         most = MOST

@@ -27,18 +27,14 @@ pub struct KernelListPart<'a> {
 /// Why bytes are no part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KernelListPartError {
-    /// Written by a newer recorder.
     #[error(
         "the kernel's symbols in a form not known here (its text is {0:?}); report it with the ebs that recorded it"
     )]
     Version(String),
-    /// The bytes ended before the value did.
     #[error("the kernel's symbols: {0}")]
     Short(#[from] Short),
-    /// A value that no recorder writes.
     #[error("a part of the kernel's symbols whose {0} is {1}, which cannot be")]
     Impossible(&'static str, u64),
-    /// Parts that do not follow each other.
     #[error(transparent)]
     Torn(#[from] TornKernelList),
 }

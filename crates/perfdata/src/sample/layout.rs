@@ -14,7 +14,6 @@ use crate::units::{Cpu, Pid, Task, Tid, Time};
 /// Why an attr has no layout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// A newer kernel's field: where it stands is not known here.
     #[error(
         "{field} {bits:#x} has bits that this version does not know: {unknown:#x}; \
          read this recording with a newer hardmeter"
@@ -26,7 +25,6 @@ pub enum LayoutError {
         bits: u64,
         unknown: u64,
     },
-    /// WEIGHT and WEIGHT_STRUCT share one word; no kernel takes both (trap 2).
     #[error("sample_type {bits:#x} asks for both WEIGHT and WEIGHT_STRUCT, which no kernel allows")]
     TwoWeights { bits: u64 },
 }
@@ -34,7 +32,6 @@ pub enum LayoutError {
 /// Why a payload is no sample of this layout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
-    /// A field is cut off by the end of the record.
     #[error("sample field {field}: {short}")]
     Short { field: &'static str, short: Short },
     /// A field holds what no kernel writes there: an unknown register ABI, or
@@ -54,7 +51,6 @@ pub enum EncodeError {
     /// another shape than the attr says.
     #[error("sample field {field} does not fit the attr's sample_type")]
     Field { field: &'static str },
-    /// A record's size is 16 bits.
     #[error("a record of {size} bytes is beyond the limit of 65,535")]
     TooLong { size: usize },
 }

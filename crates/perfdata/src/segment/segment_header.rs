@@ -28,13 +28,10 @@ pub struct SegmentHeader {
 /// Bytes that are no segment's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentHeaderError {
-    /// Too short, or of something else.
     #[error("no segment of a recording")]
     Magic,
-    /// Written by a newer program.
     #[error("a segment of version {version}; this program reads version {VERSION}")]
     Version { version: u32 },
-    /// Its bits have changed.
     #[error("the header's checksum is wrong")]
     Checksum,
 }

@@ -8,10 +8,8 @@ use super::stored_frame::{BEFORE, Before, StoredFrame};
 /// Why a file cannot be read as a segment.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentReadError {
-    /// It is none.
     #[error(transparent)]
     SegmentHeader(#[from] SegmentHeaderError),
-    /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -15,120 +15,85 @@ use crate::side::SideError;
 /// chains would say them twice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
-    /// Another kind of file.
     #[error("not a perf.data stream: it starts with \"{start}\", not with PERFILE2")]
     Foreign { start: String },
-    /// perf.data as `perf record -o FILE` writes it.
     #[error(
         "this is perf.data in file form (header of {size} bytes), which cannot be read from a \
          pipe: give the file itself"
     )]
     FileForm { size: u64 },
-    /// Neither a pipe's nor a file's header.
     #[error("the header says it has {size} bytes; a pipe stream's has 16, a file's 72 or 104")]
     HeaderSize { size: u64 },
     /// A record that says it is shorter than it can be: nothing says where
     /// the next record starts.
     #[error("{kind} at offset {offset} says it has {size} bytes; the least possible is {least}")]
     RecordSize { kind: RecordType, offset: u64, size: u16, least: usize },
-    /// A header that is none: the record before says a wrong size.
     #[error("what stands at offset {offset} is no record: no type has the number {kind}")]
     RecordType { kind: u32, offset: u64 },
-    /// A record that may hold others.
     #[error("{kind} at offset {offset} has {size} bytes, which are not those of such a record")]
     Misfit { kind: RecordType, offset: u64, size: u16 },
-    /// A sample that is not what its event's attr says.
     #[error("SAMPLE at offset {offset}: {reason}")]
     Sample { offset: u64, reason: SampleError },
-    /// What was done about a record without a known end.
     #[error("{reason}; {bytes} bytes were passed over, up to the next record at offset {to}")]
     PassedOver { reason: Box<StreamError>, bytes: u64, to: u64 },
-    /// A record without a known end, and no other one after it.
     #[error("{reason}; in the {bytes} bytes from there on no other record was found")]
     Lost { reason: Box<StreamError>, bytes: u64 },
-    /// zstd, where nobody unpacks.
     #[error("{kind} at offset {offset}: compressed, which is not unpacked here")]
     Compressed { kind: RecordType, offset: u64 },
-    /// Compressed bytes that are not zstd's, or that need too much memory.
     #[error("{kind} at offset {offset}: cannot be unpacked: {reason}")]
     Zstd { kind: RecordType, offset: u64, reason: &'static str },
-    /// Compressed bytes after others that could not be unpacked.
     #[error("{kind} at offset {offset}: cannot be unpacked, since what came before could not")]
     ZstdBefore { kind: RecordType, offset: u64 },
-    /// The compressed stream ends inside a record.
     #[error("truncated: the compressed stream ends {left} bytes into a record")]
     ZstdTruncated { left: usize },
-    /// Within compressed records, a record that cannot be there.
     #[error("{kind} within the compressed record at offset {offset}, where none can be")]
     Nested { kind: RecordType, offset: u64 },
-    /// A file's header that cannot be true.
     #[error(
         "the file's header says that {what} has {size} bytes at offset {offset}, but the file ends at {length}"
     )]
     Section { what: &'static str, offset: u64, size: u64, length: u64 },
-    /// Sections of ids and features that overlap.
     #[error("{what} at offset {offset}: the sections of this file have more bytes than the file")]
     Overlap { what: &'static str, offset: u64 },
-    /// An impossible size of attrs in a file's header.
     #[error(
         "the file's header says that an attr and its ids have {size} bytes; 80 to 4112 are possible"
     )]
     AttrSize { size: u64 },
-    /// A file without attrs.
     #[error("the file describes no event: its section of attrs has {size} bytes, one has {each}")]
     NoAttrs { size: u64, each: u64 },
-    /// A feature that cannot be in the file.
     #[error("{id} should have {size} bytes at offset {offset}, but the file ends at {length}")]
     FeatureSection { id: FeatureId, offset: u64, size: u64, length: u64 },
-    /// A feature that nobody would want in memory.
     #[error("{id} at offset {offset} has {size} bytes, which is more than is read")]
     FeatureSize { id: FeatureId, offset: u64, size: u64 },
-    /// More of something than is kept in memory.
     #[error("{what} at offset {offset}: the recording describes more than is kept in memory")]
     TooMuch { what: &'static str, offset: u64 },
-    /// The table of features is not where it should be.
     #[error("the features should be listed at offset {offset}, but the file ends at {length}")]
     FeatureTable { offset: u64, length: u64 },
-    /// The recorder did not come to write the size of the data.
     #[error("the recorder did not finish this file (its header says that it has no data): {}", cut(*left))]
     Unfinished { left: u64 },
-    /// The file ends before its data do, between two records.
     #[error("truncated: {missing} bytes of data are missing at offset {offset}")]
     DataTruncated { offset: u64, missing: u64 },
-    /// A description of an event that cannot be understood.
     #[error("the event described at offset {offset}: {reason}")]
     Attr { offset: u64, reason: AttrError },
-    /// An event whose samples have fields not known here.
     #[error("the event described at offset {offset}: {reason}")]
     Layout { offset: u64, reason: LayoutError },
-    /// An EVENT_UPDATE that should hold part of an aggregate.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
     Aggregate { offset: u64, reason: AggregatePartError },
-    /// An EVENT_UPDATE that should hold part of the kernel's symbols.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
     KernelList { offset: u64, reason: kernel_list::KernelListPartError },
-    /// An EVENT_UPDATE that should hold a mark of a region.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
     Region { offset: u64, reason: RegionMarkError },
-    /// A record of the stream itself that ends before its fields do.
     #[error("{kind} at offset {offset}: {short}")]
     Short { kind: RecordType, offset: u64, short: Short },
-    /// A feature whose bytes are not what its id says.
     #[error("{id} at offset {offset}: {short}")]
     Feature { offset: u64, id: FeatureId, short: Short },
-    /// A side record that cannot be decoded.
     #[error("at offset {offset}: {reason}")]
     Side { offset: u64, reason: SideError },
-    /// A side record too short for its sample_id.
     #[error("{kind} at offset {offset}: {reason}")]
     Trailer { kind: RecordType, offset: u64, reason: SampleError },
-    /// The stream ends inside a record; what came before is good.
     #[error("truncated: {left} bytes of a record at offset {offset}, which should have {wanted}")]
     Truncated { left: usize, offset: u64, wanted: usize },
-    /// The stream ends inside the bytes that follow a record.
     #[error("truncated: {missing} bytes of {kind} data are missing at offset {offset}")]
     PayloadTruncated { kind: RecordType, offset: u64, missing: u64 },
-    /// Nothing at all.
     #[error(
         "the recording is empty (0 bytes): its recorder has not written yet, or was killed before it \
          could; record again"

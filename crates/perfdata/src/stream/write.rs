@@ -24,13 +24,10 @@ pub const IDS_A_RECORD: usize = 8_000;
 /// Why a record cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// A record's size is 16 bits.
     #[error("a {kind} record of {size} bytes is beyond the limit of 65,535")]
     TooLong { kind: RecordType, size: usize },
-    /// The attr cannot be spelled.
     #[error(transparent)]
     Attr(#[from] AttrError),
-    /// The aggregate cannot be spelled.
     #[error(transparent)]
     Aggregate(#[from] AggregatePartError),
 }

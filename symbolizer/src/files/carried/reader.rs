@@ -43,13 +43,10 @@ struct Unpacking {
 /// Why the carried files of a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CarriedFilesError {
-    /// Its bytes are no archive, or a damaged one.
     #[error("{0}")]
     Archive(String),
-    /// A newer version wrote it.
     #[error("their index has form {found}; forms up to {VERSION} are known here")]
     Version { found: u32 },
-    /// More files than any recording has.
     #[error("their index has {found} files; at most {MOST_FILES} are read")]
     TooMany { found: usize },
 }

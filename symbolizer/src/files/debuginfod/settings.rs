@@ -32,10 +32,8 @@ pub struct Settings {
 /// A variable that cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// A number was expected.
     #[error("{name} is `{value}`: a whole number is needed, or unset it")]
     Number { name: &'static str, value: String },
-    /// Fetched files have no place.
     #[error(
         "DEBUGINFOD_URLS is set, but where fetched files go is not: set DEBUGINFOD_CACHE_PATH or HOME, or unset DEBUGINFOD_URLS"
     )]
