@@ -1,6 +1,5 @@
 //! All translated code of one address space.
 
-mod link;
 mod variant_code;
 
 use std::ops::Range;

@@ -32,6 +32,7 @@ mod smaps;
 mod space;
 mod status;
 mod step;
+mod task;
 mod task_exits;
 mod tracing;
 mod trap;

@@ -74,6 +74,12 @@ pub enum StartError {
     },
 }
 
+impl StartError {
+    pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl Fn(E) -> StartError {
+        move |error| StartError::System { doing, error: error.into() }
+    }
+}
+
 /// Why an emulation broke off. The target was left to run natively where
 /// that was possible; else it was killed, and the text says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,8 +2,8 @@
 //! caches, for whoever can bring them near before they are asked for.
 
 use super::order::LruOrder;
-use super::quick::{FIRST, NEAR, ORDERS};
-use super::shape::QUICK_SETS;
+use super::quick::{FIRST, ORDERS};
+use super::shape::{NEAR, QUICK_SETS};
 use super::{Core, LevelShape, STATE, word};
 use crate::block::{index, stamp_index};
 

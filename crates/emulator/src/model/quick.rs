@@ -10,7 +10,7 @@ use super::first::which;
 use super::order::LruOrder;
 use super::outcome::{AccessOutcome, Events, LineSource, TranslationSource};
 use super::pages::NO_PAGE;
-use super::shape::QUICK_SETS;
+use super::shape::{NEAR, QUICK_SETS};
 use super::stack::{of, to_front};
 use super::uncore::Uncore;
 use super::{Core, DataAccess, EXCLUSIVE, LINE, MODIFIED, STATE, word};
@@ -33,9 +33,6 @@ const MEMORY: AccessOutcome = AccessOutcome::new(
 /// of the structures.
 pub(super) const ORDERS: usize = 8;
 pub(super) const FIRST: usize = 8 + 64;
-/// There are as many words at least, and all of the first level is in them:
-/// places in so many need no check.
-pub(super) const NEAR: usize = 2048;
 
 impl Core<'_> {
     /// Looks up the one line of an access if all is as said above, in a first

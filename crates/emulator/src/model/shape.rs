@@ -100,7 +100,9 @@ pub(super) const STORES: u64 = 56;
 pub(super) const STRIDES: u64 = 256;
 /// Words of an entry of the first-level TLB: one line of the host's.
 pub(super) const PAGE_WORDS: u64 = 8;
-const NEAR: u64 = super::quick::NEAR as u64;
+/// There are as many words at least, and all of the first level is in them:
+/// places in so many need no check.
+pub(super) const NEAR: usize = 2048;
 
 impl Shape {
     /// With a shadow of each level that is there and asked for; to be placed.
@@ -143,7 +145,7 @@ impl Shape {
         for shadow in [&mut self.shadows.first, &mut self.shadows.second] {
             shadow.start = take(shadow.words());
         }
-        self.private_words = at.max(NEAR);
+        self.private_words = at.max(NEAR as u64);
         self.l3.start = 0;
         let l3 = size(self.l3).next_multiple_of(8);
         self.directory = l3;

@@ -9,6 +9,8 @@ mod element_iter;
 pub mod event_counters;
 pub mod header;
 pub mod heap;
+mod heap_call;
+pub mod kernel;
 pub mod moved_object;
 pub mod period;
 pub mod record;

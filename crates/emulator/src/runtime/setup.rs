@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use perfdata::{Pid, Tid};
 
 use super::guest::burst_phase::BurstSchedule;
-use super::guest::header::{BRANCHES, Header, THREADS};
-use super::guest::run_token::{RunToken, WORDS};
+use super::guest::header::{BRANCHES, Header};
+use super::guest::run_token::{RunToken, THREADS, WORDS};
 use super::guest::thread::{EMPTY, RuntimeState};
 use crate::block::{self, EVENTS, SIZE};
 use crate::event::EmulatedEvent;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use perfdata::Pid;
 use raw_cpuid::CpuId;
 
-use super::engine::{Engine, SpacePlan, TaskError, TaskMode, TracedTask, panicked};
+use super::engine::{Engine, SpacePlan, panicked};
+use super::maps;
 use super::progress::TracerProgress;
 use super::sideband::{SidebandWriter, task};
 use super::space::SpaceLayout;
 use super::status;
-use super::{emulation::system, maps};
+use super::task::{TaskError, TaskMode, TracedTask};
 use crate::account::{EmulationAccount, StartError};
 use crate::event::{Class, EmulatedEvent};
 use crate::runtime::{EventSetup, Setup, SetupError, image};
@@ -39,7 +40,7 @@ pub(crate) fn begin(
         plan.settings.data_mappings,
     );
     let side = side.map_err(StartError::Settings)?;
-    let (alarm, writer) = alarm::arm().map_err(system("starting a process"))?;
+    let (alarm, writer) = alarm::arm().map_err(StartError::system("starting a process"))?;
     let mut engine = Engine {
         plan,
         tasks: Default::default(),

@@ -1,10 +1,11 @@
 //! System calls that the tracer looks at.
 
 use super::buffers::{self, READS};
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
 use super::filter::adds_filter;
 use super::relocate::MEMORY_CALLS;
 use super::sideband::task;
+use super::task::TaskError;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 

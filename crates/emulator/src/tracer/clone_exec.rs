@@ -1,9 +1,10 @@
 //! New threads, processes and programs.
 
-use super::engine::{AddressSpace, Engine, TaskError, TaskMode, TracedTask};
+use super::engine::{AddressSpace, Engine};
 use super::maps;
 use super::sideband;
 use super::status;
+use super::task::{TaskError, TaskMode, TracedTask};
 use crate::block;
 use crate::sys::ptrace::{self, CloneKind, TraceeStop};
 

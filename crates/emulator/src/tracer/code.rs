@@ -8,11 +8,10 @@ use perfdata::AllocatorCall;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::allocators::{MappedAllocators, RegionKey};
-use super::maps::{self, MappedRegion};
+use super::maps::{self, MappedRegion, PAGE};
 use crate::sys::remote;
 use crate::translate::CodeSource;
 
-pub(crate) const PAGE: u64 = 4096;
 const BYTES: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

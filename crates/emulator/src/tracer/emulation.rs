@@ -35,10 +35,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 const DATA_OFFSET: usize = 1040;
 const DATA_SIZE: usize = 1048;
 
-pub(super) fn system<E: Into<io::Error>>(doing: &'static str) -> impl Fn(E) -> StartError {
-    move |error| StartError::System { doing, error: error.into() }
-}
-
 impl Emulation {
     /// Takes hold of the target: a held command stays held, and is emulated
     /// from its exec on; the threads of a process are emulated at once. All
@@ -60,13 +56,14 @@ impl Emulation {
         }
         let pages = usize::try_from(settings.ring_pages).unwrap_or(usize::MAX);
         let bytes = pages.saturating_add(1).saturating_mul(PAGE);
-        let ring = SharedMemory::new("hardmeter ring", bytes).map_err(system("making the ring"))?;
+        let ring = SharedMemory::new("hardmeter ring", bytes)
+            .map_err(StartError::system("making the ring"))?;
         let ring = Arc::new(ring);
         ring.word(DATA_OFFSET).store(PAGE as u64, Ordering::Relaxed);
         ring.word(DATA_SIZE).store((bytes - PAGE) as u64, Ordering::Relaxed);
         ring.word(LIMIT).store(settings.count.unwrap_or(u64::MAX), Ordering::Relaxed);
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let wake_fd = eventfd(0, flags).map_err(system("eventfd"))?;
+        let wake_fd = eventfd(0, flags).map_err(StartError::system("eventfd"))?;
         let progress = Arc::new(TracerProgress::new(wake_fd));
         let (tell, told) = mpsc::channel();
         let (own_ring, own_progress) = (Arc::clone(&ring), Arc::clone(&progress));
@@ -88,7 +85,7 @@ impl Emulation {
                     }
                 }
             })
-            .map_err(system("starting a thread"))?;
+            .map_err(StartError::system("starting a thread"))?;
         let gone = || StartError::Settings("the tracer's thread ended at once".into());
         let alarm = told.recv().map_err(|_| gone())??;
         let alarm = Mutex::new(Some(alarm));

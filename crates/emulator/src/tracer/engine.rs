@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,83 +10,37 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::injection::Injection;
-use super::page_sizes::PageSizes;
 use super::progress::TracerProgress;
 use super::sideband::SidebandWriter;
-use super::smaps::TransparentHugePages;
+use super::smaps::{HugePageRange, TransparentHugePages};
 use super::space::{Space, SpaceLayout};
 use super::status::status;
-use super::trap::SigtrapAction;
+use super::task::{TaskError, TaskMode, TracedTask};
 use crate::account::{EmulationAccount, EmulationState, Fault};
 use crate::block;
 use crate::runtime::{RuntimeImage, Setup};
 use crate::settings::EmulationSettings;
 use crate::sys::mapping::SharedMemory;
-use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
+use crate::sys::ptrace::{self, SignalInfo, TraceeStop};
 use crate::translate::{CpuFeatures, Instrumentation};
 
+/// What a space's mappings were like when they were last looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PageSizes {
+    pub(crate) ranges: Vec<HugePageRange>,
+    pub(crate) asked: bool,
+    pub(crate) heap: u64,
+}
+
+/// Bytes of the kernel's struct sigaction.
+pub(crate) const ACTION: usize = 32;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TaskMode {
-    /// Natively, until its process execs.
-    Held,
-    Emulated,
-}
+pub(crate) struct SigtrapAction(pub(crate) [u8; ACTION]);
 
-#[derive(Debug)]
-pub(crate) struct TracedTask {
-    pub(crate) pid: i32,
-    pub(crate) mode: TaskMode,
-    /// Its address space; 0 while held.
-    pub(crate) memory: u32,
-    pub(crate) block: Option<usize>,
-    /// The program's own GS base while it has no block.
-    pub(crate) gs_base: u64,
-    /// The program's own state, while the thread is stopped at an
-    /// instruction's begin and not in translated code.
-    pub(crate) guest: Option<TraceeRegisters>,
-    pub(crate) pending: VecDeque<SignalInfo>,
-    /// The signal it was sent to stop for the first of them.
-    pub(crate) prompted: Option<i32>,
-    /// It waits for room in the ring, stopped.
-    pub(crate) waits: bool,
-    /// It has just been made, and has its maker's block in its registers.
-    pub(crate) unborn: bool,
-    /// The report of its end is on the way.
-    pub(crate) dying: bool,
-    /// A seccomp filter judges its calls.
-    pub(crate) filtered: bool,
-    /// It waits in the kernel for a child of vfork, in no code of ours, and
-    /// stops behind the call.
-    pub(crate) parked: bool,
-    /// It was stopped with its group when it was halted.
-    pub(crate) group_stop: bool,
-    /// Restartable sequences that were taken from it.
-    pub(crate) rseq: Option<ptrace::Rseq>,
-}
-
-impl TracedTask {
-    pub(crate) fn new(pid: i32, mode: TaskMode) -> TracedTask {
-        TracedTask {
-            pid,
-            mode,
-            memory: 0,
-            block: None,
-            gs_base: 0,
-            guest: None,
-            pending: VecDeque::new(),
-            prompted: None,
-            waits: false,
-            unborn: false,
-            dying: false,
-            filtered: false,
-            parked: false,
-            group_stop: false,
-            rseq: None,
-        }
-    }
-
-    pub(crate) fn runs(&self) -> bool {
-        self.guest.is_none() && !self.parked && !self.dying
+impl SigtrapAction {
+    pub(crate) fn handler(&self) -> u64 {
+        self.0.first_chunk().copied().map_or(0, u64::from_le_bytes)
     }
 }
 
@@ -362,55 +315,6 @@ impl Engine {
         found
     }
 
-    /// Takes a task out of the books: it is gone, or left, or runs another
-    /// program.
-    pub(crate) fn forget(&mut self, tid: i32) {
-        self.side.free_lock(&self.plan.ring, tid);
-        let Some(task) = self.tasks.remove(&tid) else { return };
-        self.release(task.memory, task.block);
-    }
-
-    pub(crate) fn count_due_as_lost(&mut self, tid: i32) {
-        let Some(task) = self.tasks.get(&tid) else { return };
-        let of = self.memories.get(&task.memory);
-        let space = of.and_then(|of| self.spaces.get(&of.space));
-        if let (Some(space), Some(block)) = (space, task.block) {
-            self.account.lose(&self.plan.setup, space.block_words(block));
-        }
-    }
-
-    /// Gives back a task's block, and what only it used.
-    pub(crate) fn release(&mut self, memory: u32, block: Option<usize>) {
-        let Some(of) = self.memories.get(&memory) else { return };
-        let (id, slot) = (of.space, of.slot);
-        if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
-            let words = space.block_words(block);
-            self.account.take(&self.plan.setup, words);
-            let last = self.plan.setup.remove_thread(space.slot_words(slot), block);
-            if let Some(last) = last {
-                self.plan.setup.unlist(space.block_words(last));
-            }
-            super::turns::leave(&self.plan.setup, space.slot_words(slot), block);
-            // All of it goes at once when nobody is left in it.
-            if !self.leaving {
-                space.free_block(block);
-            }
-        }
-        if self.tasks.values().any(|task| task.memory == memory) {
-            return;
-        }
-        self.memories.remove(&memory);
-        if let Some(space) = self.spaces.get_mut(&id) {
-            self.account.work.code = self.account.work.code.max(space.cache.used());
-            if let Some(slot) = slot.filter(|_| !self.leaving) {
-                space.free_slot(slot);
-            }
-        }
-        if !self.leaving && !self.memories.values().any(|memory| memory.space == id) {
-            self.spaces.remove(&id);
-        }
-    }
-
     /// Whether other address spaces run the same translated code.
     pub(crate) fn shares(&self, memory: u32) -> bool {
         let Some(own) = self.memories.get(&memory) else { return false };
@@ -448,32 +352,5 @@ impl EmulationAccount {
             counts.lost += u64::from(is_due);
         }
         self.side_lost += u64::from(setup.give_up_mark(words));
-    }
-}
-
-#[derive(Debug)]
-pub(crate) enum TaskError {
-    /// The thread is gone, or runs another program now: its report says so,
-    /// or will.
-    Gone,
-    /// What should not be: the emulation ends.
-    Broken(String),
-}
-
-impl From<io::Error> for TaskError {
-    fn from(error: io::Error) -> TaskError {
-        match error.raw_os_error() {
-            Some(libc::ESRCH) => TaskError::Gone,
-            _ => TaskError::Broken(error.to_string()),
-        }
-    }
-}
-
-impl TaskError {
-    pub(crate) fn doing(self, what: &str) -> TaskError {
-        match self {
-            TaskError::Gone => TaskError::Gone,
-            TaskError::Broken(text) => TaskError::Broken(format!("{what}: {text}")),
-        }
     }
 }

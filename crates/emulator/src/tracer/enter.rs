@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::code::{CodeReader, PAGE, WriteDetection};
-use super::engine::{Engine, TaskError};
+use super::code::{CodeReader, WriteDetection};
+use super::engine::Engine;
+use super::maps::PAGE;
 use super::registers::restart_call;
 use super::space::ZONE;
+use super::task::TaskError;
 use crate::block;
 use crate::code_cache::TranslateError;
 use crate::sys::ptrace;

@@ -4,8 +4,9 @@
 //! with a filter is not emulated: the filter would kill it for a call that it
 //! never made.
 
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
 use super::status;
+use super::task::TaskError;
 use crate::sys::ptrace::{SignalInfo, TraceeRegisters, set_options};
 
 /// prctl(2).

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, TaskError, TaskMode};
-use super::settle::is_fault;
+use super::engine::Engine;
+use super::signal::is_fault;
 use super::status::status;
+use super::task::{TaskError, TaskMode};
 use crate::sys::ptrace::{self, SI_KERNEL, TraceeStop};
 
 /// How often is looked whether a thread has stopped, and after how long

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::engine::TaskError;
+use super::task::TaskError;
 use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
 
 /// A stopped thread that makes calls at a `syscall` instruction of its

@@ -1,7 +1,8 @@
 //! Letting the target run on natively.
 
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
 use super::registers::restart_call;
+use super::task::TaskError;
 use crate::account::TaskExit;
 use crate::sys::ptrace::{self, TraceeStop};
 
@@ -30,7 +31,7 @@ impl Engine {
     pub(crate) fn leave_all(&mut self) {
         self.leaving = true;
         self.account.left |= !self.tasks.is_empty();
-        let there = |task: &&super::engine::TracedTask| !task.parked && !task.dying;
+        let there = |task: &&super::task::TracedTask| !task.parked && !task.dying;
         while let Some(memory) = self.tasks.values().filter(there).map(|task| task.memory).min() {
             self.leave_or_kill(memory);
         }

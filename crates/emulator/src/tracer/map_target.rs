@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocators::MappedAllocators;
-use super::code::PAGE;
-use super::engine::{AddressSpace, Engine, TaskError};
-use super::maps::{self, MappedRegion};
+use super::engine::{AddressSpace, Engine};
+use super::maps::{self, MappedRegion, PAGE};
 use super::pass_fd::{MappingRequest, map_file};
 use super::space::Space;
+use super::task::TaskError;
 use crate::block;
 use crate::code_cache::CodeCache;
 use crate::runtime::ThreadSetup;

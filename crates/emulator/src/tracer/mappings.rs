@@ -10,8 +10,9 @@ use perfdata::{
     SampleType, Task, Time,
 };
 
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
 use super::sideband::{now, task};
+use super::task::TaskError;
 use crate::event::EmulatedEvent;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;

@@ -3,8 +3,9 @@
 use std::io;
 use std::ops::Range;
 
-use super::code::PAGE;
 use super::limits;
+
+pub(crate) const PAGE: u64 = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MappedRegion {

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::code::PAGE;
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
 use super::maps;
+use super::maps::PAGE;
 use super::relocate::{REMAP_FIXED, pages};
 use super::sideband::task;
+use super::task::TaskError;
 use crate::sys::ptrace::TraceeRegisters;
 
 /// mmap(2).

@@ -7,8 +7,9 @@
 
 use std::ops::Range;
 
-use super::engine::{AddressSpace, Engine, TaskError};
-use super::smaps::{self, BLOCK, HugePageRange, TransparentHugePages};
+use super::engine::{AddressSpace, Engine};
+use super::smaps::{self, BLOCK, TransparentHugePages};
+use super::task::TaskError;
 use crate::model::MAX_HUGE_PAGES;
 use crate::sys::ptrace::TraceeRegisters;
 
@@ -17,14 +18,6 @@ const HUGETLB: u64 = 0x4_0000;
 const ANONYMOUS: u64 = 0x20;
 /// madvise(2).
 const MADV_HUGEPAGE: u64 = 14;
-
-/// What a space's mappings were like when they were last looked at.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PageSizes {
-    ranges: Vec<HugePageRange>,
-    asked: bool,
-    heap: u64,
-}
 
 impl Engine {
     fn has_pages(&self) -> bool {

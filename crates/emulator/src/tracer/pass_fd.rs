@@ -17,11 +17,11 @@ use rustix::process::{
     Pid, PidfdFlags, PidfdGetfdFlags, Resource, Rlimit, pidfd_getfd, pidfd_open, prlimit,
 };
 
-use super::code::PAGE;
-use super::engine::TaskError;
 use super::injection::Injection;
 use super::limits::limit;
+use super::maps::PAGE;
 use super::status;
+use super::task::TaskError;
 use crate::sys::mapping::SharedMemory;
 use crate::sys::remote;
 

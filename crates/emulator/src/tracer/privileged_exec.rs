@@ -8,8 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::code::PAGE;
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
+use super::maps::PAGE;
+use super::task::TaskError;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
 

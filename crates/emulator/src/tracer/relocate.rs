@@ -5,7 +5,8 @@
 use std::ops::Range;
 
 use super::buffers;
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
+use super::task::TaskError;
 use crate::block;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
@@ -150,7 +151,7 @@ fn range(start: u64, length: u64) -> Option<Range<u64>> {
 
 /// The whole pages of a range.
 pub(super) fn pages(range: &Range<u64>) -> Range<u64> {
-    use super::code::PAGE;
+    use super::maps::PAGE;
     range.start & !(PAGE - 1)..range.end.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX)
 }
 

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, TaskError, TaskMode};
+use super::engine::Engine;
 use super::registers::register;
+use super::signal::is_fault;
 use super::step::repeats;
+use super::task::{TaskError, TaskMode};
 use super::watchdog::RuntimeWatchdog;
 use crate::block::{self, NAME};
 use crate::runtime::guest::region::RDI;
@@ -381,11 +383,6 @@ impl Engine {
         self.task(tid)?.guest = Some(registers);
         Ok(true)
     }
-}
-
-/// Whether a signal is a fault of the instruction that was about to run.
-pub(crate) fn is_fault(signal: i32, code: i32) -> bool {
-    code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE)
 }
 
 impl Engine {

@@ -10,8 +10,8 @@ use perfdata::{
 };
 use rustc_hash::FxHashMap;
 
-use super::engine::TracedTask;
 use super::maps::MappedRegion;
+use super::task::TracedTask;
 use crate::runtime::guest::ring::{LIMIT, LOCK, Ring, SAMPLES, TIME};
 use crate::sys::mapping::SharedMemory;
 use crate::zone::MEMORY_PATH;

@@ -1,8 +1,8 @@
 //! Stops of threads in translated code: breakpoints and signals.
 
-use super::engine::{Engine, TaskError};
-use super::settle::is_fault;
+use super::engine::Engine;
 use super::status::status;
+use super::task::TaskError;
 use super::trap::TrapDisposition;
 use crate::block::{self, Exit};
 use crate::sys::ptrace::{self, SI_KERNEL, SignalInfo, TraceeRegisters, TraceeStop};
@@ -253,7 +253,7 @@ impl Engine {
     }
 
     fn code_changed(&mut self, tid: i32, ip: u64) -> Result<(), TaskError> {
-        use super::code::PAGE;
+        use super::maps::PAGE;
         let first = ip & !(PAGE - 1);
         let changed = self.space_of(tid)?.code.changed(tid, &(first..first + 2 * PAGE));
         let itself = ip..ip + 1;
@@ -284,4 +284,9 @@ impl Engine {
 /// Whether a fault may be a write to a page that can be read.
 pub(crate) fn is_write(info: SignalInfo) -> bool {
     info.number() == libc::SIGSEGV && info.code() == SEGV_ACCERR
+}
+
+/// Whether a signal is a fault of the instruction that was about to run.
+pub(crate) fn is_fault(signal: i32, code: i32) -> bool {
+    code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE)
 }

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
 use super::relocate::narrow_call;
-use super::settle::is_fault;
-use super::signal::is_write;
+use super::signal::{is_fault, is_write};
+use super::task::TaskError;
 use crate::block;
 use crate::sys::ptrace::{self, SI_KERNEL, TraceeRegisters, TraceeStop};
 use crate::sys::remote;

@@ -3,7 +3,9 @@
 //! ended is published at once, as others wait for just that, and its turn
 //! may not come.
 
-use super::engine::{Engine, TaskMode};
+use super::engine::Engine;
+use super::task::TaskMode;
+use super::turns;
 use crate::account::TaskExit;
 use crate::sys::ptrace::TraceeStop;
 
@@ -27,6 +29,55 @@ impl Engine {
         self.forget(tid);
         if tid == pid {
             self.sigtrap_actions.remove(&pid);
+        }
+    }
+
+    /// Takes a task out of the books: it is gone, or left, or runs another
+    /// program.
+    pub(crate) fn forget(&mut self, tid: i32) {
+        self.side.free_lock(&self.plan.ring, tid);
+        let Some(task) = self.tasks.remove(&tid) else { return };
+        self.release(task.memory, task.block);
+    }
+
+    pub(crate) fn count_due_as_lost(&mut self, tid: i32) {
+        let Some(task) = self.tasks.get(&tid) else { return };
+        let of = self.memories.get(&task.memory);
+        let space = of.and_then(|of| self.spaces.get(&of.space));
+        if let (Some(space), Some(block)) = (space, task.block) {
+            self.account.lose(&self.plan.setup, space.block_words(block));
+        }
+    }
+
+    /// Gives back a task's block, and what only it used.
+    pub(crate) fn release(&mut self, memory: u32, block: Option<usize>) {
+        let Some(of) = self.memories.get(&memory) else { return };
+        let (id, slot) = (of.space, of.slot);
+        if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
+            let words = space.block_words(block);
+            self.account.take(&self.plan.setup, words);
+            let last = self.plan.setup.remove_thread(space.slot_words(slot), block);
+            if let Some(last) = last {
+                self.plan.setup.unlist(space.block_words(last));
+            }
+            turns::leave(&self.plan.setup, space.slot_words(slot), block);
+            // All of it goes at once when nobody is left in it.
+            if !self.leaving {
+                space.free_block(block);
+            }
+        }
+        if self.tasks.values().any(|task| task.memory == memory) {
+            return;
+        }
+        self.memories.remove(&memory);
+        if let Some(space) = self.spaces.get_mut(&id) {
+            self.account.work.code = self.account.work.code.max(space.cache.used());
+            if let Some(slot) = slot.filter(|_| !self.leaving) {
+                space.free_slot(slot);
+            }
+        }
+        if !self.leaving && !self.memories.values().any(|memory| memory.space == id) {
+            self.spaces.remove(&id);
         }
     }
 
@@ -55,8 +106,8 @@ mod tests {
     use crate::settings::{EmulationSettings, EmulationTarget, EventSettings};
     use crate::sys::mapping::SharedMemory;
     use crate::tracer::attach;
-    use crate::tracer::engine::TaskError;
     use crate::tracer::progress::TracerProgress;
+    use crate::tracer::task::TaskError;
 
     const RING_PAGES: u32 = 16;
     const KILLED: Option<TaskExit> = Some(TaskExit::Killed(libc::SIGKILL));

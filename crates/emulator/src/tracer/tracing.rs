@@ -2,7 +2,8 @@
 //! what they trace is left to them.
 
 use super::clone_exec::clone_arguments;
-use super::engine::{Engine, TaskError, TaskMode};
+use super::engine::Engine;
+use super::task::{TaskError, TaskMode};
 use crate::block;
 use crate::sys::ptrace::TraceeRegisters;
 

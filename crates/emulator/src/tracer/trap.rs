@@ -2,13 +2,12 @@
 //! well: the kernel forgets it when one is met while the signal is blocked or
 //! ignored (force_sig_info_to_task() in kernel/signal.c).
 
-use super::engine::{Engine, TaskError};
+use super::engine::{ACTION, Engine, SigtrapAction};
+use super::task::TaskError;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 use crate::sys::remote;
 
-/// Bytes of the kernel's struct sigaction.
-const ACTION: usize = 32;
 /// SIG_IGN.
 const IGNORE: u64 = 1;
 /// SIGTRAP.
@@ -17,20 +16,11 @@ const TRAP: u64 = 5;
 const CALL: i32 = libc::SIGTRAP | 0x80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SigtrapAction([u8; ACTION]);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapDisposition {
     Unset,
     Dies,
     Ignored,
     Caught,
-}
-
-impl SigtrapAction {
-    fn handler(&self) -> u64 {
-        self.0.first_chunk().copied().map_or(0, u64::from_le_bytes)
-    }
 }
 
 impl Engine {

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::engine::{Engine, TaskError};
+use super::engine::Engine;
+use super::task::TaskError;
 use crate::runtime::Setup;
 use crate::runtime::guest::run_token::RunToken;
 use crate::sys::remote;

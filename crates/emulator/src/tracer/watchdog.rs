@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::TaskError;
+use super::task::TaskError;
 use crate::sys::ptrace;
 
 /// CPU time that a thread may take for one slow path. All of them take far

@@ -4,8 +4,8 @@
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use super::kernel::Kernel;
 use super::run_token::{RunToken, WaitSlot};
-use super::time_slice::Kernel;
 
 /// Looks before the thread sleeps. A thread that was woken needs some
 /// microseconds to come.

@@ -1,8 +1,6 @@
 //! The books of one event of a thread.
 
-use super::header::Header;
 use super::period::PeriodState;
-use super::thread::Thread;
 
 /// Where an event is among its records, and what bursts saw of it.
 #[repr(C)]
@@ -40,14 +38,6 @@ impl BurstEvents {
         let half = |sum: u128| u64::try_from(sum & u128::from(u64::MAX)).unwrap_or(0);
         self.squares = [half(sum), half(sum >> 64)];
     }
-}
-
-pub(super) fn each<'a>(
-    thread: &'a mut Thread,
-    header: &Header,
-) -> impl Iterator<Item = (&'a mut u64, &'a mut EventCounters)> {
-    let count = header.counted().len();
-    thread.countdowns.iter_mut().zip(&mut thread.runtime.counters).take(count)
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::burst_phase::BurstSchedule;
 use super::moved_object::{self, MovedObject};
 use super::period::PeriodRule;
+use super::run_token::{self, THREADS};
 use crate::block::EVENTS;
 use crate::model::Shape;
 
-/// Threads that a space can have at the same time.
-pub const THREADS: usize = 8192;
 /// Entries of the full table of indirect branches.
 pub const BRANCHES: usize = 1 << 19;
 
@@ -65,7 +64,7 @@ pub struct Header {
     /// How many objects the model has elsewhere.
     pub moves: u64,
     pub moved: [MovedObject; moved_object::MAX_OBJECTS],
-    pub run_token: [AtomicU64; super::run_token::WORDS],
+    pub run_token: [AtomicU64; run_token::WORDS],
     /// Bits of threads that may have lines, by their indices: one that has not
     /// begun need not be asked for any.
     pub begun: [AtomicU64; THREADS / 64],

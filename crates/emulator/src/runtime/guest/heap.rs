@@ -5,6 +5,8 @@
 use core::sync::atomic::Ordering;
 
 use super::count::{next_periods, seen};
+pub use super::heap_call::HEAD;
+use super::heap_call::{FRESH, HeapCall};
 use super::ring::{Ring, TIME};
 use super::stack::MemoryReader;
 use super::thread::{PendingRecords, ThreadContext};
@@ -13,9 +15,6 @@ use crate::model::Events;
 
 /// Words of RAW behind the first.
 pub const WORDS: u64 = 3;
-/// Bytes of RAW, `3H` behind them.
-pub const HEAD: u64 = 28 | 0x4833 << 32;
-
 /// A call, by its number as `perfdata::AllocatorCall` has it.
 pub const ALLOCATE: u64 = 1;
 pub const ALLOCATE_SECOND: u64 = 2;
@@ -26,9 +25,6 @@ pub const ALLOCATE_INTO: u64 = 6;
 pub const RELEASE: u64 = 7;
 pub const REALLOCATE_FOURTH: u64 = 8;
 
-/// Set between the arrival at a site and what it means.
-const FRESH: u64 = 1 << 63;
-
 /// Numbers of registers in REGISTERS.
 const RAX: usize = 0;
 const RCX: usize = 1;
@@ -36,35 +32,6 @@ const RDX: usize = 2;
 const RSP: usize = 4;
 const RSI: usize = 6;
 const RDI: usize = 7;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HeapCall {
-    /// Which, as `perfdata::AllocatorCall` has it; and whether it is fresh.
-    call: u64,
-    /// Bytes that are asked for.
-    size: u64,
-    /// The block that was there before, or that is given back; where the
-    /// address is to be written; 0: none.
-    old: u64,
-    /// The session's clock at the entry, or before.
-    began: u64,
-}
-
-impl HeapCall {
-    /// The thread has come to a site, which [`settle`] is to see once.
-    pub(super) fn arrive(&mut self) {
-        self.call |= FRESH;
-    }
-
-    pub(super) fn head(&self) -> u64 {
-        HEAD | (self.call & 0xff) << 48
-    }
-
-    pub(super) fn words(&self) -> [u64; 3] {
-        [self.size, self.old, self.began]
-    }
-}
 
 /// Whether a site is where an allocator's function begins or returns.
 #[inline(always)]

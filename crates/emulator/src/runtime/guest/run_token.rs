@@ -15,12 +15,11 @@ mod woken;
 pub use pending_futex_wait::{PendingFutexWait, ProgramFutex};
 pub use queue::TurnQueue;
 pub use shared_words::ContendedLines;
-pub use wait_slot::WaitSlot;
+pub use wait_slot::{THREADS, WaitSlot};
 pub use woken::WokenThreads;
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use super::header::THREADS;
 use shared_words::SharedWords;
 use wait_slot::WaitSlots;
 

@@ -5,8 +5,7 @@ use core::mem::offset_of;
 use super::burst_phase::BurstPhase;
 use super::event_counters::EventCounters;
 use super::header::Header;
-use super::heap::HeapCall;
-use super::time_slice::TimeSlice;
+use super::heap_call::HeapCall;
 use crate::block::{self, ENTRIES, EVENTS};
 use crate::model::{Core, LineTables};
 
@@ -46,6 +45,17 @@ pub struct Thread {
     pub tables: LineTables,
     pub branches: [u64; ENTRIES],
     pub bare_branches: [u64; ENTRIES],
+}
+
+impl Thread {
+    /// The countdown and the books of each event.
+    pub(super) fn each_event<'a>(
+        &'a mut self,
+        header: &Header,
+    ) -> impl Iterator<Item = (&'a mut u64, &'a mut EventCounters)> {
+        let count = header.counted().len();
+        self.countdowns.iter_mut().zip(&mut self.runtime.counters).take(count)
+    }
 }
 
 /// Places for instructions that go through memory step by step.
@@ -103,6 +113,30 @@ pub struct RuntimeState {
     /// [`DUE`](super::region::DUE) and the other; 0: there is none.
     pub region: u64,
     pub counters: [EventCounters; EVENTS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeSlice {
+    /// Instructions left of it, since BURST was given some of them.
+    pub left: u64,
+    pub short: u64,
+    /// Times in a row that looking for the run token was in vain.
+    pub fruitless_runs: u64,
+    /// Which of the run token's turns it is; 0 before the first.
+    pub turn: u64,
+    /// Instructions in which nothing missed.
+    pub idle: u64,
+    /// The thread's misses then.
+    pub missed: u64,
+}
+
+impl TimeSlice {
+    pub(super) fn add_run(&mut self, ran: u64, missed: u64) {
+        self.left = self.left.saturating_sub(ran);
+        self.idle = if self.missed == missed { self.idle.saturating_add(ran) } else { 0 };
+        self.missed = missed;
+    }
 }
 
 /// The records that are due: of one access, one for each of some events.

@@ -5,9 +5,10 @@ use core::sync::atomic::Ordering::SeqCst;
 
 use super::arrival::{mark_back, wait_for_woken_threads, wait_until_asleep};
 use super::header::Header;
+use super::kernel::Kernel;
 use super::run_token::{ProgramFutex, RunToken};
 use super::syscall_kind::SyscallKind;
-use super::thread::Thread;
+use super::thread::{Thread, TimeSlice};
 
 /// Instructions of a time slice at most, half of it on average: long enough for the
 /// host's caches to be worth what the next thread finds in them.
@@ -30,45 +31,6 @@ const KEPT_IN_KERNEL_NS: u64 = 50_000_000;
 /// of a call, too: a second and more, for which a busy machine may have no CPU
 /// for it. Pages that another thread brings (userfaultfd) take that long.
 const STILL: u64 = 20;
-
-pub trait Kernel {
-    /// Sleeps as long as the word's lower half is `expected`, until it is
-    /// woken or so many nanoseconds are over.
-    fn sleep(&self, word: &core::sync::atomic::AtomicU64, expected: u64, nanoseconds: u64);
-    fn wake(&self, word: &core::sync::atomic::AtomicU64);
-    /// Whether a file is ready for one of the events, or broken.
-    fn is_ready(&self, file: u64, events: u64) -> bool;
-    /// What differs if a thread has run on meanwhile.
-    fn progress(&self, header: &Header, index: usize) -> u64;
-    fn would_wait(&self, futex: ProgramFutex, value: u64) -> bool;
-    /// How many wait at a futex of the program in the kernel; None: it does
-    /// not tell.
-    fn waiters(&self, futex: ProgramFutex) -> Option<u64>;
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TimeSlice {
-    /// Instructions left of it, since BURST was given some of them.
-    pub left: u64,
-    pub short: u64,
-    /// Times in a row that looking for the run token was in vain.
-    pub fruitless_runs: u64,
-    /// Which of the run token's turns it is; 0 before the first.
-    pub turn: u64,
-    /// Instructions in which nothing missed.
-    pub idle: u64,
-    /// The thread's misses then.
-    pub missed: u64,
-}
-
-impl TimeSlice {
-    pub(super) fn add_run(&mut self, ran: u64, missed: u64) {
-        self.left = self.left.saturating_sub(ran);
-        self.idle = if self.missed == missed { self.idle.saturating_add(ran) } else { 0 };
-        self.missed = missed;
-    }
-}
 
 impl Header {
     #[inline(always)]

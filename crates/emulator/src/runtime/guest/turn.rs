@@ -1,10 +1,10 @@
 //! From one stretch to the next, in the target.
 
 use super::burst_phase::{GAP, NEVER, ON, WARM};
-use super::event_counters;
 use super::header::Header;
+use super::kernel::Kernel;
 use super::thread::Thread;
-use super::time_slice::{self, Kernel};
+use super::time_slice;
 use crate::block::{BARE, MODELLED};
 
 /// A stretch is over before the block of TURN instructions that is next: what
@@ -25,7 +25,7 @@ pub(super) fn turn(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
             let before = thread.runtime.burst_phase.state;
             if before == ON {
                 thread.runtime.burst_phase.bursts += 1;
-                for (countdown, counters) in event_counters::each(thread, header) {
+                for (countdown, counters) in thread.each_event(header) {
                     counters.bursts.end(counters.period.passed(*countdown));
                 }
             }
@@ -61,7 +61,7 @@ fn count_run(thread: &mut Thread, burst: u64) {
 /// Countdowns stand still while the caches are warmed up.
 fn enter(thread: &mut Thread, header: &Header, before: u64) {
     let now = thread.runtime.burst_phase.state;
-    for (countdown, counters) in event_counters::each(thread, header) {
+    for (countdown, counters) in thread.each_event(header) {
         if before != now && now == WARM {
             counters.countdown = *countdown;
             *countdown = NEVER;

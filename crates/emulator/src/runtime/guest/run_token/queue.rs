@@ -2,8 +2,8 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
-use super::super::header::THREADS;
 use super::shared_words::SharedWords;
+use super::wait_slot::THREADS;
 
 /// The threads that want to run: a bit each.
 #[derive(Clone, Copy, Debug)]

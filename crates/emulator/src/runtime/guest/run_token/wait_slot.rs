@@ -2,8 +2,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use super::super::header::THREADS;
 use super::shared_words::SharedWords;
+
+/// Threads that a space can have at the same time.
+pub const THREADS: usize = 8192;
 
 /// The futex that the thread sleeps at: changes when it is to look.
 const WAKE_WORD: usize = 0;

@@ -6,9 +6,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::block;
 use crate::runtime::guest::header::Header;
+use crate::runtime::guest::kernel::Kernel;
 use crate::runtime::guest::run_token::ProgramFutex;
 use crate::runtime::guest::stack::MemoryReader;
-use crate::runtime::guest::time_slice::Kernel;
 
 const POLL: u64 = 7;
 const GETPID: u64 = 39;
