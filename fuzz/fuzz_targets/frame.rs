@@ -63,7 +63,7 @@ fn of_client(bytes: &[u8], piece: usize) {
         assert_eq!(header.len() + body.len(), taken);
         if let Some(Verb::Start { job, .. } | Verb::Plan { job, .. }) = understood::<Verb>(&body) {
             // Found in the table, or refused: it is a name and nothing else.
-            let _known = job.request.event.resolve().map_err(|error| error.to_string());
+            let _known = job.request.event.event().map_err(|error| error.to_string());
         }
     }
 }

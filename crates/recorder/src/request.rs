@@ -179,9 +179,9 @@ impl Facts {
     pub fn read_for(root: &Path, request: &Request) -> Result<Facts, FactsError> {
         let mut facts = Facts::read(root)?;
         for one in request.each() {
-            match one.event.resolve() {
-                Ok(RequestedEvent::Tracepoint(point)) => facts.look_up(root, &point)?,
-                Ok(RequestedEvent::Pmu { pmu, .. }) => facts.describe_pmu(root, &pmu)?,
+            match one.event.event() {
+                Ok(RequestedEvent::Tracepoint(point)) => facts.look_up(root, point)?,
+                Ok(RequestedEvent::Pmu { pmu, .. }) => facts.describe_pmu(root, pmu)?,
                 _ => {}
             }
         }

@@ -156,9 +156,9 @@ fn emulation_fallback_for_all(
     let (mut emulated, mut counted) = (None, None);
     for one in request.each() {
         match emulation_fallback(&one, choice, facts)? {
-            EmulationFallback::Not => counted.get_or_insert(one.event.0),
+            EmulationFallback::Not => counted.get_or_insert(one.event.into()),
             EmulationFallback::AsAsked | EmulationFallback::For(_) => {
-                emulated.get_or_insert(one.event.0)
+                emulated.get_or_insert(one.event.into())
             }
         };
     }
@@ -179,10 +179,10 @@ fn emulation_fallback(
         SourceChoice::Auto => {}
     }
     let request = with_modifiers(request)?;
-    let entry = match request.event.resolve()? {
+    let entry = match request.event.event()? {
         RequestedEvent::Type(entry) => entry,
         other => {
-            return type_instead(&other, &request, facts).map_or(Ok(EmulationFallback::Not), Err);
+            return type_instead(other, &request, facts).map_or(Ok(EmulationFallback::Not), Err);
         }
     };
     let Some(why) = emulable(entry, facts) else {
@@ -194,7 +194,7 @@ fn emulation_fallback(
     // Neither source can; the emulated one could with less asked for.
     match availability(entry, facts) {
         Availability::Unavailable { why, nearest, advice } => {
-            let event = request.event.0;
+            let event = request.event.to_string();
             let works = format!(
                 "-u with a command or a PID works: {} is emulated then; {advice}",
                 entry.name
@@ -221,7 +221,7 @@ fn related_instead(entry: &CatalogueType, request: &Request, facts: &Facts) -> O
         Ok(_) => String::new(),
     };
     Some(Refusal::Unavailable {
-        event: request.event.0.clone(),
+        event: request.event.to_string(),
         why: why + &reason,
         advice: format!("{} can be emulated here; ebs -h TYPE says what it is", related.join(", ")),
         nearest: related.into_iter().map(str::to_owned).collect(),
@@ -244,7 +244,7 @@ fn type_instead(event: &RequestedEvent, request: &Request, facts: &Facts) -> Opt
     };
     let counted = emulated::meaning(entry)?;
     Some(Refusal::Unavailable {
-        event: request.event.0.clone(),
+        event: request.event.to_string(),
         why,
         nearest: vec![name.to_owned()],
         advice: format!("{how}, {counted} in a model of the caches; ebs -h {name} says more"),

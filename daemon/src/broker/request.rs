@@ -162,7 +162,7 @@ impl WireJob {
 impl WireEvent {
     /// None: it is no type of the table, or an interval of nothing.
     fn of(event: &EventSpec, interval: Option<u64>) -> Option<WireEvent> {
-        let entry = catalogue::find(&event.0)?;
+        let entry = catalogue::find(event.text())?;
         let place = catalogue::all().position(|one| one.name == entry.name)?;
         let interval = match interval {
             Some(interval) => Some(NonZeroU64::new(interval)?),
@@ -175,7 +175,7 @@ impl WireEvent {
     fn request(&self) -> Option<EventRequest> {
         let entry = catalogue::all().nth(usize::try_from(self.event).ok()?)?;
         let interval = self.interval.map(NonZeroU64::get);
-        Some(EventRequest { event: EventSpec(entry.name.into()), interval, seed: None })
+        Some(EventRequest { event: entry.name.into(), interval, seed: None })
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn every_type_of_the_table_has_a_number() {
         for entry in catalogue::all() {
-            let request = Request::new(EventSpec(entry.name.into()), Modes::USER, Target::System);
+            let request = Request::new(entry.name, Modes::USER, Target::System);
             let Some(job) = WireJob::of(&request, NamedTarget::System, &[]) else {
                 panic!("{}", entry.name)
             };

@@ -59,11 +59,11 @@ pub(crate) fn max_sample_rate(root: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recorder::{EventSpec, Facts, Modes, Request, Target};
+    use recorder::{Facts, Modes, Request, Target};
 
     fn planned(event: &str, interval: u64) -> Plan {
         let facts = Facts::read(Path::new("/")).unwrap();
-        let request = Request::new(EventSpec(event.into()), Modes::USER, Target::Command);
+        let request = Request::new(event, Modes::USER, Target::Command);
         recorder::plan(&Request { interval: Some(interval), ..request }, &facts).unwrap()
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use recorder::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
-use recorder::{EventSpec, Facts, Modes, Plan, PlannedEvent, Promises, Request, Target};
+use recorder::{Facts, Modes, Plan, PlannedEvent, Promises, Request, Target};
 
 use super::*;
 
@@ -160,8 +160,7 @@ fn only_ibs_and_only_of_tasks_goes_without_the_exclusion_of_guests() {
 #[test]
 fn what_cannot_be_had_without_the_kernel_is_refused_with_its_reason() {
     let facts = Facts::read(std::path::Path::new("/")).unwrap();
-    let request =
-        Request::new(EventSpec("page_fault".into()), Modes::USER, Target::Process(Pid(1)));
+    let request = Request::new("page_fault", Modes::USER, Target::Process(Pid(1)));
     let plan = |target, source, filter| Plan {
         target,
         events: vec![event(source, filter)],

@@ -41,11 +41,11 @@ impl CheckedJob {
 }
 
 fn check_event(event: &EventSpec) -> Result<(), ErrorReply> {
-    if event.0.len() > MAX_EVENT_LEN {
-        let text = format!("an event of {} bytes; none is so long", event.0.len());
+    if event.text().len() > MAX_EVENT_LEN {
+        let text = format!("an event of {} bytes; none is so long", event.text().len());
         return Err(ErrorReply::new(ErrorCode::BadRequest, text));
     }
-    match event.resolve() {
+    match event.event() {
         Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
         Ok(_) => {
             let text = format!(

@@ -56,7 +56,7 @@ fn nearest(refusal: &Refusal, request: &Request, facts: &Facts) -> Vec<String> {
         return named.to_vec();
     }
     let Ok(RequestedEvent::Type(CatalogueType { kind: EventKind::Hardware(hardware), .. })) =
-        request.event.resolve()
+        request.event.event()
     else {
         return Vec::new();
     };

@@ -98,7 +98,7 @@ fn emulates(job: &StatJob, facts: &Facts) -> bool {
             let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
             let of_cpu = job.metrics.iter().any(|choice| !choice.is_of_kernel());
             let emulable = |event: &recorder::EventSpec| {
-                recorder::catalogue::find(&event.0)
+                recorder::catalogue::find(event.text())
                     .is_some_and(|entry| recorder::source::emulable(entry, facts).is_some())
             };
             let is_for_cpu = of_cpu && !job.is_default || job.events.iter().any(emulable);

@@ -149,12 +149,12 @@ pub fn describe(typed: &str, facts: &Facts) -> Result<String, EventSpecError> {
     if let Some(entry) = find(typed) {
         return Ok(help(entry, facts));
     }
-    let kind = match EventSpec::from(typed).resolve()? {
+    let kind = match EventSpec::from(typed).event()? {
         RequestedEvent::Type(entry) => return Ok(help(entry, facts)),
         RequestedEvent::Breakpoint(_) | RequestedEvent::NamedBreakpoint(_) => EventKind::Breakpoint,
         RequestedEvent::Tracepoint(_) => EventKind::Tracepoint,
         RequestedEvent::Generic { name, .. } | RequestedEvent::Named { name, .. } => {
-            let found = Listing::new(facts).called(&name);
+            let found = Listing::new(facts).called(name);
             return if found.is_empty() {
                 Err(Listing::new(facts).unknown(typed))
             } else {

@@ -15,8 +15,8 @@ fn watched_routine() -> u32 {
 fn found(event: &str) -> Result<FoundBreakpoint, WatchError> {
     let pid = Pid(std::process::id().cast_signed());
     let objects = WatchedObjects::of_process(pid, Path::new("/")).unwrap();
-    match EventSpec::from(event).resolve() {
-        Ok(RequestedEvent::NamedBreakpoint(point)) => objects.find(&point),
+    match EventSpec::from(event).event() {
+        Ok(RequestedEvent::NamedBreakpoint(point)) => objects.find(point),
         other => panic!("{event}: {other:?}"),
     }
 }

@@ -177,7 +177,7 @@ impl CountingPlanner<'_> {
             && topdown
         {
             // The kernel wants it for their leader (intel_pmu_hw_config(), arch/x86/events/intel/core.c).
-            let slots = EventSpec(format!("{}/slots/", pmu.name));
+            let slots = EventSpec::from(format!("{}/slots/", pmu.name));
             group.add(&self.counted(&slots, Some("slots"))?);
         }
         let mut parts = BTreeMap::new();
@@ -248,10 +248,10 @@ impl CountingPlanner<'_> {
         request.allow_skid = true;
         let drafted = plan::draft(&request, self.facts);
         let plan = match drafted {
-            Err(unsampled @ Refusal::Unsampled { .. }) if !spec.0.starts_with("cpu") => {
+            Err(unsampled @ Refusal::Unsampled { .. }) if !spec.text().starts_with("cpu") => {
                 let clock = Request { event: "task_clock".into(), ..request.clone() };
                 let clock = plan::draft(&clock, self.facts)?;
-                let name = name.unwrap_or(&spec.0);
+                let name = name.unwrap_or(spec.text());
                 return Ok(vec![uncore::event(&request, name, &clock, self.facts, unsampled)?]);
             }
             drafted => drafted.map_err(|refusal| source::refused(&request, refusal, self.facts))?,
@@ -266,7 +266,7 @@ impl CountingPlanner<'_> {
                         true => event.pmu.clone(),
                         false => event.filter.to_string(),
                     };
-                    return Err(CountingRefusal::OfSamples { event: spec.0.clone(), how });
+                    return Err(CountingRefusal::OfSamples { event: spec.to_string(), how });
                 }
                 Ok(CountedEvent {
                     name: name.unwrap_or(&event.name).to_owned(),
@@ -283,7 +283,7 @@ impl CountingPlanner<'_> {
     fn emulated(&mut self) -> Result<(), CountingRefusal> {
         self.metrics(MetricCore::Emulated, "emulated", usize::MAX);
         for spec in &self.request.events {
-            let event = emulated_event(spec, &spec.0);
+            let event = emulated_event(spec, spec.text());
             match self.plan.groups.first_mut() {
                 Some(group) => {
                     group.add(&[event]);

@@ -18,18 +18,18 @@ pub(super) fn event(
     facts: &Facts,
     unsampled: Refusal,
 ) -> Result<CountedEvent, CountingRefusal> {
-    let event = || request.event.0.clone();
-    let requested = request.event.resolve().map_err(Refusal::from)?;
+    let event = || request.event.to_string();
+    let requested = request.event.event().map_err(Refusal::from)?;
     let RequestedEvent::Pmu { pmu, terms, .. } = requested else {
         return Err(unsampled.into());
     };
     if !request.target.is_of_cpus() {
-        return Err(CountingRefusal::OfCpus { event: event(), pmu });
+        return Err(CountingRefusal::OfCpus { event: event(), pmu: pmu.clone() });
     }
     let missing = || Refusal::NoDevice { event: event(), pmu: pmu.clone() };
-    let found = facts.pmu(&pmu).ok_or_else(missing)?;
+    let found = facts.pmu(pmu).ok_or_else(missing)?;
     let description = found.description.as_ref().ok_or_else(missing)?;
-    let packed = description.pack(&terms, |_| None).map_err(|error| Refusal::Terms {
+    let packed = description.pack(terms, |_| None).map_err(|error| Refusal::Terms {
         event: event(),
         pmu: pmu.clone(),
         error: error.to_string(),
@@ -51,7 +51,7 @@ pub(super) fn event(
     plan.name = event();
     for planned in &mut plan.events {
         planned.name = event();
-        planned.pmu.clone_from(&pmu);
+        planned.pmu.clone_from(pmu);
         planned.attr = attr.clone();
     }
     Ok(CountedEvent {

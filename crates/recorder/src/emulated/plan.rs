@@ -240,9 +240,9 @@ fn outline_with_event(
     facts: &Facts,
 ) -> Result<(Outline, EmulatedEvent), Refusal> {
     let request = &with_modifiers(request)?;
-    let named = request.event.resolve()?;
+    let named = request.event.event()?;
     check_form(request)?;
-    let not = |why: String| Refusal::NotEmulated { event: request.event.0.clone(), why };
+    let not = |why: String| Refusal::NotEmulated { event: request.event.to_string(), why };
     let event_spec::RequestedEvent::Type(entry) = named else {
         return Err(not("it is no type that `ebs -h` lists".to_owned()));
     };

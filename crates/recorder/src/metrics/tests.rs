@@ -100,7 +100,8 @@ fn formulas_are_those_of_pmu_tools() {
             continue;
         };
         let count = |event: &MetricEvent| {
-            let words = event.spec.0.split(['/', ',']).filter_map(|term| term.split_once("=0x"));
+            let words =
+                event.spec.text().split(['/', ',']).filter_map(|term| term.split_once("=0x"));
             let word =
                 |name: &str| words.clone().find(|(term, _)| *term == name).and_then(|it| hex(it.1));
             let code = (core, word("config")?, word("config1").unwrap_or(0));

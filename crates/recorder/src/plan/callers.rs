@@ -53,13 +53,13 @@ pub(super) fn check(
     let Some(callers) = request.call_graph else { return Ok(()) };
     let counts = request.in_kernel.as_ref().is_some_and(crate::in_kernel::InKernel::counts);
     if counts && callers != CallGraph::FramePointers {
-        return Err(Refusal::CountedCallers { event: request.event.0.clone(), how: callers });
+        return Err(Refusal::CountedCallers { event: request.event.to_string(), how: callers });
     }
     let arch = facts.kernel.arch();
     match callers {
         CallGraph::FramePointers => return Ok(()),
         CallGraph::Stack(_) if perfdata::registers::general(arch) == 0 => {
-            return Err(Refusal::NoUserRegisters { event: request.event.0.clone() });
+            return Err(Refusal::NoUserRegisters { event: request.event.to_string() });
         }
         CallGraph::Stack(_) => return Ok(()),
         CallGraph::BranchStack => {}
@@ -87,5 +87,5 @@ pub(super) fn check(
     } else {
         return Ok(());
     };
-    Err(Refusal::NoBranchStack { event: request.event.0.clone(), why })
+    Err(Refusal::NoBranchStack { event: request.event.to_string(), why })
 }

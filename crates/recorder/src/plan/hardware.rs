@@ -57,7 +57,7 @@ pub(super) fn look_up(
         Availability::Available { hardware, .. } => Ok(hardware),
         Availability::Unavailable { why, nearest, advice } => {
             let nearest = nearest.into_iter().map(str::to_owned).collect();
-            Err(Refusal::Unavailable { event: request.event.0.clone(), why, nearest, advice })
+            Err(Refusal::Unavailable { event: request.event.to_string(), why, nearest, advice })
         }
     }
 }
@@ -116,7 +116,7 @@ fn on_core<'f>(
     facts: &'f Facts,
     notes: &mut Vec<String>,
 ) -> Result<(&'f Pmu, Vec<EventDraft>), Refusal> {
-    let missing = || Refusal::NoDevice { event: request.event.0.clone(), pmu: found.pmu.clone() };
+    let missing = || Refusal::NoDevice { event: request.event.to_string(), pmu: found.pmu.clone() };
     let pmu = facts.pmu(&found.pmu).ok_or_else(missing)?;
     let core = MachineCore { pmu, uarch: found.core };
     let masks = masks(entry, found, request)?;
@@ -236,7 +236,7 @@ impl CoreRequest<'_> {
             "hw_cache" => return Ok((core, EventType::HW_CACHE)),
             _ => {}
         }
-        let event = || self.request.event.0.clone();
+        let event = || self.request.event.to_string();
         let found = self.facts.pmu(encoding.pmu);
         let pmu = found
             .ok_or_else(|| Refusal::NoDevice { event: event(), pmu: encoding.pmu.to_owned() })?;

@@ -84,7 +84,7 @@ impl<'a> NamedRequest<'a> {
             let scored = pmus().map(|pmu| (likeness(name, &pmu.name), pmu.name.as_str()));
             let nearest: Vec<_> = best_three(scored).into_iter().map(str::to_owned).collect();
             return Err(Refusal::NoPmu {
-                event: self.request.event.0.clone(),
+                event: self.request.event.to_string(),
                 pmu: name.to_owned(),
                 suggestion: suggestion(&nearest),
             });
@@ -93,7 +93,7 @@ impl<'a> NamedRequest<'a> {
         let core = core.unwrap_or(MachineCore { pmu, uarch });
         let description = self.describe(pmu)?;
         if let Some(why) = unsampled(pmu) {
-            let (event, pmu) = (self.request.event.0.clone(), name.to_owned());
+            let (event, pmu) = (self.request.event.to_string(), name.to_owned());
             return Err(Refusal::Unsampled { event, pmu, why });
         }
         if !is_ibs(pmu)
@@ -111,7 +111,7 @@ impl<'a> NamedRequest<'a> {
             Some(ConfigWords { words: [named.config, named.config1, 0, 0, 0] })
         };
         let packed = description.pack(terms, look_up).map_err(|error| Refusal::Terms {
-            event: self.request.event.0.clone(),
+            event: self.request.event.to_string(),
             pmu: name.to_owned(),
             error: error.to_string(),
         })?;
@@ -134,7 +134,7 @@ impl<'a> NamedRequest<'a> {
         let cores = self.cores()?;
         let [core] = cores.as_slice() else {
             return Err(Refusal::CodeOfManyCores {
-                event: self.request.event.0.clone(),
+                event: self.request.event.to_string(),
                 config,
                 pmus: cores
                     .iter()
@@ -145,7 +145,7 @@ impl<'a> NamedRequest<'a> {
         };
         let config = ConfigWords { words: [config, 0, 0, 0, 0] };
         let known = known(*core, &config);
-        let event = self.request.event.0.clone();
+        let event = self.request.event.to_string();
         let same = known.as_ref().filter(|known| known.config1 == 0);
         let named = same.map(|known| format!("{event} is {}", known.name));
         let found = ResolvedEvent { config, event, known, interval: None, label: None };
@@ -253,7 +253,7 @@ impl<'a> NamedRequest<'a> {
         found: ResolvedEvent,
         modifiers: &Modifiers,
     ) -> Result<Vec<EventDraft>, Refusal> {
-        let event = || self.request.event.0.clone();
+        let event = || self.request.event.to_string();
         let kind = hardware::pmu_type(core.pmu, self.notes)
             .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: core.pmu.name.clone() })?;
         let mut draft = EventDraft::new(&core.pmu.name, kind, self.request, counter());
@@ -306,7 +306,7 @@ impl<'a> NamedRequest<'a> {
 
     fn describe<'p>(&self, pmu: &'p Pmu) -> Result<&'p PmuDescription, Refusal> {
         pmu.description.as_ref().ok_or_else(|| Refusal::Terms {
-            event: self.request.event.0.clone(),
+            event: self.request.event.to_string(),
             pmu: pmu.name.clone(),
             error: "its description in sysfs was not read".to_owned(),
         })

@@ -75,10 +75,10 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
 
 fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let request = &with_modifiers(request)?;
-    let event = request.event.resolve()?;
+    let event = request.event.event()?;
     super::check_form(request)?;
     let mut notes: Vec<String> = event.note().into_iter().collect();
-    let mut drafts = open(&event, request, facts, &mut notes)?;
+    let mut drafts = open(event, request, facts, &mut notes)?;
     callers::check(request, &drafts, facts)?;
     for draft in &mut drafts {
         draft.user_registers = perfdata::registers::general(facts.kernel.arch());
@@ -101,7 +101,7 @@ fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
         })
         .unwrap_or_default();
     let side = attrs::side(&attr, request);
-    let name = match &event {
+    let name = match event {
         RequestedEvent::Type(entry) => entry.name.to_owned(),
         _ => first,
     };
@@ -116,16 +116,16 @@ pub fn modes(event: &RequestedEvent) -> Option<Modes> {
 
 pub(crate) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
     let mut request = request.clone();
-    if let Some(modes) = modes(&request.event.resolve()?) {
+    if let Some(modes) = modes(request.event.event()?) {
         if modes == Modes::default() {
-            return Err(Refusal::HypervisorOnly { event: request.event.0 });
+            return Err(Refusal::HypervisorOnly { event: request.event.into() });
         }
         request.modes = match (request.modes.user, request.modes.kernel) {
             (false, false) => modes,
             (user, kernel) => Modes { user: user && modes.user, kernel: kernel && modes.kernel },
         };
         if request.modes == Modes::default() {
-            return Err(Refusal::ModesExclude { event: request.event.0 });
+            return Err(Refusal::ModesExclude { event: request.event.into() });
         }
     }
     Ok(request)
@@ -139,7 +139,7 @@ fn open(
 ) -> Result<Vec<EventDraft>, Refusal> {
     let takes_masks = matches!(event, RequestedEvent::Type(entry) if matches!(entry.kind, EventKind::Hardware(_)));
     if !request.masks.is_empty() && !takes_masks {
-        let (event, masks) = (request.event.0.clone(), request.masks.join(","));
+        let (event, masks) = (request.event.to_string(), request.masks.join(","));
         return Err(Refusal::Masks { event, masks });
     }
     let form = match event {

@@ -29,13 +29,13 @@ pub(super) fn fill(
     let wanted = pmu.most_precise().map_or(known, |most| known.min(most));
     let by_instruction = draft.filter.asks(|condition| matches!(condition, Condition::Class(_)));
     if by_instruction && wanted < MIN_EXACT_LEVEL {
-        let (event, pmu) = (request.event.0.clone(), pmu.name.clone());
+        let (event, pmu) = (request.event.to_string(), pmu.name.clone());
         return Err(Refusal::NeedsExactIp { event, pmu });
     }
     if wanted == 0 {
         if !request.allow_skid {
             return Err(Refusal::NotPrecise {
-                event: request.event.0.clone(),
+                event: request.event.to_string(),
                 pmu: pmu.name.clone(),
             });
         }

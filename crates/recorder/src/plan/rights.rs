@@ -33,7 +33,7 @@ fn check_modes(request: &Request, events: &[PlannedEvent], facts: &Facts) -> Res
     if request.target.is_of_cpus() && access.system_denied() {
         return Err(Refusal::SystemDenied { paranoid });
     }
-    let event = || request.event.0.clone();
+    let event = || request.event.to_string();
     let ibs = events.iter().find(|event| event.promises.source == SampleSource::Ibs);
     if let Some(ibs) = ibs {
         let sees_kernel = !ibs.attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);

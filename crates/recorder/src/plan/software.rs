@@ -51,7 +51,7 @@ fn open(
 ) -> Result<EventDraft, Refusal> {
     let Some(promises) = entry.promises else {
         return Err(Refusal::Unavailable {
-            event: request.event.0.clone(),
+            event: request.event.to_string(),
             why: "its fields have no meaning that is known here".to_owned(),
             nearest: Vec::new(),
             advice: "ebs -h lists the types".to_owned(),

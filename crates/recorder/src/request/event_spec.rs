@@ -21,11 +21,14 @@ use crate::catalogue::{self, CatalogueType, EventKind};
 pub use crate::machine::Tracepoint;
 use crate::machine::pmu_format::Terms;
 
-/// An event as the user typed it; [`EventSpec::resolve`] finds out what it
-/// means.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EventSpec(pub String);
+/// An event as the user typed it, parsed once. A text that names none is kept with the
+/// error: whoever plans reports it, after what is wrong with the rest of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct EventSpec {
+    text: String,
+    parsed: Result<RequestedEvent, EventSpecError>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedEvent {
@@ -73,11 +76,21 @@ pub enum RequestedEvent {
 }
 
 impl EventSpec {
-    /// Finds the event that the text names, without a look at the machine.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn event(&self) -> Result<&RequestedEvent, EventSpecError> {
+        self.parsed.as_ref().map_err(EventSpecError::clone)
+    }
+}
+
+impl RequestedEvent {
+    /// Finds the event that a text names, without a look at the machine.
     /// In this order: `mem:`, a form with slashes, a type, `rN`, a generic
     /// name, a maker's name or an alias, a tracepoint.
-    pub fn resolve(&self) -> Result<RequestedEvent, EventSpecError> {
-        let typed = self.0.trim();
+    fn parse(text: &str) -> Result<RequestedEvent, EventSpecError> {
+        let typed = text.trim();
         if typed.is_empty() {
             return Err(EventSpecError::Empty);
         }
@@ -204,19 +217,26 @@ impl RequestedEvent {
 
 impl From<&str> for EventSpec {
     fn from(text: &str) -> EventSpec {
-        EventSpec(text.to_owned())
+        EventSpec::from(text.to_owned())
     }
 }
 
 impl From<String> for EventSpec {
     fn from(text: String) -> EventSpec {
-        EventSpec(text)
+        let parsed = RequestedEvent::parse(&text);
+        EventSpec { text, parsed }
+    }
+}
+
+impl From<EventSpec> for String {
+    fn from(spec: EventSpec) -> String {
+        spec.text
     }
 }
 
 impl fmt::Display for EventSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 

@@ -26,10 +26,10 @@ const AT_PHDR: u64 = 3;
 /// the file that the target will execute, `root` holds `proc`.
 pub fn misplaced(request: &Request, command: Option<&Path>, root: &Path) -> Option<String> {
     request.each().find_map(|one| {
-        let Ok(RequestedEvent::Breakpoint(point)) = one.event.resolve() else { return None };
+        let Ok(RequestedEvent::Breakpoint(point)) = one.event.event() else { return None };
         match one.target {
-            Target::Command => of_command(&point, command?, root),
-            Target::Process(pid) => of_process(&point, pid, root),
+            Target::Command => of_command(point, command?, root),
+            Target::Process(pid) => of_process(point, pid, root),
             Target::System | Target::Cgroup => None,
         }
     })

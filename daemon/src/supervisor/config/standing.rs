@@ -177,7 +177,7 @@ fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {
     if text.name.is_empty() || text.name.len() > NAME_BYTES || !text.name.bytes().all(is_plain) {
         return Err(format!("a name has 1 to {NAME_BYTES} letters, digits, - and _"));
     }
-    match EventSpec(text.event.clone()).resolve() {
+    match EventSpec::from(text.event.as_str()).event() {
         Ok(RequestedEvent::Type(_)) => {}
         Ok(_) => {
             return Err(format!("type {:?} is none of the table (`ebs -h`)", text.event));

@@ -3,7 +3,7 @@
 use crate::ebs::arguments::UsageError;
 use clap::Args;
 use recorder::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
-use recorder::{EventSpec, Modes, Request, Target};
+use recorder::{Modes, Request, Target};
 #[cfg(feature = "top")]
 use std::ffi::OsString;
 
@@ -88,7 +88,7 @@ pub(crate) fn events(arguments: &EventArguments) -> Result<Vec<EventRequest>, Us
         let is_fixed = text.is_some_and(|text| text.starts_with('='));
         drawn |= !is_fixed;
         events.push(EventRequest {
-            event: EventSpec(name),
+            event: name.into(),
             interval: text.map(|text| interval(text)).transpose()?,
             seed: (!is_fixed).then_some(seed),
         });
@@ -184,10 +184,9 @@ fn call_graph(arguments: &EventArguments) -> Result<Option<CallGraph>, CallGraph
 
 /// Whether modifiers (`:u`, `:k`) of each event say what is sampled.
 pub(crate) fn names_modes(request: &Request) -> bool {
-    let names = |event: &EventSpec| {
-        event.resolve().is_ok_and(|event| recorder::plan::modes(&event).is_some())
-    };
-    request.each().all(|one| names(&one.event))
+    let names =
+        |one: Request| one.event.event().is_ok_and(|event| recorder::plan::modes(event).is_some());
+    request.each().all(names)
 }
 
 #[cfg(test)]
@@ -205,7 +204,7 @@ mod tests {
             fresh_seed: 7,
             ..EventArguments::default()
         };
-        let told = |one: EventRequest| (one.event.0, one.interval, one.seed.is_some());
+        let told = |one: EventRequest| (one.event.to_string(), one.interval, one.seed.is_some());
         events_of(&arguments).map(|all| all.into_iter().map(told).collect())
     }
 

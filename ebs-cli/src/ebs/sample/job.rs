@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(make.command, words("make -j"));
         assert_eq!(make.asked.count, Some(50000));
         assert_eq!(make.asked.request.modes, Modes::KERNEL);
-        assert_eq!(make.asked.request.event.0, "l1_cache_miss");
+        assert_eq!(make.asked.request.event.text(), "l1_cache_miss");
         assert_eq!(make.asked.request.target, Target::Command);
         assert_eq!(make.asked.request.interval, None);
         assert_eq!(make.output, OutputChoice::Table { top: 20, shown: TableArguments::default() });

@@ -11,7 +11,7 @@ use hardmeter::{FoundBreakpoint, WatchError, WatchedObjects};
 use recorder::request::event_spec::{Breakpoint, NamedBreakpoint, RequestedEvent};
 use recorder::session::SessionError;
 use recorder::session::command::Command;
-use recorder::{EventSpec, Ledger, Request, SourceChoice, Target};
+use recorder::{Ledger, Request, SourceChoice, Target};
 use std::path::Path;
 
 /// Puts addresses in place of the names that a job watches. Gives the command, if it
@@ -60,10 +60,10 @@ pub(super) fn place(job: &mut SampleJob) -> Result<Option<Command>> {
     let events = &mut job.asked.request;
     let also = events.also.iter_mut().map(|other| &mut other.event);
     for event in std::iter::once(&mut events.event).chain(also) {
-        if let Ok(RequestedEvent::NamedBreakpoint(_)) = event.resolve()
+        if let Ok(RequestedEvent::NamedBreakpoint(_)) = event.event()
             && let Some(found) = found.next()
         {
-            *event = EventSpec(found.point.spelled_out());
+            *event = found.point.spelled_out().into();
         }
     }
     Ok(entered)
@@ -72,8 +72,8 @@ pub(super) fn place(job: &mut SampleJob) -> Result<Option<Command>> {
 /// Said at the end of what was watched and not accessed: perhaps nothing is
 /// there.
 pub(super) fn untouched(request: &Request, ledger: &Ledger) -> Vec<String> {
-    let points = request.each().filter_map(|one| match one.event.resolve() {
-        Ok(RequestedEvent::Breakpoint(point)) => Some(point),
+    let points = request.each().filter_map(|one| match one.event.event() {
+        Ok(RequestedEvent::Breakpoint(point)) => Some(point.clone()),
         _ => None,
     });
     let of = |point: &Breakpoint| {
@@ -98,8 +98,8 @@ pub(super) fn untouched(request: &Request, ledger: &Ledger) -> Vec<String> {
 
 /// The names that are watched, in the order of the events.
 fn named(request: &Request) -> impl Iterator<Item = NamedBreakpoint> + '_ {
-    request.each().filter_map(|one| match one.event.resolve() {
-        Ok(RequestedEvent::NamedBreakpoint(point)) => Some(point),
+    request.each().filter_map(|one| match one.event.event() {
+        Ok(RequestedEvent::NamedBreakpoint(point)) => Some(point.clone()),
         _ => None,
     })
 }
@@ -126,7 +126,7 @@ fn enter(job: &SampleJob) -> Result<(Command, Vec<FoundBreakpoint>)> {
         );
     }
     let is_tracepoint =
-        |one: Request| matches!(one.event.resolve(), Ok(RequestedEvent::Tracepoint(_)));
+        |one: Request| matches!(one.event.event(), Ok(RequestedEvent::Tracepoint(_)));
     if request.regions || (request.in_kernel.is_some() && request.each().any(is_tracepoint)) {
         bail!(
             "{name}: {why}, which goes neither with regions nor with tracepoints in the kernel: \

@@ -200,8 +200,8 @@ pub(super) fn cases(entry: &CatalogueType) -> Result<Vec<Case>, &'static str> {
 
 pub(super) fn event(entry: &CatalogueType) -> EventSpec {
     match entry.kind {
-        EventKind::Breakpoint => EventSpec(format!("mem:{:#x}/8:w", super::program::WATCHED)),
-        EventKind::Tracepoint => EventSpec("syscalls:sys_enter_getppid".to_owned()),
+        EventKind::Breakpoint => format!("mem:{:#x}/8:w", super::program::WATCHED).into(),
+        EventKind::Tracepoint => "syscalls:sys_enter_getppid".into(),
         _ => entry.name.into(),
     }
 }

@@ -144,7 +144,7 @@ impl JsonRow {
         let modes = row.on.map(|(_, modes)| modes).unwrap_or_default();
         JsonRow {
             kind: row.entry.name,
-            event: super::cases::event(row.entry).0,
+            event: super::cases::event(row.entry).to_string(),
             program: row.on.map(|(program, _)| program.to_string()),
             user: modes.user,
             kernel: modes.kernel,

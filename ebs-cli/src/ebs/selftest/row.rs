@@ -85,7 +85,7 @@ pub(super) enum Verdict {
 impl Row {
     /// The type with its modes, as the last line of a session has it.
     pub(super) fn name(&self) -> String {
-        let name = super::cases::event(self.entry).0;
+        let name = super::cases::event(self.entry).to_string();
         match self.on {
             Some((_, Modes { user, kernel })) => {
                 format!("{name}:{}{}", if user { "u" } else { "" }, if kernel { "k" } else { "" })

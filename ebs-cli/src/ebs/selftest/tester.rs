@@ -95,7 +95,7 @@ impl<'a> Tester<'a> {
     fn outline(&self, asked: &mut Question) -> Result<Outline> {
         use recorder::SourceChoice;
         let is_of_cpu = matches!(
-            asked.request.event.resolve()?,
+            asked.request.event.event()?,
             recorder::request::event_spec::RequestedEvent::Type(CatalogueType {
                 kind: recorder::catalogue::EventKind::Hardware(_),
                 ..

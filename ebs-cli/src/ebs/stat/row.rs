@@ -69,7 +69,7 @@ pub(super) fn rows(plan: &CountingPlan, counts: &TotalCounts) -> Vec<StatRow> {
                 pmu: group.pmu.clone(),
                 group: None,
                 name: event.name.clone(),
-                spec: Some(event.spec.0.clone()),
+                spec: Some(event.spec.to_string()),
                 unit: if is_clock { "ns" } else { "" },
                 figure: count.figure,
                 told: count.refused.clone().unwrap_or_default(),

@@ -196,7 +196,7 @@ fn several_events_share_a_model_that_has_what_each_needs() {
         request.also = events[1..]
             .iter()
             .map(|(name, interval)| EventRequest {
-                event: EventSpec((*name).to_owned()),
+                event: EventSpec::from(*name),
                 interval: Some(*interval),
                 seed: Some(7),
             })

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn resolve(text: &str) -> Result<RequestedEvent, EventSpecError> {
-    EventSpec::from(text).resolve()
+    RequestedEvent::parse(text)
 }
 
 fn type_name(text: &str) -> &'static str {
