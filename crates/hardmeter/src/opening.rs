@@ -2,35 +2,32 @@
 
 use emulator::{AllocatorFinder, Class, Classifier, EmulatedEvent, FileAllocator};
 use perfdata::AllocatorCall;
-use recorder::emulated::{EmulatedSession, Model, ProgramRules};
+use recorder::emulated::{EmulatedSession, ProgramRules};
 use recorder::session::{Session, SessionSettings};
-use recorder::{Chosen, Facts, Refusal, Request, Sampling, SessionError, SourceChoice, source};
+use recorder::{Refusal, Sampling, SessionError, SourcePlan};
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use symbolizer::ElfNames;
 
-/// Opens a session in this process: of the machine's events, or of the
+/// Opens a planned session in this process: of the machine's events, or of the
 /// emulated PMU. `ebs` opens its own like this.
 ///
 /// # Errors
-/// What is refused, and why.
+/// What the kernel refuses, and why.
 pub fn open(
-    request: &Request,
-    choice: SourceChoice,
-    model: Model,
-    facts: &Facts,
+    plan: SourcePlan,
     settings: SessionSettings,
 ) -> Result<Box<dyn Sampling>, SamplerError> {
-    Ok(match source::plan(request, choice, model, facts)? {
-        Chosen::Kernel(mut plan) => {
+    Ok(match plan {
+        SourcePlan::Kernel(mut plan) => {
             if let Some(heap) = &settings.heap {
                 recorder::heap::add(&mut plan, heap)?;
             }
             Box::new(Session::open(plan, settings)?)
         }
-        Chosen::Emulated(plan) => {
+        SourcePlan::Emulated(plan) => {
             Box::new(EmulatedSession::open(plan, settings, &program_rules())?)
         }
     })

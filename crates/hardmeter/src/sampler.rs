@@ -8,7 +8,7 @@ use emulator::Geometry;
 use recorder::emulated::Model;
 use recorder::regions::RegionMarker;
 use recorder::session::SessionSettings;
-use recorder::{Facts, Ledger, Sampling, TargetState};
+use recorder::{Facts, Ledger, Sampling, TargetState, source};
 use std::path::Path;
 use std::time::Duration;
 
@@ -71,7 +71,8 @@ impl Sampler {
             heap: false,
             layouts: Vec::new(),
         };
-        let mut session = open(&request, choice, model, &facts, session_settings)?;
+        let plan = source::plan(&request, choice, model, &facts)?;
+        let mut session = open(plan, session_settings)?;
         let mut stream = NamedStream::new();
         let words: Vec<String> = std::env::args().collect();
         session.preamble(&facts, &words, &mut stream.bytes)?;

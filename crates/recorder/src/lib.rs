@@ -162,5 +162,5 @@ pub use session::watched_place::misplaced;
 pub use session::{
     OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink, TargetState,
 };
-pub use source::{Chosen, SourceChoice};
+pub use source::{SourceChoice, SourcePlan};
 pub use spelling::did_you_mean;

@@ -7,7 +7,7 @@ pub use crate::catalogue::emulable;
 use crate::catalogue::{
     Availability, CatalogueType, EventKind, availability, find, type_of_generic, type_of_name,
 };
-use crate::emulated::{self, Model};
+use crate::emulated::{self, EmulatedPlan, Model};
 use crate::machine::facts::Facts;
 use crate::plan::{Outline, with_modifiers};
 use crate::request::event_spec::RequestedEvent;
@@ -57,11 +57,12 @@ impl FromStr for SourceChoice {
     }
 }
 
+/// The plan of whoever is to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Chosen<K, E> {
+pub enum SourcePlan {
     /// The kernel's: its own events, and those of the machine's PMU.
-    Kernel(K),
-    Emulated(E),
+    Kernel(Plan),
+    Emulated(EmulatedPlan),
 }
 
 /// What would be opened or emulated for a request.
@@ -73,9 +74,9 @@ pub fn outline(
     choice: SourceChoice,
     model: Option<&Model>,
     facts: &Facts,
-) -> Result<Chosen<Outline, Outline>, Refusal> {
+) -> Result<Outline, Refusal> {
     let why = match emulation_fallback_for_all(request, choice, facts)? {
-        EmulationFallback::Not => return crate::plan::outline(request, facts).map(Chosen::Kernel),
+        EmulationFallback::Not => return crate::plan::outline(request, facts),
         EmulationFallback::AsAsked => None,
         EmulationFallback::For(why) => Some(why),
     };
@@ -84,7 +85,7 @@ pub fn outline(
         model.map_or_else(|| "the caches of the machine that runs it".into(), Model::to_string);
     let because = why.map_or_else(String::new, |why| format!("{why}: "));
     outline.notes.push(format!("{because}{} is emulated ({model})", outline.name));
-    Ok(Chosen::Emulated(outline))
+    Ok(outline)
 }
 
 /// A plan for a request, of the source that is to serve it.
@@ -96,16 +97,18 @@ pub fn plan(
     choice: SourceChoice,
     model: Model,
     facts: &Facts,
-) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
+) -> Result<SourcePlan, Refusal> {
     match emulation_fallback_for_all(request, choice, facts)? {
-        EmulationFallback::Not => crate::plan(request, facts).map(Chosen::Kernel),
-        EmulationFallback::AsAsked => emulated::plan(request, model, facts).map(Chosen::Emulated),
+        EmulationFallback::Not => crate::plan(request, facts).map(SourcePlan::Kernel),
+        EmulationFallback::AsAsked => {
+            emulated::plan(request, model, facts).map(SourcePlan::Emulated)
+        }
         EmulationFallback::For(why) => {
             let mut plan = emulated::plan(request, model, facts)?;
             let (name, model) = (&plan.name, &plan.model);
             let note = format!("{why}: {name} is emulated ({model}); {}", slowdown(&plan));
             plan.notes.insert(0, note);
-            Ok(Chosen::Emulated(plan))
+            Ok(SourcePlan::Emulated(plan))
         }
     }
 }
@@ -124,7 +127,7 @@ pub(crate) fn refused(request: &Request, refusal: Refusal, facts: &Facts) -> Ref
 }
 
 /// What it costs, by what is known of it; measured in docs/performance.md.
-fn slowdown(plan: &emulated::EmulatedPlan) -> &'static str {
+fn slowdown(plan: &EmulatedPlan) -> &'static str {
     let is_of_pages = plan.modelled.iter().any(|of| of.counts.is_of_pages());
     match (plan.model.burst, is_of_pages) {
         (Some(_), _) => "expect the program to take longer, by the share of its instructions",
@@ -302,7 +305,7 @@ mod tests {
         Scope { modes, target }: Scope,
         choice: SourceChoice,
         facts: &Facts,
-    ) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
+    ) -> Result<SourcePlan, Refusal> {
         plan(&Request::new(event, modes, target), choice, model(), facts)
     }
 
@@ -317,7 +320,7 @@ mod tests {
                 SourceChoice::Auto,
                 &guest(false),
             );
-            let Ok(Chosen::Emulated(plan)) = plan else { panic!("{plan:?}") };
+            let Ok(SourcePlan::Emulated(plan)) = plan else { panic!("{plan:?}") };
             let [note] = &plan.notes[..] else { panic!("{:?}", plan.notes) };
             assert!(note.starts_with("no hardware PMU: KVM guest"), "{note}");
             assert!(
@@ -326,21 +329,21 @@ mod tests {
             );
         }
         let paged = asked("dtlb_all_miss", COMMAND, SourceChoice::Auto, &guest(false));
-        let Ok(Chosen::Emulated(paged)) = paged else { panic!("{paged:?}") };
+        let Ok(SourcePlan::Emulated(paged)) = paged else { panic!("{paged:?}") };
         assert!(paged.notes[0].contains("by how often it leaves its pages"), "{:?}", paged.notes);
         let by_modifier = asked("l1_cache_miss", COMMAND, SourceChoice::Emulated, &guest(false));
-        let Ok(Chosen::Emulated(plan)) = by_modifier else { panic!("{by_modifier:?}") };
+        let Ok(SourcePlan::Emulated(plan)) = by_modifier else { panic!("{by_modifier:?}") };
         assert!(plan.notes.is_empty(), "who asks for it need not be told: {:?}", plan.notes);
     }
 
     #[test]
     fn the_pmu_goes_first_and_the_kernels_events_are_the_kernels() {
         let kernels = asked("page_fault", COMMAND, SourceChoice::Auto, &guest(false));
-        assert!(matches!(kernels, Ok(Chosen::Kernel(_))), "{kernels:?}");
+        assert!(matches!(kernels, Ok(SourcePlan::Kernel(_))), "{kernels:?}");
         let pmus = asked("instr_retired", COMMAND, SourceChoice::Auto, &guest(true));
-        assert!(matches!(pmus, Ok(Chosen::Kernel(_))), "{pmus:?}");
+        assert!(matches!(pmus, Ok(SourcePlan::Kernel(_))), "{pmus:?}");
         let wanted = asked("instr_retired", COMMAND, SourceChoice::Emulated, &guest(true));
-        assert!(matches!(wanted, Ok(Chosen::Emulated(_))), "{wanted:?}");
+        assert!(matches!(wanted, Ok(SourcePlan::Emulated(_))), "{wanted:?}");
         let Err(refusal) = asked("l1_cache_miss", COMMAND, SourceChoice::Pmu, &guest(false)) else {
             panic!("there is none")
         };

@@ -13,7 +13,7 @@ use recorder::emulated::Model;
 use recorder::machine::facts::{Facts, FactsError, Version};
 use recorder::plan::{Outline, outline};
 use recorder::request::event_spec::RequestedEvent;
-use recorder::{Chosen, Refusal, Request, source};
+use recorder::{Refusal, Request, source};
 use std::io::Write;
 use std::path::Path;
 
@@ -87,11 +87,7 @@ fn facts(job: &PlanJob) -> Result<Facts, FactsError> {
 }
 
 fn outlined(job: &PlanJob, model: Option<&Model>, facts: &Facts) -> Result<Outline, Refusal> {
-    let mut outline = match source::outline(&job.request, job.emulation.source, model, facts)? {
-        Chosen::Kernel(outline) => outline,
-        // No kernel is too old for it.
-        Chosen::Emulated(outline) => return Ok(outline),
-    };
+    let mut outline = source::outline(&job.request, job.emulation.source, model, facts)?;
     if let Some((major, minor)) = job.version {
         outline.fit(Version(major, minor, 0));
     }

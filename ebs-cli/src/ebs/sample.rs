@@ -44,7 +44,7 @@ use recorder::request::CallGraph;
 use recorder::session::command::Command;
 use recorder::session::detached_tracer::{FrontProcess, OomScoreGuard};
 use recorder::session::{SessionError, SessionSettings, Sink, TargetState};
-use recorder::{Cgroup, Chosen, Facts, Modes, Sampling, Session, Target, source};
+use recorder::{Cgroup, Facts, Modes, Refusal, Sampling, Session, SourcePlan, Target, source};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -99,46 +99,58 @@ fn sample(job: &SampleJob) -> Result<u8> {
     let mut job = with_group(job.clone())?;
     let entered = watched::place(&mut job)?;
     let facts = Facts::read_for(Path::new("/"), &job.asked.request)?;
-    let emulated = emulates(&job, &facts)?;
+    let mut planned = match job.serving {
+        Serving::Daemon(_) => None,
+        Serving::Own | Serving::Auto(_) => Some(plan(&job, &facts)?),
+    };
+    let emulated = matches!(planned, Some(Ok(SourcePlan::Emulated(_))));
     if emulated && job.steering.may_pause() {
         // Before it takes hold of the target.
         return Err(NO_PAUSE.into());
     }
-    callers::choose(&mut job, emulated);
+    if callers::choose(&mut job, emulated) {
+        planned = None;
+    }
     let job = &job;
     match job.asked.request.target {
         Target::Process(pid) if emulated => {
             foreground::refuse_own_terminal(&job.output)?;
             foreground::stay(pid, |front| {
-                let front = Front { seen: Some(front), entered: None, steerer: &mut steerer };
+                let seen = Some(front);
+                let front = Front { planned, entered: None, seen, steerer: &mut steerer };
                 sample_here(job, &facts, front)
             })
         }
-        _ => sample_here(job, &facts, Front { seen: None, entered, steerer: &mut steerer }),
+        _ => {
+            let front = Front { planned, entered, seen: None, steerer: &mut steerer };
+            sample_here(job, &facts, front)
+        }
     }
 }
 
-/// Whether it is the emulated PMU that is to count: in this process.
-fn emulates(job: &SampleJob, facts: &Facts) -> Result<bool> {
-    if let Serving::Daemon(_) = job.serving {
-        return Ok(false);
-    }
+/// A plan for a session in this process, or the refusal: reported when it is opened.
+///
+/// # Errors
+///
+/// `--cache` that describes no caches.
+fn plan(job: &SampleJob, facts: &Facts) -> Result<Result<SourcePlan, Refusal>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    // What is refused will be again, and said then.
-    Ok(matches!(source::plan(&job.asked.request, choice, model, facts), Ok(Chosen::Emulated(_))))
+    Ok(source::plan(&job.asked.request, choice, model, facts))
 }
 
 #[derive(Debug)]
 struct Front<'s> {
-    /// The process that the user sees, if that is another one.
-    seen: Option<FrontProcess>,
+    /// None: it is planned when it is opened.
+    planned: Option<Result<SourcePlan, Refusal>>,
     /// The command, if it was started already.
     entered: Option<Command>,
+    /// The process that the user sees, if that is another one.
+    seen: Option<FrontProcess>,
     steerer: &'s mut Steerer,
 }
 
 fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
-    let Front { seen, entered, steerer } = front;
+    let Front { planned, entered, seen, steerer } = front;
     let catch = || {
         Catcher::new()
             .context("signals cannot be caught; with too many open files raise `ulimit -n`")
@@ -152,7 +164,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     if seen.is_some_and(|front| !front.is_there()) {
         bail!("the ebs that the user sees has ended before sampling began");
     }
-    let mut session = open_for(job, facts, entered)?;
+    let mut session = open_for(job, facts, planned, entered)?;
     let session = session.as_mut();
     let mut catcher = early.map_or_else(catch, Ok)?;
     let stopper = session.stopper().context("copying a pipe")?;
@@ -312,19 +324,25 @@ fn status_of(ending: SampleEnding) -> u8 {
 ///
 /// What is refused, and why.
 pub(crate) fn open(job: &SampleJob, facts: &Facts) -> Result<Box<dyn Sampling>> {
-    open_for(job, facts, None)
+    open_for(job, facts, None, None)
 }
 
-fn open_for(job: &SampleJob, facts: &Facts, entered: Option<Command>) -> Result<Box<dyn Sampling>> {
+fn open_for(
+    job: &SampleJob,
+    facts: &Facts,
+    planned: Option<Result<SourcePlan, Refusal>>,
+    entered: Option<Command>,
+) -> Result<Box<dyn Sampling>> {
     let asked = recorder::Job { command_line: command_line(), ..job.asked.clone() };
     let begins_paused = job.steering.begin != Beginning::AtOnce;
     let own = || {
         let (command, settings) = (job.command.clone(), SessionSettings::of(&asked));
         let heap = preloaded::settings(job, &asked.request);
         let settings = SessionSettings { command, begins_paused, heap, ..settings };
+        let plan = planned.map_or_else(|| plan(job, facts), Ok)??;
         match entered {
-            None => open_here(job, facts, settings),
-            Some(command) => open_entered(job, facts, settings, command),
+            None => open_here(plan, settings),
+            Some(command) => open_entered(plan, settings, command),
         }
     };
     let serving = preloaded::serving(job)?;
@@ -345,14 +363,8 @@ fn with_group(mut job: SampleJob) -> Result<SampleJob> {
     Ok(job)
 }
 
-fn open_here(
-    job: &SampleJob,
-    facts: &Facts,
-    settings: SessionSettings,
-) -> Result<Box<dyn Sampling>> {
-    let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    let opened = hardmeter::open(&job.asked.request, choice, model, facts, settings);
-    opened.map_err(|error| match error {
+fn open_here(plan: SourcePlan, settings: SessionSettings) -> Result<Box<dyn Sampling>> {
+    hardmeter::open(plan, settings).map_err(|error| match error {
         // What is refused decides whether a daemon is asked.
         SamplerError::Refusal(refusal) => refusal.into(),
         SamplerError::Session(error) => error.into(),
@@ -362,16 +374,14 @@ fn open_here(
 
 /// In this process, of a command that stands behind its exec.
 fn open_entered(
-    job: &SampleJob,
-    facts: &Facts,
+    plan: SourcePlan,
     settings: SessionSettings,
     command: Command,
 ) -> Result<Box<dyn Sampling>> {
-    let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    match source::plan(&job.asked.request, choice, model, facts)? {
-        Chosen::Kernel(_) if settings.heap.is_some() => bail!(preloaded::ENTERED),
-        Chosen::Kernel(plan) => Ok(Box::new(Session::open_entered(plan, settings, command)?)),
-        Chosen::Emulated(_) => bail!("the emulated PMU watches no address: say --source pmu"),
+    match plan {
+        SourcePlan::Kernel(_) if settings.heap.is_some() => bail!(preloaded::ENTERED),
+        SourcePlan::Kernel(plan) => Ok(Box::new(Session::open_entered(plan, settings, command)?)),
+        SourcePlan::Emulated(_) => bail!("the emulated PMU watches no address: say --source pmu"),
     }
 }
 

@@ -5,7 +5,7 @@ use perfdata::{Attr, SampleFilter};
 
 use super::event_draft::EventDraft;
 use super::{Fallback, PlannedEvent, attrs, callers, hardware, named, precision, software, uneven};
-use crate::catalogue::promises::RegistersPromise;
+use crate::catalogue::promises::{RegistersPromise, SampleSource};
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::machine::facts::{Facts, Lockdown, Version};
 use crate::request::event_spec::RequestedEvent;
@@ -51,8 +51,13 @@ impl Outline {
     }
 
     /// Leaves out what a kernel of that version is too old for, as opening
-    /// would.
+    /// would; of the emulated PMU's events nothing.
     pub fn fit(&mut self, version: Version) {
+        let is_emulated =
+            |event: &OutlinedEvent| event.planned.promises.source == SampleSource::Emulated;
+        if self.events.iter().any(is_emulated) {
+            return;
+        }
         let attrs = self.events.iter().map(|event| &event.planned.attr);
         for fallback in Fallback::of(attrs.chain([&self.side])) {
             if version < fallback.since() {

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use symbolizer::FramePointers;
 
 /// Lets the kernel follow frame pointers where the job would have it so, the
-/// program has them and it is the kernel that samples; says which it is.
-pub(super) fn choose(job: &mut SampleJob, emulated: bool) {
+/// program has them and it is the kernel that samples; says which it is. Gives whether
+/// that is another way than the job had.
+pub(super) fn choose(job: &mut SampleJob, emulated: bool) -> bool {
     let Some(asked) = job.asked.request.call_graph.filter(|_| job.prefers_frame_pointers) else {
-        return;
+        return false;
     };
     let program = program(job);
     let counts = job.asked.request.in_kernel.as_ref().is_some_and(InKernel::counts);
@@ -21,7 +22,7 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) {
         job.asked.request.call_graph = Some(CallGraph::FramePointers);
         let kept = program.as_deref().map_or(FramePointers::Unknown, FramePointers::of_program);
         say("ebs", &counted(kept, program.as_deref()));
-        return;
+        return asked != CallGraph::FramePointers;
     }
     let kept = match &program {
         Some(program) if !emulated => FramePointers::of_program(program),
@@ -30,6 +31,7 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) {
     let chosen = if kept == FramePointers::Kept { CallGraph::FramePointers } else { asked };
     job.asked.request.call_graph = Some(chosen);
     say("ebs", &told(chosen, kept, program.as_deref()));
+    chosen != asked
 }
 
 fn counted(kept: FramePointers, program: Option<&Path>) -> String {

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use emulator::Geometry;
 use recorder::catalogue::CatalogueType;
 use recorder::plan::Outline;
-use recorder::{Chosen, Facts, Request, Target, source};
+use recorder::{Facts, Request, Target, source};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -107,9 +107,7 @@ impl<'a> Tester<'a> {
         let facts = Facts::read_for(Path::new("/"), &asked.request)?;
         let model = asked.emulation.model(Path::new("/"))?;
         let choice = asked.emulation.source;
-        Ok(match source::outline(&asked.request, choice, Some(&model), &facts)? {
-            Chosen::Kernel(outline) | Chosen::Emulated(outline) => outline,
-        })
+        Ok(source::outline(&asked.request, choice, Some(&model), &facts)?)
     }
 
     fn sampled(
