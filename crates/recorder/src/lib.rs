@@ -153,14 +153,14 @@ pub use request::{
     InKernel, Job, Modes, ProgramTask, Request, SampleConditions, SiteTables, Target,
 };
 pub use sampling::Sampling;
-pub use session::attach::AttachError;
 pub use session::command::{Command, CommandError, CommandStatus};
 pub use session::ledger::{EventAccount, Filtered, Ledger, Lost};
 pub use session::open_error::{FailedCall, OpenFailure, explain};
 pub use session::synthesize::ProcVisibility;
 pub use session::watched_place::misplaced;
 pub use session::{
-    OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink, TargetState,
+    AttachError, OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink,
+    TargetState,
 };
 pub use source::{SourceChoice, SourcePlan};
 pub use spelling::did_you_mean;

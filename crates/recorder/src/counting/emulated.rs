@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use emulator::Coverage;
 
-use super::planning::emulated_request;
 use super::{CountingPlan, CountingRequest, EventCount, TotalCounts};
 use crate::emulated::{self, EmulatedPlan, EmulatedSession, Model, ProgramRules};
 use crate::metrics::Estimate;
+use crate::request::EventRequest;
 use crate::session::ledger::EventAccount;
 use crate::session::{SessionError, SessionSettings, TargetState};
-use crate::{Command, Facts, Refusal, Sampling};
+use crate::{Command, Facts, Refusal, Request, Sampling};
 
 /// A sample of each so many events, to check the count by.
-pub(super) const CHECKED_EVERY: u64 = 100_003;
+const CHECKED_EVERY: u64 = 100_003;
 
 #[derive(Debug)]
 pub struct EmulatedCounting {
@@ -120,4 +120,14 @@ fn of_bursts(events: u64, ran: &Coverage) -> Estimate {
         },
         None => Estimate { value, low: events as f64, high: f64::INFINITY },
     }
+}
+
+fn emulated_request(plan: &CountingPlan, request: &CountingRequest) -> Option<Request> {
+    let mut events = plan.groups.first()?.events.iter().map(|event| event.spec.clone());
+    let mut first = Request::new(events.next()?, request.modes, request.target);
+    // Few samples: the count is what is wanted, and one beside it to check.
+    first.interval = Some(CHECKED_EVERY);
+    first.also =
+        events.map(|event| EventRequest { event, interval: first.interval, seed: None }).collect();
+    Some(first)
 }

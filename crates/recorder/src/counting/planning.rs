@@ -13,7 +13,6 @@ use crate::catalogue::Microarchitecture;
 use crate::machine::facts::Facts;
 use crate::metrics::{CoreMetric, Estimate, Figure, Metric, MetricCore, NotCounted, on_core};
 use crate::plan::{self, cores, rights};
-use crate::request::EventRequest;
 use crate::{EventSpec, Refusal, Request, source};
 
 const SOFTWARE: &str = "software";
@@ -339,16 +338,6 @@ fn bare(attr: &Attr) -> Attr {
 fn emulated_event(spec: &EventSpec, name: &str) -> CountedEvent {
     let (name, spec) = (name.to_owned(), spec.clone());
     CountedEvent { name, spec, attr: Attr::default(), cpus: None, planned: None }
-}
-
-pub(super) fn emulated_request(plan: &CountingPlan, request: &CountingRequest) -> Option<Request> {
-    let mut events = plan.groups.first()?.events.iter().map(|event| event.spec.clone());
-    let mut first = Request::new(events.next()?, request.modes, request.target);
-    // Few samples: the count is what is wanted, and one beside it to check.
-    first.interval = Some(super::emulated::CHECKED_EVERY);
-    first.also =
-        events.map(|event| EventRequest { event, interval: first.interval, seed: None }).collect();
-    Some(first)
 }
 
 impl CountingPlan {

@@ -12,8 +12,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use super::open_group::{CountingPlace, OpenGroup, explained};
 use super::{CountingPlan, EventCount, SliceSums, TotalCounts};
 use crate::machine::{facts, raise_open_files};
-use crate::session::attach::AttachError;
-use crate::session::{OpenError, SessionError, TargetState};
+use crate::session::{AttachError, OpenError, SessionError, TargetState};
 use crate::{Command, OpenFailure, Target};
 
 /// How often groups that take turns are looked at: some of the kernel's

@@ -10,7 +10,6 @@ mod raw;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use breakpoint::TypedBreakpoint;
 pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
 pub use error::EventSpecError;
 pub use generic::{Generic, generic, generic_names};
@@ -95,10 +94,7 @@ impl RequestedEvent {
             return Err(EventSpecError::Empty);
         }
         if let Some(rest) = typed.strip_prefix("mem:") {
-            return Ok(match TypedBreakpoint::parse(typed, rest)? {
-                TypedBreakpoint::Addressed(point) => RequestedEvent::Breakpoint(point),
-                TypedBreakpoint::Named(point) => RequestedEvent::NamedBreakpoint(point),
-            });
+            return Ok(parse_breakpoint(typed, rest)?);
         }
         if typed.contains('/') {
             return parse_pmu(typed);
@@ -237,6 +233,46 @@ impl From<EventSpec> for String {
 impl fmt::Display for EventSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// Reads what follows `mem:`. `typed` is the whole text, for errors.
+fn parse_breakpoint(typed: &str, rest: &str) -> Result<RequestedEvent, BreakpointError> {
+    let (place, letters) = split_letters(rest);
+    let letters = letters.unwrap_or("rw");
+    let (name, addressed) = match place.rsplit_once('=') {
+        Some((name, address)) if address.starts_with("0x") => (Some(name), address),
+        _ => (None, place),
+    };
+    let (address_word, len_word) = match addressed.split_once('/') {
+        Some((address, len)) => (address, Some(len)),
+        None => (addressed, None),
+    };
+    let Some(address) = breakpoint::parse_number(address_word) else {
+        return NamedBreakpoint::parse(typed, place, letters).map(RequestedEvent::NamedBreakpoint);
+    };
+    if name.is_some_and(|name| name.is_empty() || name.contains(char::is_control)) {
+        let (typed, word) = (typed.to_owned(), place.to_owned());
+        return Err(BreakpointError::Address { typed, word });
+    }
+    let access = WatchedAccess::parse(typed, letters)?;
+    let len = breakpoint::parse_length(typed, len_word, access)?;
+    let len = if access == WatchedAccess::Execute { 0 } else { len.unwrap_or(4) };
+    breakpoint::check_alignment(typed, address, len)?;
+    let name = name.map(str::to_owned);
+    Ok(RequestedEvent::Breakpoint(Breakpoint { address, len, access, name }))
+}
+
+/// Parts at the first colon that is alone: C++ has names with two.
+fn split_letters(rest: &str) -> (&str, Option<&str>) {
+    let bytes = rest.as_bytes();
+    let is_alone = |at: &usize| {
+        let is_colon = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b':');
+        is_colon(Some(*at)) && !is_colon(at.checked_sub(1)) && !is_colon(at.checked_add(1))
+    };
+    match (0..bytes.len()).find(is_alone) {
+        Some(at) => (rest.get(..at).unwrap_or(rest), rest.get(at + 1..)),
+        None => (rest, None),
     }
 }
 

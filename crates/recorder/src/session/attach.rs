@@ -24,13 +24,12 @@ mod clone_tracer;
 mod task;
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use perfdata::{Pid, Tid};
 
-use crate::session::OpenError;
+use crate::session::AttachError;
 use crate::session::closed_event_totals::ClosedEventTotals;
 use crate::session::event_set::EventSet;
 use crate::session::opener::Opener;
@@ -64,22 +63,6 @@ impl AttachBudget {
     pub fn within(all: Duration, events: usize) -> AttachBudget {
         AttachBudget { seize: all / 4, open: all / 2, events }
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum AttachError {
-    #[error("there is no process {pid}; `ps -e` lists those there are")]
-    Absent { pid: Pid },
-    #[error("{tid} is a thread of process {leader}: give {leader}")]
-    Thread { tid: Tid, leader: Pid },
-    #[error("process {pid} has exited already; its parent has not reaped it")]
-    Zombie { pid: Pid },
-    #[error("process {pid} ended while it was being attached to")]
-    Gone { pid: Pid },
-    #[error("process {pid} cannot be looked at: {error}")]
-    Look { pid: Pid, error: io::Error },
-    #[error(transparent)]
-    Open(#[from] OpenError),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

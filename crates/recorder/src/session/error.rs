@@ -2,10 +2,9 @@
 
 use std::io;
 
-use perfdata::Cpu;
+use perfdata::{Cpu, Pid, Tid};
 
 use crate::in_kernel::LoadError;
-use crate::session::attach::AttachError;
 use crate::session::command::CommandError;
 use crate::{OpenFailure, Plan, explain};
 
@@ -42,6 +41,22 @@ impl OpenError {
     pub(crate) fn event(failure: OpenFailure, plan: &Plan) -> OpenError {
         OpenError::Refused { text: explain(&failure, plan), failure }
     }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    #[error("there is no process {pid}; `ps -e` lists those there are")]
+    Absent { pid: Pid },
+    #[error("{tid} is a thread of process {leader}: give {leader}")]
+    Thread { tid: Tid, leader: Pid },
+    #[error("process {pid} has exited already; its parent has not reaped it")]
+    Zombie { pid: Pid },
+    #[error("process {pid} ended while it was being attached to")]
+    Gone { pid: Pid },
+    #[error("process {pid} cannot be looked at: {error}")]
+    Look { pid: Pid, error: io::Error },
+    #[error(transparent)]
+    Open(#[from] OpenError),
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::named_breakpoint::NamedBreakpoint;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchedAccess {
     Read,
@@ -57,14 +55,6 @@ impl fmt::Display for Breakpoint {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TypedBreakpoint {
-    /// `mem:ADDR`, or `mem:NAME=ADDR` where a name was looked up.
-    Addressed(Breakpoint),
-    /// `mem:NAME`.
-    Named(NamedBreakpoint),
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BreakpointError {
     #[error(
@@ -108,48 +98,6 @@ impl Breakpoint {
             WatchedAccess::Execute => f.write_str(":x"),
             access => write!(f, "/{}:{access}", self.len),
         }
-    }
-}
-
-impl TypedBreakpoint {
-    /// Reads what follows `mem:`. `typed` is the whole text, for errors.
-    pub(super) fn parse(typed: &str, rest: &str) -> Result<TypedBreakpoint, BreakpointError> {
-        let (place, letters) = split_letters(rest);
-        let letters = letters.unwrap_or("rw");
-        let (name, addressed) = match place.rsplit_once('=') {
-            Some((name, address)) if address.starts_with("0x") => (Some(name), address),
-            _ => (None, place),
-        };
-        let (address_word, len_word) = match addressed.split_once('/') {
-            Some((address, len)) => (address, Some(len)),
-            None => (addressed, None),
-        };
-        let Some(address) = parse_number(address_word) else {
-            return NamedBreakpoint::parse(typed, place, letters).map(TypedBreakpoint::Named);
-        };
-        if name.is_some_and(|name| name.is_empty() || name.contains(char::is_control)) {
-            let (typed, word) = (typed.to_owned(), place.to_owned());
-            return Err(BreakpointError::Address { typed, word });
-        }
-        let access = WatchedAccess::parse(typed, letters)?;
-        let len = parse_length(typed, len_word, access)?;
-        let len = if access == WatchedAccess::Execute { 0 } else { len.unwrap_or(4) };
-        check_alignment(typed, address, len)?;
-        let name = name.map(str::to_owned);
-        Ok(TypedBreakpoint::Addressed(Breakpoint { address, len, access, name }))
-    }
-}
-
-/// Parts at the first colon that is alone: C++ has names with two.
-fn split_letters(rest: &str) -> (&str, Option<&str>) {
-    let bytes = rest.as_bytes();
-    let is_alone = |at: &usize| {
-        let is_colon = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b':');
-        is_colon(Some(*at)) && !is_colon(at.checked_sub(1)) && !is_colon(at.checked_add(1))
-    };
-    match (0..bytes.len()).find(is_alone) {
-        Some(at) => (rest.get(..at).unwrap_or(rest), rest.get(at + 1..)),
-        None => (rest, None),
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use perfdata::Tid;
 
-use super::{AttachError, AttachGaps, Attached, TargetProcess};
+use super::{AttachGaps, Attached, TargetProcess};
+use crate::session::AttachError;
 use crate::session::attach::task::{self, TaskState};
 use crate::session::closed_event_totals::ClosedEventTotals;
 use crate::session::event_set::EventSet;
