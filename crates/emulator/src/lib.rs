@@ -28,7 +28,7 @@ mod sys {
     pub(crate) mod alarm;
     pub(crate) mod mapping;
     pub(crate) mod pagemap;
-    pub(crate) mod ptrace;
+    pub mod ptrace;
     pub(crate) mod remote;
 }
 mod tracer;
@@ -46,4 +46,5 @@ pub use settings::{
     Burst, EmulationSettings, EmulationTarget, EventSettings, LayoutChange, ObjectLayout,
     ObjectLayoutError, RowOrder,
 };
-pub use tracer::Emulation;
+pub use sys::ptrace;
+pub use tracer::{Emulation, MappedRegion};

@@ -40,3 +40,4 @@ mod turns;
 mod watchdog;
 
 pub use emulation::Emulation;
+pub use maps::MappedRegion;

@@ -137,7 +137,6 @@ pub mod sys {
     pub mod inherited;
     pub mod mapping;
     pub mod procmap;
-    pub(crate) mod ptrace;
     pub(crate) mod spawn;
 }
 

@@ -1,4 +1,4 @@
-//! ptrace(2) of the tracer. A tracee belongs to the thread that seized
+//! ptrace(2), for whatever traces. A tracee belongs to the thread that seized
 //! it: all calls must come from that thread.
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -9,7 +9,7 @@ use std::ptr;
 use crate::account::TaskExit;
 
 /// General registers of a tracee, as PTRACE_GETREGS gives them.
-pub(crate) type TraceeRegisters = libc::user_regs_struct;
+pub type TraceeRegisters = libc::user_regs_struct;
 
 /// What a signal says; kept whole, so that it can be delivered later.
 #[derive(Clone, Copy)]
@@ -79,7 +79,7 @@ impl std::fmt::Debug for SignalInfo {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TraceeStop {
+pub enum TraceeStop {
     /// A signal is about to be delivered; also a step's or breakpoint's trap.
     Signal(c_int),
     /// clone, fork or vfork: the new task's id.
@@ -103,7 +103,7 @@ pub(crate) enum TraceeStop {
 
 impl TraceeStop {
     /// How the task ended, if it did: it is reaped by then.
-    pub(crate) fn end(self) -> Option<TaskExit> {
+    pub fn end(self) -> Option<TaskExit> {
         match self {
             TraceeStop::Exited(status) => Some(TaskExit::Exited(status)),
             TraceeStop::Killed(signal) => Some(TaskExit::Killed(signal)),
@@ -113,7 +113,7 @@ impl TraceeStop {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CloneKind {
+pub enum CloneKind {
     /// clone without CLONE_VFORK, and an exit signal that is not SIGCHLD.
     Clone,
     /// fork, or clone with SIGCHLD.
@@ -122,16 +122,16 @@ pub(crate) enum CloneKind {
     Vfork,
 }
 
-const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
+/// What a task makes is traced too.
+pub(crate) const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_TRACESYSGOOD;
 
-/// Traces a task without stopping it; what it makes is traced too. With
-/// `kill` it dies with the tracer.
-pub(crate) fn seize(tid: i32, kill: bool) -> io::Result<()> {
-    request(libc::PTRACE_SEIZE, tid, 0, options(kill, false))
+/// Traces a task without stopping it, with these options (`PTRACE_O_*`).
+pub fn seize(tid: i32, options: c_int) -> io::Result<()> {
+    request(libc::PTRACE_SEIZE, tid, 0, u64::from(options.cast_unsigned()))
 }
 
 /// Sets the options again: the tracee must be stopped.
@@ -150,7 +150,7 @@ pub(crate) fn interrupt(tid: i32) -> io::Result<()> {
 }
 
 /// Lets a stopped tracee run on, with `signal` delivered unless 0.
-pub(crate) fn resume(tid: i32, signal: c_int) -> io::Result<()> {
+pub fn resume(tid: i32, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_CONT, tid, 0, number(signal))
 }
 
@@ -160,16 +160,16 @@ pub(crate) fn resume_to_call(tid: i32) -> io::Result<()> {
 }
 
 /// Lets it run one instruction, or to the begin of a signal's handler.
-pub(crate) fn step(tid: i32, signal: c_int) -> io::Result<()> {
+pub fn step(tid: i32, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_SINGLESTEP, tid, 0, number(signal))
 }
 
 /// Leaves a tracee in its group's stop until SIGCONT.
-pub(crate) fn listen(tid: i32) -> io::Result<()> {
+pub fn listen(tid: i32) -> io::Result<()> {
     request(libc::PTRACE_LISTEN, tid, 0, 0)
 }
 
-pub(crate) fn detach(tid: i32, signal: c_int) -> io::Result<()> {
+pub fn detach(tid: i32, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_DETACH, tid, 0, number(signal))
 }
 
@@ -229,11 +229,11 @@ fn set<T>(request: c_uint, tid: i32, value: &T) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-pub(crate) fn registers(tid: i32) -> io::Result<TraceeRegisters> {
+pub fn registers(tid: i32) -> io::Result<TraceeRegisters> {
     get(libc::PTRACE_GETREGS, tid, 0)
 }
 
-pub(crate) fn set_registers(tid: i32, registers: &TraceeRegisters) -> io::Result<()> {
+pub fn set_registers(tid: i32, registers: &TraceeRegisters) -> io::Result<()> {
     set(libc::PTRACE_SETREGS, tid, registers)
 }
 
@@ -311,7 +311,7 @@ pub(crate) fn wait_any() -> io::Result<Option<(i32, TraceeStop)>> {
 }
 
 /// The same if there is one now.
-pub(crate) fn poll_any() -> io::Result<Option<(i32, TraceeStop)>> {
+pub fn poll_any() -> io::Result<Option<(i32, TraceeStop)>> {
     wait(-1, libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG)
 }
 
@@ -321,7 +321,7 @@ pub(crate) fn poll_for(tid: i32) -> io::Result<Option<TraceeStop>> {
     Ok(report.map(|(_, stop)| stop))
 }
 
-pub(crate) fn wait_for(tid: i32) -> io::Result<Option<TraceeStop>> {
+pub fn wait_for(tid: i32) -> io::Result<Option<TraceeStop>> {
     wait(tid, libc::__WALL | libc::__WNOTHREAD).map(|report| report.map(|(_, stop)| stop))
 }
 

@@ -60,7 +60,8 @@ pub(crate) fn begin(
         random: 1,
     };
     if held {
-        ptrace::seize(pid, true).map_err(|error| refused(pid, error))?;
+        ptrace::seize(pid, ptrace::OPTIONS | libc::PTRACE_O_EXITKILL)
+            .map_err(|error| refused(pid, error))?;
         engine.tasks.insert(pid, TracedTask::new(pid, TaskMode::Held));
         return Ok((engine, writer));
     }
@@ -225,7 +226,7 @@ impl Engine {
                 if self.tasks.contains_key(&tid) {
                     continue;
                 }
-                match ptrace::seize(tid, true) {
+                match ptrace::seize(tid, ptrace::OPTIONS | libc::PTRACE_O_EXITKILL) {
                     Ok(()) => {}
                     // It has ended meanwhile, or its maker's trace took it.
                     Err(_) if tid != pid => continue,

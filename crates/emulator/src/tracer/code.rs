@@ -72,7 +72,7 @@ impl CodePages {
             self.fresh = true;
         }
         let after = self.regions.partition_point(|region| region.end <= address);
-        self.regions.get(after).filter(|region| region.holds(address) && region.executable())
+        self.regions.get(after).filter(|region| region.holds(address) && region.is_executable())
     }
 
     pub(crate) fn protected(&self) -> Vec<u64> {
@@ -110,7 +110,7 @@ impl CodePages {
             self.pages.keys().copied().filter(|address| range.contains(address)).collect();
         let mut gone = Vec::new();
         for address in inside {
-            let writable = self.region(tid, address).is_some_and(MappedRegion::writable);
+            let writable = self.region(tid, address).is_some_and(MappedRegion::is_writable);
             let write_detection = self.pages.get(&address).map(|page| page.write_detection);
             if write_detection == Some(WriteDetection::Protected)
                 || writable && write_detection == Some(WriteDetection::Calls)
@@ -193,7 +193,7 @@ impl CodeReader<'_> {
                 self.code.absent.insert(address);
                 return None;
             };
-            let written = region.writable();
+            let written = region.is_writable();
             // Another mapping of the same memory may be writable.
             let elsewhere = region.shared;
             let often = self.code.written.get(&address).is_some_and(|times| *times >= OFTEN);

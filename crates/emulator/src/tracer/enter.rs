@@ -168,7 +168,7 @@ impl Engine {
 
     fn writable(&mut self, tid: i32, address: u64) -> Result<bool, TaskError> {
         let regions = super::maps::regions(tid)?;
-        Ok(regions.iter().any(|region| region.holds(address) && region.writable()))
+        Ok(regions.iter().any(|region| region.holds(address) && region.is_writable()))
     }
 
     pub(crate) fn add_zone(&mut self, tid: i32, near: u64) -> Result<(), TaskError> {

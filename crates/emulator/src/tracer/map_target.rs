@@ -21,9 +21,10 @@ const READ_EXEC: u64 = 5;
 
 /// A `syscall` instruction that the program has anyway: the vdso's, or any.
 pub(crate) fn gadget(tid: i32, regions: &[MappedRegion]) -> Option<u64> {
-    let executable = || regions.iter().filter(|region| region.executable());
+    let executable = || regions.iter().filter(|region| region.is_executable());
     let vdso = executable().filter(|region| region.path == b"[vdso]");
-    let others = executable().filter(|region| !region.writable() && !region.path.starts_with(b"["));
+    let others =
+        executable().filter(|region| !region.is_writable() && !region.path.starts_with(b"["));
     for region in vdso.chain(others) {
         let bytes = usize::try_from(region.end - region.start).ok()?.min(16 << 20);
         let mut code = vec![0; bytes];

@@ -7,21 +7,24 @@ use super::limits;
 
 pub(crate) const PAGE: u64 = 4096;
 
+/// A mapping of a process, as a line of /proc/PID/maps has it (proc_pid_maps(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MappedRegion {
-    pub(crate) start: u64,
+pub struct MappedRegion {
+    pub start: u64,
     /// Behind the last.
-    pub(crate) end: u64,
+    pub end: u64,
     /// PROT_* bits.
-    pub(crate) protection: u32,
-    /// Mapped MAP_SHARED.
-    pub(crate) shared: bool,
-    pub(crate) offset: u64,
-    pub(crate) device: (u32, u32),
+    pub protection: u32,
+    /// MAP_SHARED, not MAP_PRIVATE.
+    pub shared: bool,
+    /// Bytes.
+    pub offset: u64,
+    pub device: (u32, u32),
     /// Its inode; 0: no file.
-    pub(crate) inode: u64,
-    /// Path, or a name in brackets.
-    pub(crate) path: Vec<u8>,
+    pub inode: u64,
+    /// Path, or a name in brackets, as the kernel escapes it (a line feed is `\012`); empty for
+    /// anonymous memory.
+    pub path: Vec<u8>,
 }
 
 /// PROT_READ, PROT_WRITE, PROT_EXEC.
@@ -30,15 +33,46 @@ pub(crate) const WRITE: u32 = 2;
 pub(crate) const EXEC: u32 = 4;
 
 impl MappedRegion {
+    /// None: no such line.
+    pub fn parse(line: &[u8]) -> Option<MappedRegion> {
+        let mut rest = line;
+        let mut word = || {
+            let from = rest.iter().position(|byte| *byte != b' ')?;
+            let tail = rest.get(from..)?;
+            let to = tail.iter().position(|byte| *byte == b' ').unwrap_or(tail.len());
+            let (word, tail) = tail.split_at_checked(to)?;
+            rest = tail;
+            std::str::from_utf8(word).ok()
+        };
+        let (start, end) = word()?.split_once('-')?;
+        let bits = word()?.as_bytes().to_owned();
+        let offset = u64::from_str_radix(word()?, 16).ok()?;
+        let (major, minor) = word()?.split_once(':')?;
+        let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+        let inode = word()?.parse().ok()?;
+        let from = rest.iter().position(|byte| *byte != b' ').unwrap_or(rest.len());
+        let bit = |at: usize, letter, value| if bits.get(at) == Some(&letter) { value } else { 0 };
+        Some(MappedRegion {
+            start: u64::from_str_radix(start, 16).ok()?,
+            end: u64::from_str_radix(end, 16).ok()?,
+            protection: bit(0, b'r', READ) | bit(1, b'w', WRITE) | bit(2, b'x', EXEC),
+            shared: bits.get(3) == Some(&b's'),
+            offset,
+            device,
+            inode,
+            path: rest.get(from..)?.to_owned(),
+        })
+    }
+
     pub(crate) fn holds(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    pub(crate) fn executable(&self) -> bool {
+    pub fn is_executable(&self) -> bool {
         self.protection & EXEC != 0
     }
 
-    pub(crate) fn writable(&self) -> bool {
+    pub(crate) fn is_writable(&self) -> bool {
         self.protection & WRITE != 0
     }
 }
@@ -46,7 +80,7 @@ impl MappedRegion {
 /// The regions of a process, in order.
 pub(crate) fn regions(pid: i32) -> io::Result<Vec<MappedRegion>> {
     let text = std::fs::read(format!("/proc/{pid}/maps"))?;
-    Ok(text.split(|byte| *byte == b'\n').filter_map(region).collect())
+    Ok(text.split(|byte| *byte == b'\n').filter_map(MappedRegion::parse).collect())
 }
 
 /// The same, and a range that is not free either.
@@ -87,36 +121,6 @@ fn grow_stack(regions: &mut [MappedRegion], limit: u64) {
     let Some(stack) = regions.get_mut(at) else { return };
     let lowest = stack.end.saturating_sub(limit.min(MAX_STACK)).max(below.saturating_add(GUARD));
     stack.start = stack.start.min(lowest.next_multiple_of(PAGE));
-}
-
-pub(crate) fn region(line: &[u8]) -> Option<MappedRegion> {
-    let mut rest = line;
-    let mut word = || {
-        let from = rest.iter().position(|byte| *byte != b' ')?;
-        let tail = rest.get(from..)?;
-        let to = tail.iter().position(|byte| *byte == b' ').unwrap_or(tail.len());
-        let (word, tail) = tail.split_at_checked(to)?;
-        rest = tail;
-        std::str::from_utf8(word).ok()
-    };
-    let (start, end) = word()?.split_once('-')?;
-    let bits = word()?.as_bytes().to_owned();
-    let offset = u64::from_str_radix(word()?, 16).ok()?;
-    let (major, minor) = word()?.split_once(':')?;
-    let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
-    let inode = word()?.parse().ok()?;
-    let from = rest.iter().position(|byte| *byte != b' ').unwrap_or(rest.len());
-    let bit = |at: usize, letter, value| if bits.get(at) == Some(&letter) { value } else { 0 };
-    Some(MappedRegion {
-        start: u64::from_str_radix(start, 16).ok()?,
-        end: u64::from_str_radix(end, 16).ok()?,
-        protection: bit(0, b'r', READ) | bit(1, b'w', WRITE) | bit(2, b'x', EXEC),
-        shared: bits.get(3) == Some(&b's'),
-        offset,
-        device,
-        inode,
-        path: rest.get(from..)?.to_owned(),
-    })
 }
 
 /// The lowest address that is given to a mapping: vm.mmap_min_addr is 64 KiB
@@ -215,13 +219,35 @@ mod tests {
     #[test]
     fn lines_are_read() {
         let line = b"7f00-7f10 r-xp 0001a000 fe:01 1234                       /a b/lib (deleted)";
-        let region = region(line).unwrap();
+        let region = MappedRegion::parse(line).unwrap();
         assert_eq!((region.start, region.end, region.offset), (0x7f00, 0x7f10, 0x1a000));
         assert_eq!((region.device, region.inode), ((0xfe, 1), 1234));
-        assert!(region.executable() && !region.writable() && !region.shared);
+        assert!(region.is_executable() && !region.is_writable() && !region.shared);
         assert_eq!(region.path, b"/a b/lib (deleted)");
         let own = regions(i32::try_from(std::process::id()).unwrap()).unwrap();
         assert!(own.iter().any(|region| region.path == b"[stack]"));
+    }
+
+    #[test]
+    fn anonymous_and_shared_and_special_ones_are_read() {
+        let anonymous =
+            MappedRegion::parse(b"c000000000-c000400000 rw-p 00000000 00:00 0 ").unwrap();
+        assert_eq!((&anonymous.path[..], anonymous.is_executable()), (&b""[..], false));
+        assert!(
+            MappedRegion::parse(b"10-20 rw-s 00000000 00:01 7 /dev/zero (deleted)").unwrap().shared
+        );
+        let vsyscall = MappedRegion::parse(
+            b"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0   [vsyscall]",
+        )
+        .unwrap();
+        assert_eq!((&vsyscall.path[..], vsyscall.protection), (&b"[vsyscall]"[..], 4));
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for line in ["", "x", "10-20", "10-20 r", "10-zz r-xp 0 0:0 0", "10-20 r-xp 0 00 0 x"] {
+            assert_eq!(MappedRegion::parse(line.as_bytes()), None, "{line}");
+        }
     }
 
     #[test]

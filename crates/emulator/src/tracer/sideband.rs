@@ -94,7 +94,7 @@ impl SidebandWriter {
     }
 
     pub(crate) fn mapping(&mut self, ring: &SharedMemory, task: Task, region: &MappedRegion) {
-        let data = !region.executable();
+        let data = !region.is_executable();
         // Our own memory is none of the program's.
         if (data && !self.data_mappings) || region.path == MEMORY_PATH.as_bytes() {
             return;

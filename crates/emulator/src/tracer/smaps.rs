@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::maps::{self, MappedRegion};
+use super::maps::MappedRegion;
 use crate::sys::pagemap;
 
 /// Bytes of what a large page holds at least; log2 of it.
@@ -106,7 +106,7 @@ fn blocks(huge: impl Iterator<Item = (u64, u64)>) -> Vec<HugePageRange> {
 fn mappings(text: &[u8]) -> Vec<Mapping> {
     let mut found: Vec<Mapping> = Vec::new();
     for line in text.split(|byte| *byte == b'\n') {
-        if let Some(region) = maps::region(line) {
+        if let Some(region) = MappedRegion::parse(line) {
             found.push(Mapping { region, page: 4096, resident: 0, huge: 0, eligible: false });
         } else if let Some(last) = found.last_mut() {
             field(last, line);

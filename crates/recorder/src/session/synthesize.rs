@@ -4,7 +4,6 @@
 
 mod kernel;
 mod kernel_list;
-mod maps;
 mod proc_visibility;
 mod process;
 

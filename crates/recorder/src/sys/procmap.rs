@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use emulator::MappedRegion;
+
 /// `_IOWR('f', 17, struct procmap_query)` of include/uapi/linux/fs.h.
 pub const PROCMAP_QUERY: u32 = 0xc068_6611;
 
@@ -41,27 +43,8 @@ struct Query {
     build_id: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProcessMapping {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// PROT_* bits.
-    pub(crate) protection: u32,
-    /// MAP_SHARED or MAP_PRIVATE.
-    pub(crate) flags: u32,
-    /// Bytes.
-    pub(crate) offset: u64,
-    pub(crate) major: u32,
-    pub(crate) minor: u32,
-    pub(crate) inode: u64,
-    /// Path, or name in brackets; empty for anonymous memory.
-    pub(crate) name: Vec<u8>,
-    /// Of the file; None: it has none, or is no ELF file.
-    pub(crate) build_id: Option<Vec<u8>>,
-}
-
-/// The mapping at `address` or the next one; executable ones only, or all.
-/// None: there is no more.
+/// The mapping at `address` or the next one, with the build ID of its file, if that has one;
+/// executable ones only, or all. None: there is no more.
 ///
 /// # Errors
 /// ENOTTY: a kernel older than 6.11.
@@ -69,7 +52,7 @@ pub(crate) fn next(
     maps: &impl AsFd,
     address: u64,
     executable: bool,
-) -> io::Result<Option<ProcessMapping>> {
+) -> io::Result<Option<(MappedRegion, Option<Vec<u8>>)>> {
     let mut name = [0u8; MAX_PATH];
     let mut build_id = [0u8; MAX_BUILD_ID];
     let mut query = Query {
@@ -101,21 +84,19 @@ pub(crate) fn next(
     let right = |bit: u64, protection: i32| {
         if query.rights & bit != 0 { protection.cast_unsigned() } else { 0 }
     };
-    let shared = query.rights & SHARED != 0;
-    Ok(Some(ProcessMapping {
+    let region = MappedRegion {
         start: query.start,
         end: query.end,
         protection: right(READABLE, libc::PROT_READ)
             | right(WRITABLE, libc::PROT_WRITE)
             | right(EXECUTABLE, libc::PROT_EXEC),
-        flags: if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE }.cast_unsigned(),
+        shared: query.rights & SHARED != 0,
         offset: query.offset,
-        major: query.major,
-        minor: query.minor,
+        device: (query.major, query.minor),
         inode: query.inode,
-        name,
-        build_id,
-    }))
+        path: name,
+    };
+    Ok(Some((region, build_id)))
 }
 
 #[cfg(test)]
@@ -133,9 +114,9 @@ mod tests {
         let (mut address, mut told) = (0, Vec::new());
         loop {
             match next(&maps, address, true) {
-                Ok(Some(mapped)) => {
-                    address = mapped.end;
-                    told.push(mapped);
+                Ok(Some(found)) => {
+                    address = found.0.end;
+                    told.push(found);
                 }
                 Ok(None) => break,
                 Err(error) => {
@@ -149,22 +130,22 @@ mod tests {
         // The page of vsyscalls is no mapping of the process's.
         let lines: Vec<&str> = executable.filter(|line| !line.ends_with("[vsyscall]")).collect();
         assert_eq!(told.len(), lines.len());
-        for (mapped, line) in told.iter().zip(lines) {
+        for ((mapped, _), line) in told.iter().zip(lines) {
             assert!(line.starts_with(&format!("{:x}-{:x} r", mapped.start, mapped.end)), "{line}");
             assert!(
                 line.contains(&format!(
                     " {:08x} {:02x}:{:02x} {}",
-                    mapped.offset, mapped.major, mapped.minor, mapped.inode
+                    mapped.offset, mapped.device.0, mapped.device.1, mapped.inode
                 )),
                 "{line}"
             );
-            assert!(line.ends_with(std::str::from_utf8(&mapped.name).unwrap()), "{line}");
+            assert!(line.ends_with(std::str::from_utf8(&mapped.path).unwrap()), "{line}");
             assert_eq!(mapped.protection & 4, 4);
         }
         let exe = fs::read_link("/proc/self/exe").unwrap();
-        let of_exe = told.iter().find(|mapped| mapped.name == exe.as_os_str().as_encoded_bytes());
+        let of_exe = told.iter().find(|(it, _)| it.path == exe.as_os_str().as_encoded_bytes());
         let id = crate::machine::build_id::read(&File::open(exe).unwrap());
-        assert_eq!(of_exe.unwrap().build_id, id, "as its notes have it");
+        assert_eq!(of_exe.unwrap().1, id, "as its notes have it");
         assert!(id.is_some());
     }
 }

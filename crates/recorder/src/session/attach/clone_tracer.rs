@@ -7,6 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use emulator::ptrace::{self, TraceeStop};
 use perfdata::Tid;
 
 use super::{AttachGaps, Attached, TargetProcess};
@@ -15,8 +16,12 @@ use crate::session::attach::task::{self, TaskState};
 use crate::session::closed_event_totals::ClosedEventTotals;
 use crate::session::event_set::EventSet;
 use crate::session::opener::Opener;
-use crate::sys::ptrace::{self, TraceeReport};
 
+/// Clones, forks and execs stop a task, and what it makes is watched too.
+const STOPS: i32 = libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC;
 /// A task that has run so long since is taken to be out of any clone that it
 /// was in: copy_process() takes tens of microseconds for a thread, and about
 /// a millisecond for a process of some hundred MiB. Nanoseconds.
@@ -142,7 +147,7 @@ impl<'t> CloneTracer<'t> {
     }
 
     fn seize(&mut self, tid: i32) -> Result<Seized, AttachError> {
-        let error = match ptrace::seize(tid) {
+        let error = match ptrace::seize(tid, STOPS) {
             Ok(()) => {
                 let since = task::time_on_cpu(&self.target.proc, tid);
                 self.tracees.insert(tid, Tracee { since, settled: true, ..Tracee::default() });
@@ -235,7 +240,7 @@ impl<'t> CloneTracer<'t> {
     /// is, each task stands still after its one.
     fn pump(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         let mut reports = Vec::new();
-        while let Some(report) = ptrace::next_report().map_err(|e| self.error(e))? {
+        while let Some(report) = ptrace::poll_any().map_err(|e| self.error(e))? {
             reports.push(report);
         }
         for (tid, report) in reports {
@@ -250,28 +255,28 @@ impl<'t> CloneTracer<'t> {
     fn handle(
         &mut self,
         tid: i32,
-        report: TraceeReport,
+        stop: TraceeStop,
         opener: &mut Opener<'_>,
     ) -> Result<(), AttachError> {
-        match report {
-            TraceeReport::Ended => {
+        match stop {
+            TraceeStop::Exited(_) | TraceeStop::Killed(_) => {
                 let gone = self.tracees.remove(&tid);
                 self.close_events_of(gone, opener)?;
                 self.settle_parent_of(tid, opener)
             }
-            TraceeReport::Cloned { child } => {
+            TraceeStop::Cloned { child, .. } => {
                 self.tracees.entry(tid).or_default().stop_state = StopState::Cloned { child };
                 if child != 0 && !self.tracees.contains_key(&child) && self.is_mine(child)? {
                     self.tracees.insert(child, Tracee::default());
                 }
                 self.settle(tid, opener)
             }
-            TraceeReport::NewTask => self.on_new_task(tid, opener),
-            TraceeReport::Exec { former } => {
+            TraceeStop::Interrupted | TraceeStop::Other => self.on_new_task(tid, opener),
+            TraceeStop::Exec { former } => {
                 self.on_exec(former, tid, opener)?;
                 self.resume(tid, 0)
             }
-            TraceeReport::GroupStop => {
+            TraceeStop::Group(_) => {
                 let tracee = self.tracees.entry(tid).or_default();
                 tracee.stopped = true;
                 // A thread that is born while its group stops reports this
@@ -282,7 +287,7 @@ impl<'t> CloneTracer<'t> {
                 tracee.proven = true;
                 self.release(tid)
             }
-            TraceeReport::Signal(signal) => {
+            TraceeStop::Signal(signal) => {
                 self.mark_proven(tid);
                 self.resume(tid, signal)
             }

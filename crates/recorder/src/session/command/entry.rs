@@ -5,13 +5,17 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+#[cfg(target_arch = "x86_64")]
+use emulator::ptrace::TraceeRegisters;
+use emulator::ptrace::{self, TraceeStop};
 use rustix::process::{Signal, kill_process};
 
 use super::{Command, CommandError, CommandStatus};
-use crate::sys::ptrace::{self, TraceeReport};
 
 /// The instruction that stops a traced task: int3.
 const TRAP: u8 = 0xcc;
+/// It stops at its exec, and ends with us until it is let go.
+const STOPS_AT_EXEC: i32 = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
 /// What exec failed with, for who waits for the child.
 const UNRUN: CommandStatus = CommandStatus::Exited(127);
 
@@ -34,26 +38,26 @@ impl Command {
     /// It may not be traced; its exec failed.
     pub fn enter(&mut self) -> Result<(), CommandError> {
         let Some(release_pipe) = self.release_pipe.take() else { return Ok(()) };
-        if let Err(error) = ptrace::seize_for_exec(self.pid.0) {
+        if let Err(error) = ptrace::seize(self.pid.0, STOPS_AT_EXEC) {
             self.release_pipe = Some(release_pipe);
             return Err(self.unstopped(error));
         }
         release_pipe.release();
         let mut go = 0;
         loop {
-            match ptrace::report_of(self.pid.0).map_err(|error| self.unstopped(error))? {
-                TraceeReport::Exec { .. } => {
+            match stop_of(self.pid.0).map_err(|error| self.unstopped(error))? {
+                TraceeStop::Exec { .. } => {
                     self.entered = true;
                     return Ok(());
                 }
-                TraceeReport::Ended => {
+                TraceeStop::Exited(_) | TraceeStop::Killed(_) => {
                     self.status = Some(UNRUN);
                     return Err(match self.failed_exec()? {
                         Some(errno) => self.exec_error(errno),
                         None => self.unstopped(io::Error::other("it was killed before")),
                     });
                 }
-                TraceeReport::Signal(signal) => go = signal,
+                TraceeStop::Signal(signal) => go = signal,
                 _ => {}
             }
             ptrace::resume(self.pid.0, go).map_err(|error| self.unstopped(error))?;
@@ -91,7 +95,7 @@ impl Command {
     fn try_run_to(&mut self, addresses: &[u64]) -> io::Result<u64> {
         let pid = self.pid.0;
         let memory = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
-        if addresses.contains(&ptrace::instruction_pointer(pid)?) {
+        if addresses.contains(&ptrace::registers(pid)?.rip) {
             self.step()?;
         }
         let mut before = Vec::new();
@@ -106,18 +110,20 @@ impl Command {
             ptrace::resume(pid, go)?;
             go = 0;
             match self.report()? {
-                TraceeReport::Signal(libc::SIGTRAP) => {
-                    let at = ptrace::instruction_pointer(pid)?.wrapping_sub(1);
+                TraceeStop::Signal(libc::SIGTRAP) => {
+                    let registers = ptrace::registers(pid)?;
+                    let at = registers.rip.wrapping_sub(1);
                     if addresses.contains(&at) {
                         for (&address, byte) in addresses.iter().zip(&before).rev() {
                             memory.write_all_at(byte, address)?;
                         }
-                        ptrace::set_instruction_pointer(pid, at)?;
+                        let registers = TraceeRegisters { rip: at, ..registers };
+                        ptrace::set_registers(pid, &registers)?;
                         return Ok(at);
                     }
                     go = libc::SIGTRAP;
                 }
-                TraceeReport::Signal(signal) => go = signal,
+                TraceeStop::Signal(signal) => go = signal,
                 _ => {}
             }
         }
@@ -129,28 +135,28 @@ impl Command {
         loop {
             ptrace::step(self.pid.0, go)?;
             go = match self.report()? {
-                TraceeReport::Signal(libc::SIGTRAP) => return Ok(()),
-                TraceeReport::Signal(signal) => signal,
+                TraceeStop::Signal(libc::SIGTRAP) => return Ok(()),
+                TraceeStop::Signal(signal) => signal,
                 _ => 0,
             };
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn report(&mut self) -> io::Result<TraceeReport> {
-        let report = ptrace::report_of(self.pid.0)?;
-        if report == TraceeReport::Ended {
+    fn report(&mut self) -> io::Result<TraceeStop> {
+        let stop = stop_of(self.pid.0)?;
+        if stop.end().is_some() {
             self.entered = false;
             self.status = Some(UNRUN);
             return Err(io::Error::other("it ended while its libraries were loaded"));
         }
-        Ok(report)
+        Ok(stop)
     }
 
     /// Lets an entered command run on, untraced.
     pub(super) fn resume_untraced(&mut self) -> Result<(), CommandError> {
         self.entered = false;
-        match ptrace::detach(self.pid.0) {
+        match ptrace::detach(self.pid.0, 0) {
             // Killed meanwhile: its status tells.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             result => result.map_err(|error| self.unstopped(error)),
@@ -162,11 +168,15 @@ impl Command {
         if let Some(pid) = rustix::process::Pid::from_raw(self.pid.0) {
             let _gone = kill_process(pid, Signal::KILL);
         }
-        while matches!(ptrace::report_of(self.pid.0), Ok(report) if report != TraceeReport::Ended) {
-        }
+        while matches!(stop_of(self.pid.0), Ok(stop) if stop.end().is_none()) {}
     }
 
     fn unstopped(&self, error: io::Error) -> CommandError {
         CommandError::Stop { program: self.program.clone(), error }
     }
+}
+
+/// The next stop of a tracee, for which it waits.
+fn stop_of(pid: i32) -> io::Result<TraceeStop> {
+    ptrace::wait_for(pid)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))
 }

@@ -8,15 +8,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use emulator::MappedRegion;
 use perfdata::side::{FileIdentity, Mapping};
 use perfdata::{Misc, Pid, SideRecord, Task, Tid};
 
-use super::{Synthesizer, maps};
+use super::Synthesizer;
 use crate::sys::procmap;
 use crate::{Cgroup, machine::build_id};
 
 /// Files whose build id is remembered.
-type BuildIds = HashMap<(u32, u32, u64), Option<Vec<u8>>>;
+type BuildIds = HashMap<((u32, u32), u64), Option<Vec<u8>>>;
 
 #[derive(Debug)]
 pub(crate) struct Processes {
@@ -87,7 +88,7 @@ impl Processes {
             }
         }
         for line in BufReader::new(maps).split(b'\n').map_while(Result::ok) {
-            let Some(line) = maps::parse(&line) else { continue };
+            let Some(line) = MappedRegion::parse(&line) else { continue };
             if !(line.is_executable() || synthesizer.data_mappings) {
                 continue;
             }
@@ -101,11 +102,11 @@ impl Processes {
         }
     }
 
-    fn build_id(&mut self, directory: &Path, line: &maps::MapsLine<'_>) -> Option<Vec<u8>> {
+    fn build_id(&mut self, directory: &Path, line: &MappedRegion) -> Option<Vec<u8>> {
         if line.inode == 0 || !line.is_executable() || !line.path.starts_with(b"/") {
             return None;
         }
-        let key = (line.major, line.minor, line.inode);
+        let key = (line.device, line.inode);
         self.build_ids.entry(key).or_insert_with(|| build_id::read(&open(directory, line)?)).clone()
     }
 }
@@ -118,20 +119,9 @@ fn asked(
     out: &mut Vec<u8>,
 ) -> io::Result<()> {
     let mut address = 0;
-    while let Some(mapped) = procmap::next(maps, address, !synthesizer.data_mappings)? {
-        address = mapped.end;
-        let line = maps::MapsLine {
-            start: mapped.start,
-            end: mapped.end,
-            protection: mapped.protection,
-            flags: mapped.flags,
-            offset: mapped.offset,
-            major: mapped.major,
-            minor: mapped.minor,
-            inode: mapped.inode,
-            path: &mapped.name,
-        };
-        let file = match &mapped.build_id {
+    while let Some((line, build_id)) = procmap::next(maps, address, !synthesizer.data_mappings)? {
+        address = line.end;
+        let file = match &build_id {
             Some(id) if line.is_executable() => FileIdentity::BuildId(id),
             _ => inode(&line),
         };
@@ -140,13 +130,14 @@ fn asked(
     Ok(())
 }
 
-fn inode(line: &maps::MapsLine<'_>) -> FileIdentity<'static> {
-    FileIdentity::Inode { major: line.major, minor: line.minor, inode: line.inode, generation: 0 }
+fn inode(line: &MappedRegion) -> FileIdentity<'static> {
+    let (major, minor) = line.device;
+    FileIdentity::Inode { major, minor, inode: line.inode, generation: 0 }
 }
 
 fn mapping(
     pid: i32,
-    line: &maps::MapsLine<'_>,
+    line: &MappedRegion,
     file: FileIdentity<'_>,
     synthesizer: &mut Synthesizer<'_>,
     out: &mut Vec<u8>,
@@ -154,6 +145,7 @@ fn mapping(
     if synthesizer.foreign.is_some_and(|foreign| line.path == foreign.as_bytes()) {
         return;
     }
+    let flags = if line.shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
     let record = SideRecord::Mmap2(Mapping {
         task: Task { pid: Pid(pid), tid: Tid(pid) },
         start: line.start,
@@ -161,8 +153,8 @@ fn mapping(
         page_offset: line.offset,
         file,
         protection: Some(line.protection),
-        flags: Some(line.flags),
-        path: if line.path.is_empty() { b"//anon" } else { line.path },
+        flags: Some(flags.cast_unsigned()),
+        path: if line.path.is_empty() { b"//anon" } else { &line.path },
     });
     let data = if line.is_executable() { 0 } else { Misc::MMAP_DATA.0 };
     synthesizer.append(&record, Misc(USER | data), out);
@@ -173,7 +165,7 @@ const USER: u16 = 2;
 
 /// The mapped file itself, deleted or not, where map_files may be read;
 /// else what has its path now in the process's root, if it is that file.
-fn open(directory: &Path, line: &maps::MapsLine<'_>) -> Option<File> {
+fn open(directory: &Path, line: &MappedRegion) -> Option<File> {
     let range = format!("{:x}-{:x}", line.start, line.end);
     if let Some(file) = open_plain(&directory.join("map_files").join(range)) {
         return Some(file);
