@@ -15,7 +15,7 @@ use perfdata::{
     Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SideRecord,
 };
 use recorder::fuzzing::{DrainedRing, drain_ring};
-use recorder::session::Scrub;
+use recorder::session::SampleScrubber;
 
 const PAGE: usize = 4096;
 /// The control page, and two of data.
@@ -38,7 +38,7 @@ fn memory() -> File {
 
 /// The ring with these words of its control page and these data from `tail`
 /// on.
-fn read(words: [u64; 4], data: &[u8], scrub: Scrub) -> Option<DrainedRing> {
+fn read(words: [u64; 4], data: &[u8], scrub: SampleScrubber) -> Option<DrainedRing> {
     let [_, tail, offset, size] = words;
     MEMORY.with_borrow(|file| {
         let page: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -61,7 +61,7 @@ fuzz_target!(|input: &[u8]| {
         sample_type: SampleType::from_bits_retain(u64::from(fields) | 1 << 16),
         ..Attr::default()
     };
-    let scrub = Scrub::new(&attr);
+    let scrub = SampleScrubber::new(&attr);
     let tail = u64::from(u16::from_le_bytes([low, high]));
     if damage & 0x80 != 0 {
         // A kernel that does not exist: nothing may be touched outside.

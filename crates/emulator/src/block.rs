@@ -23,7 +23,7 @@ pub const STACK: usize = 48;
 pub const BRANCH: usize = 56;
 /// The same in the code cache.
 pub const HOST: usize = 64;
-/// Why the runtime gave up (u64: an `Exit`).
+/// Why the runtime gave up (u64: an `ExitReason`).
 pub const EXIT: usize = 72;
 /// What belongs to it. Number of the last system call made inline. How many
 /// bytes of a region's name could be read.
@@ -238,7 +238,7 @@ pub enum AccessKind {
 /// stops for by itself is `translate::CodeStop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Exit {
+pub enum ExitReason {
     /// No room in the ring; `record` is called again when the thread goes on.
     RingFull = 6,
     /// The count of records is reached.
@@ -247,6 +247,6 @@ pub enum Exit {
     Fault = 10,
     /// The name of a region is to be read to VECTORS by somebody else, since a
     /// filter judges the thread's system calls; to go on,
-    /// [`RingFull`](Exit::RingFull) is put in its place.
+    /// [`RingFull`](ExitReason::RingFull) is put in its place.
     Name = 12,
 }

@@ -9,7 +9,7 @@ pub(crate) use parse::bytes;
 
 use std::fmt;
 
-use crate::model::{Costs, LINE, LevelShape, Shape};
+use crate::model::{AccessCosts, LINE, LevelShape, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheGeometry {
@@ -34,7 +34,7 @@ pub struct Geometry {
     pub l3: Option<CacheGeometry>,
     pub dtlb: Option<TlbGeometry>,
     pub stlb: Option<TlbGeometry>,
-    pub costs: Costs,
+    pub costs: AccessCosts,
 }
 
 impl Default for Geometry {
@@ -89,7 +89,7 @@ impl Geometry {
 
 /// What things take in a machine of these years, cycles: measured figures of
 /// several, rounded. Nothing here claims to know a certain one.
-const COSTS: Costs = Costs {
+const COSTS: AccessCosts = AccessCosts {
     // First, second, third level, another core's modified line, memory.
     lines: [5, 14, 50, 110, 250],
     // No TLB, first, second level, a walk.
@@ -123,7 +123,7 @@ impl fmt::Display for Geometry {
             parts.push("no caches".to_owned());
         }
         if self.costs != COSTS {
-            let Costs { lines: [l1d, l2, l3, modified, memory], pages, blocked } = self.costs;
+            let AccessCosts { lines: [l1d, l2, l3, modified, memory], pages, blocked } = self.costs;
             let [_, _, stlb, walk] = pages;
             parts.push(format!(
                 "cycles {l1d} L1D {l2} L2 {l3} L3 {modified} modified {memory} memory +{stlb} STLB \

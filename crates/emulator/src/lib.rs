@@ -18,7 +18,7 @@ pub mod runtime {
     mod setup;
 
     pub use image::{RuntimeImage, image};
-    pub use setup::{EventSetup, EventTotals, Setup, SetupError, ThreadSetup};
+    pub use setup::{EventSetup, EventTotals, RuntimeSetup, SetupError, ThreadSetup};
 }
 pub mod settings;
 #[allow(unsafe_code, reason = "the edge to the kernel")]

@@ -25,7 +25,7 @@ pub use outcome::{
     AccessOutcome, CacheLevel, Events, LOADS, LineSource, STORES, TranslationSource,
 };
 pub use shadow::{ShadowShape, Shadows};
-pub use shape::{Costs, LevelShape, MAX_HUGE_PAGES, Shape};
+pub use shape::{AccessCosts, LevelShape, MAX_HUGE_PAGES, Shape};
 pub use uncore::{SingleCoreUncore, Uncore};
 
 /// Size of a line in bytes.

@@ -23,8 +23,8 @@ mod trace;
 pub(crate) use assembler::{Assembler, reach};
 pub(crate) use emitter::{BlockHead, DirectBranch, Emitter};
 pub(crate) use flow::{ENTRY_MATCHED, write_entry};
-pub use location::{CodeVariant, Location, Phase};
-pub(crate) use mark::{BlockMark, ColdMark, Mark, MarkPhase};
+pub use location::{CodeVariant, InstructionPhase, Location};
+pub(crate) use mark::{BlockMark, ColdMark, MarkPhase, StateMark};
 pub use settings::{
     CodeSource, Countdown, CpuFeatures, EventCountdown, Instrumentation, RuntimeAddresses,
     Translation,

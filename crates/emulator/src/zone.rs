@@ -1,7 +1,8 @@
 //! A range of the code cache near some of the program's code.
 
 use crate::translate::{
-    Assembler, BlockMark, ColdMark, Location, Mark, MarkPhase, Phase, Stubs, stop, write_entry,
+    Assembler, BlockMark, ColdMark, InstructionPhase, Location, MarkPhase, StateMark, Stubs, stop,
+    write_entry,
 };
 
 pub(crate) const MEMORY_NAME: &str = "hardmeter";
@@ -27,7 +28,7 @@ pub(crate) struct Zone {
     pub(crate) cold: u64,
     split: u64,
     pub(crate) blocks: Vec<BlockMark>,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<StateMark>,
     pub(crate) colds: Vec<ColdMark>,
 }
 
@@ -151,19 +152,19 @@ impl Zone {
     fn locate_stub(&self, address: u64) -> Location {
         let stubs = &self.stubs;
         let (phase, held) = if address < stubs.entered {
-            (Phase::Checked, RAX_AND_RCX)
+            (InstructionPhase::Checked, RAX_AND_RCX)
         } else if address < stubs.miss {
-            (Phase::Runtime, 0)
+            (InstructionPhase::Runtime, 0)
         } else if address < stubs.missed {
-            (Phase::Branching, RAX_AND_RCX)
+            (InstructionPhase::Branching, RAX_AND_RCX)
         } else if address < stubs.turn {
-            (Phase::Runtime, 0)
+            (InstructionPhase::Runtime, 0)
         } else if address < stubs.turned {
-            (Phase::Branching, RAX_AND_RCX)
+            (InstructionPhase::Branching, RAX_AND_RCX)
         } else if address < stubs.tail {
-            (Phase::Runtime, 0)
+            (InstructionPhase::Runtime, 0)
         } else {
-            (Phase::Branching, RAX_AND_RCX)
+            (InstructionPhase::Branching, RAX_AND_RCX)
         };
         Location { ip: 0, next: 0, held, phase, part: false }
     }
@@ -172,7 +173,7 @@ impl Zone {
         let after = self.blocks.partition_point(|block| block.start <= offset);
         let block = self.blocks.get(after.checked_sub(1)?)?;
         let end = self.blocks.get(after).map_or(self.marks.len(), |next| next.marks as usize);
-        let (ip, phase) = (block.ip, Phase::Before);
+        let (ip, phase) = (block.ip, InstructionPhase::Before);
         let mut location = Location { ip, next: ip, held: 0, phase, part: false };
         let mut position = block.start;
         for mark in self.marks.get(block.marks as usize..end)? {

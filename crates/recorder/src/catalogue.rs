@@ -23,8 +23,8 @@ pub use encoding::{Encoding, Latency, encodings, generic_encodings, ibs_encoding
 pub(crate) use encoding::{type_of_generic, type_of_name};
 pub use equivalence::{Equivalence, UnknownEquivalence};
 pub use help::help;
-pub use masks::{Composed, Mask, MaskError, MaskRole, compose, masks};
-pub use microarchitecture::{Identified, Microarchitecture, identify};
+pub use masks::{ComposedMasks, Mask, MaskError, MaskRole, compose, masks};
+pub use microarchitecture::{IdentifiedCore, Microarchitecture, identify};
 pub(crate) use named::is_named;
 pub use named::{NamedEvent, named, names, nearest_names};
 pub use no_encoding::NoEncoding;

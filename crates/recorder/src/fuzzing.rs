@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use crate::ring::{RingRecord, drain, look};
-use crate::session::Scrub;
+use crate::session::SampleScrubber;
 use crate::sys::mapping::RingMapping;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -22,7 +22,11 @@ pub struct DrainedRing {
 ///
 /// # Errors
 /// The control page does not fit what was mapped.
-pub fn drain_ring(memory: &impl AsFd, pages: u32, scrub: Scrub) -> io::Result<DrainedRing> {
+pub fn drain_ring(
+    memory: &impl AsFd,
+    pages: u32,
+    scrub: SampleScrubber,
+) -> io::Result<DrainedRing> {
     let mut mapping = RingMapping::new(memory, pages)?;
     let copy = |record: RingRecord<'_>| [record.first, record.second].concat();
     let mut looked = Vec::new();

@@ -22,7 +22,6 @@ mod slot;
 mod source;
 mod tracepoint;
 
-
 pub use crate::request::{
     InKernel, ProgramTask, SampleConditions, SampleConditionsError, SiteTables,
 };
@@ -57,7 +56,7 @@ impl InKernel {
 /// Bytes of the kernel's memory that the maps of a session on so many CPUs
 /// take.
 pub fn bytes(in_kernel: &InKernel, cpus: u32) -> u64 {
-    layout::Sizes::of(in_kernel, cpus, cpus).bytes()
+    layout::TableSizes::of(in_kernel, cpus, cpus).bytes()
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ pub use session::open_error::{FailedCall, OpenFailure, explain};
 pub use session::synthesize::ProcVisibility;
 pub use session::watched_place::misplaced;
 pub use session::{
-    AttachError, OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink,
+    AttachError, DrainPass, OpenError, Session, SessionError, SessionSettings, SessionWake, Sink,
     TargetState,
 };
 pub use source::{SourceChoice, SourcePlan};

@@ -66,7 +66,7 @@ impl<W: SharedWord> RingPositions<'_, W> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window<'a> {
+pub(crate) struct RingWindow<'a> {
     /// From the tail to the head, or to the end of the memory.
     pub(crate) first: &'a [u8],
     /// The rest, from the start of the memory.
@@ -78,7 +78,7 @@ pub(crate) struct Window<'a> {
 }
 
 pub(crate) trait RingRegion {
-    fn window(&self) -> Window<'_>;
+    fn window(&self) -> RingWindow<'_>;
     /// Gives back everything before `end`, the end of a window of this
     /// region. Exclusive, so that no window is lent any more.
     fn release(&mut self, end: u64);
@@ -130,7 +130,7 @@ pub(crate) fn look<R: RingRegion>(region: &R, each: impl FnMut(RingRecord<'_>)) 
     let _same_as_drained = walk(region.window(), each);
 }
 
-fn walk(window: Window<'_>, mut each: impl FnMut(RingRecord<'_>)) -> Drained {
+fn walk(window: RingWindow<'_>, mut each: impl FnMut(RingRecord<'_>)) -> Drained {
     let mut drained = Drained { records: 0, damaged: window.torn };
     let (mut first, mut second) = (window.first, window.second);
     while !(first.is_empty() && second.is_empty()) {
@@ -216,15 +216,15 @@ mod tests {
     }
 
     impl RingRegion for Memory {
-        fn window(&self) -> Window<'_> {
+        fn window(&self) -> RingWindow<'_> {
             let size = self.data.len();
             let filled = usize::try_from(self.head.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
             if filled > size {
-                return Window { first: &[], second: &[], end: self.head, torn: true };
+                return RingWindow { first: &[], second: &[], end: self.head, torn: true };
             }
             let from = usize::try_from(self.tail).unwrap() % size;
             let straight = filled.min(size - from);
-            Window {
+            RingWindow {
                 first: &self.data[from..from + straight],
                 second: &self.data[..filled - straight],
                 end: self.head,
@@ -383,7 +383,7 @@ mod tests {
         }
 
         impl RingRegion for Reader {
-            fn window(&self) -> Window<'_> {
+            fn window(&self) -> RingWindow<'_> {
                 let end = self.positions().head();
                 let copy: Vec<u8> = (self.tail..end)
                     .map(|at| {
@@ -392,7 +392,7 @@ mod tests {
                     })
                     .collect();
                 // A model run is short: what it lends may leak.
-                Window { first: copy.leak(), second: &[], end, torn: false }
+                RingWindow { first: copy.leak(), second: &[], end, torn: false }
             }
 
             fn release(&mut self, end: u64) {

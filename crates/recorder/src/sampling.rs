@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::regions::RegionLog;
 use crate::session::ledger::Ledger;
-use crate::session::{Pass, SessionError, SessionWake, Sink, TargetState};
+use crate::session::{DrainPass, SessionError, SessionWake, Sink, TargetState};
 use crate::{Command, Facts, Fallback, PlannedEvent, Session, Target};
 
 /// A job that is open. In order: [`preamble`](Sampling::preamble),
@@ -108,7 +108,7 @@ pub trait Sampling: fmt::Debug {
     ///
     /// # Errors
     /// The sink failed, for the first time.
-    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError>;
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<DrainPass, SessionError>;
 
     /// Stops sampling, moves the rest, ends the stream.
     ///
@@ -200,7 +200,7 @@ impl Sampling for Session {
         Session::set_counting(self, on)
     }
 
-    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<DrainPass, SessionError> {
         Session::drain(self, sink)
     }
 

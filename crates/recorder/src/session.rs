@@ -48,28 +48,28 @@ use crate::heap::{HeapLog, HeapSampler};
 use crate::machine::process_identity::is_alive;
 use crate::machine::raise_open_files;
 use crate::regions::RegionLog;
-use crate::session::attach::{Attached, attach};
+use crate::session::attach::{AttachedEvents, attach};
 use crate::session::command::Command;
 use crate::session::ledger::Ledger;
 use crate::{Fallback, Plan, PlannedEvent, Target};
-use attrs::Attrs;
+use attrs::SessionAttrs;
 use closed_event_totals::ClosedEventTotals;
 use count_filter::CountFilter;
 use decimator::Decimator;
 pub use error::{AttachError, OpenError, SessionError};
-use event_set::{EventSet, Ids};
+use event_set::{EventSet, OpenedEventIds};
 use in_kernel::Programs;
 use kernel::{Kernel, Linux};
 use negotiation::NegotiatedAttrs;
 use opener::Opener;
-pub use pass::Pass;
+pub use pass::DrainPass;
 use pass::RingState;
 use pausing::Pauses;
 use perfdata::kernel_list::PackedKernelList;
-use preamble::{Describer, SynthesizedRecords, kernel_list};
+use preamble::{ProcessDescriber, SynthesizedRecords, kernel_list};
 use rings::CpuRings;
 use sample_origin::{EventIds, RingEvents};
-pub use scrub::Scrub;
+pub use scrub::SampleScrubber;
 pub use settings::SessionSettings;
 use sink::OutputBuffer;
 pub use sink::Sink;
@@ -89,7 +89,7 @@ const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program 
 #[derive(Debug)]
 pub struct Session {
     plan: Plan,
-    attrs: Attrs,
+    attrs: SessionAttrs,
     given_up: Vec<Fallback>,
     settings: SessionSettings,
     notes: Vec<String>,
@@ -107,10 +107,10 @@ pub struct Session {
     rings_unpollable: bool,
     /// Records that are alike are one event seen twice.
     drop_duplicates: bool,
-    ids: Ids,
+    ids: OpenedEventIds,
     event_ids: EventIds,
     /// For each event of the ledger, what shows the kernel in its samples.
-    scrubs: Vec<Scrub>,
+    scrubs: Vec<SampleScrubber>,
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
     synthesized: SynthesizedRecords,
@@ -234,7 +234,7 @@ impl Session {
         opener = opener.of_one_thread(settings.thread.is_some())?;
         let is_entered = command.as_ref().is_some_and(Command::is_entered);
         opener = opener.behind_exec(is_entered)?;
-        let mut attached = Attached::default();
+        let mut attached = AttachedEvents::default();
         let mut pidfd = None;
         match plan.target {
             Target::System | Target::Cgroup => attached.sets.extend(opener.open(None)?),
@@ -280,13 +280,13 @@ impl Session {
             (_, Target::Command | Target::System | Target::Cgroup) => None,
         };
         let synthesized = here.map_or_else(SynthesizedRecords::default, |target| {
-            Describer::new(target, &settings, &attrs.side).describe()
+            ProcessDescriber::new(target, &settings, &attrs.side).describe()
         });
         let ring_state = |ring: &CpuRings| RingState::new(RingEvents::of(ring.cpu, &attrs, &ids));
         let ring_states = rings.iter().map(ring_state).collect();
         let event_ids = EventIds::new(&attrs, &ids);
         let scrubs = match settings.scrub {
-            true => attrs.sampled().map(|(_, event)| Scrub::of(event)).collect(),
+            true => attrs.sampled().map(|(_, event)| SampleScrubber::of(event)).collect(),
             false => Vec::new(),
         };
         let decimators = attrs.sampled().map(|(_, event)| Decimator::new(&event.attr)).collect();
@@ -419,10 +419,14 @@ impl Session {
 }
 
 /// A thread alone can start nobody whose events would have to be watched.
-fn attach_to_thread(pid: Pid, tid: Tid, opener: &mut Opener<'_>) -> Result<Attached, AttachError> {
+fn attach_to_thread(
+    pid: Pid,
+    tid: Tid,
+    opener: &mut Opener<'_>,
+) -> Result<AttachedEvents, AttachError> {
     let set = opener.open(Some(tid))?.ok_or(AttachError::Gone { pid })?;
     opener.enable(&set, tid)?;
-    Ok(Attached { sets: vec![set], ..Attached::default() })
+    Ok(AttachedEvents { sets: vec![set], ..AttachedEvents::default() })
 }
 
 /// A tracer must be one thread, and lets its target go by ending.
@@ -430,7 +434,7 @@ fn attach_on_own_thread(
     pid: Pid,
     settings: &SessionSettings,
     opener: &mut Opener<'_>,
-) -> Result<Attached, AttachError> {
+) -> Result<AttachedEvents, AttachError> {
     let proc = settings.root.join("proc");
     std::thread::scope(|scope| {
         let tracer = scope.spawn(|| attach(pid, &proc, opener, settings.attach_budget));
@@ -456,7 +460,7 @@ fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {
 }
 
 /// Ids of all events, closed ones included.
-fn ids(attached: &Attached) -> Result<Ids, SessionError> {
+fn ids(attached: &AttachedEvents) -> Result<OpenedEventIds, SessionError> {
     let mut ids = attached.closed_totals.ids.clone();
     for set in &attached.sets {
         ids.add(set).map_err(SessionError::system("PERF_EVENT_IOC_ID"))?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use perfdata::Attr;
 use recorder::remote::protocol::NamedTarget;
-use recorder::session::attrs::Attrs;
+use recorder::session::attrs::SessionAttrs;
 use recorder::session::synthesize::KernelFile;
 use recorder::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use recorder::{Facts, PlannedEvent, Request};
@@ -257,7 +257,7 @@ impl Ancestry {
 fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr>, ()> {
     let facts = Facts::read_for(Path::new("/"), request).map_err(|_| ())?;
     let plan = recorder::plan(request, &facts).map_err(|_| ())?;
-    let attrs = Attrs::of(&plan);
+    let attrs = SessionAttrs::of(&plan);
     let restricted = |attr: &Attr, forbidden: &Forbidden| {
         let mut attr = attr.clone();
         restrict(&mut attr, permissions, forbidden);

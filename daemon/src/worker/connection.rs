@@ -11,7 +11,7 @@ use recorder::catalogue::{self, Availability};
 use recorder::remote::protocol::{
     ClientRequest, ErrorCode, ErrorReply, OLDEST, Reply, TypeLine, VERSION, Verb, common,
 };
-use recorder::session::preamble::{Describer, SynthesizedRecords};
+use recorder::session::preamble::{ProcessDescriber, SynthesizedRecords};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -89,7 +89,7 @@ enum Describing {
     /// Not of one's own session, and not twice.
     Not,
     /// Once the stream's preamble has come: then the client is subscribed.
-    Wanted(Arc<Describer>),
+    Wanted(Arc<ProcessDescriber>),
     Made(JoinHandle<SynthesizedRecords>),
 }
 

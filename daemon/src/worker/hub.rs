@@ -16,7 +16,7 @@ use recorder::remote::protocol::{
     ErrorCode, ErrorReply, Joined, SessionLine, StandingLine, Stats, WhenSlow,
 };
 use recorder::session::interval::IntervalChange;
-use recorder::session::preamble::Describer;
+use recorder::session::preamble::ProcessDescriber;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -61,7 +61,7 @@ pub(super) struct SessionHandle {
     pub(super) waker: Waker,
     pub(super) progress: Arc<Progress>,
     pub(super) plan: Rc<Plan>,
-    pub(super) describer: Arc<Describer>,
+    pub(super) describer: Arc<ProcessDescriber>,
     /// Turns of the thread when they were looked at last.
     pub(super) beats: Cell<u64>,
 }
@@ -123,7 +123,7 @@ impl Hub {
         &self,
         session: u64,
         when_slow: WhenSlow,
-    ) -> Result<(Joined, Subscription, Arc<Describer>), ErrorReply> {
+    ) -> Result<(Joined, Subscription, Arc<ProcessDescriber>), ErrorReply> {
         self.with_session(session, |_| Some(()))?;
         let (subscriber, subscription) = self.subscribe(when_slow, None)?;
         let (joined, describer) = self.with_session(session, |running| {

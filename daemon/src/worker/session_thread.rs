@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use recorder::remote::protocol::{Account, ErrorReply, Started};
 use recorder::session::interval::{IntervalChange, now};
-use recorder::session::preamble::Describer;
+use recorder::session::preamble::ProcessDescriber;
 use recorder::session::{Session, SessionSettings, Sink, TargetState};
 use recorder::{Facts, Plan};
 use tokio::sync::oneshot;
@@ -71,7 +71,7 @@ pub(crate) struct SessionThread {
 impl SessionThread {
     /// Runs the session. `opened` is called with what the session knows of its
     /// start, or with the reason why there is none.
-    pub(crate) fn run(mut self, opened: impl FnOnce(Result<(Started, Describer), ErrorReply>)) {
+    pub(crate) fn run(mut self, opened: impl FnOnce(Result<(Started, ProcessDescriber), ErrorReply>)) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
             Err(refused) => return opened(Err(refused)),

@@ -39,7 +39,7 @@ struct BranchTarget {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct BranchLink {
     /// Address of its 32 bits.
     place: u64,
     /// The next one of the target, plus 1.
@@ -54,7 +54,7 @@ pub(super) struct VariantCode {
     writer: TraceWriter,
     room: TraceSizeLimit,
     targets: FxHashMap<u64, BranchTarget>,
-    links: Vec<Link>,
+    links: Vec<BranchLink>,
     /// Blocks by the pages that they are in.
     pages: FxHashMap<u64, Vec<u64>>,
     /// Heads of blocks that were invalidated: a breakpoint is there.
@@ -211,7 +211,7 @@ impl VariantCode {
     fn add_branch(&mut self, zones: &mut [Zone], branch: &DirectBranch) {
         let number = u32::try_from(self.links.len() + 1).unwrap_or(0);
         let target = self.targets.entry(branch.target).or_default();
-        self.links.push(Link { place: branch.place, next: target.links });
+        self.links.push(BranchLink { place: branch.place, next: target.links });
         target.links = number;
         match target.host {
             0 => self.fresh.push((branch.place, branch.target)),
@@ -219,7 +219,7 @@ impl VariantCode {
         }
     }
 
-    fn link(&self, number: u32) -> Option<Link> {
+    fn link(&self, number: u32) -> Option<BranchLink> {
         self.links.get((number as usize).checked_sub(1)?).copied()
     }
 

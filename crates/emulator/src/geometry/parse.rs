@@ -1,7 +1,7 @@
 //! Descriptions of caches: `zen3 l2=off l1d=32k,8,64:4 dtlb=64,full walk=30`.
 
 use super::{CacheGeometry, Geometry, GeometryError, PRESETS, TlbGeometry};
-use crate::model::{Costs, LINE};
+use crate::model::{AccessCosts, LINE};
 
 const CACHES: [&str; 4] = ["l1d", "l1i", "l2", "l3"];
 const TLBS: [&str; 2] = ["dtlb", "stlb"];
@@ -37,7 +37,7 @@ impl Geometry {
             let level = if level == "ll" { "l3" } else { level };
             if let Some(&level) = TIMES.iter().find(|&&known| known == level) {
                 let cycles = Item { item, level }.cycles(value)?;
-                let Costs { lines: [.., modified, memory], pages: [.., walk], blocked } =
+                let AccessCosts { lines: [.., modified, memory], pages: [.., walk], blocked } =
                     &mut self.costs;
                 *match level {
                     "memory" => memory,
@@ -55,7 +55,7 @@ impl Geometry {
                 let known = ["l1d", "l2", "l3", "stlb"].into_iter().find(|&known| known == level);
                 let Some(level) = known else { return Err(untimed(item, level)) };
                 let cycles = Item { item, level }.cycles(cycles)?;
-                let Costs { lines: [l1d, l2, l3, ..], pages: [_, _, stlb, _], .. } =
+                let AccessCosts { lines: [l1d, l2, l3, ..], pages: [_, _, stlb, _], .. } =
                     &mut self.costs;
                 *match level {
                     "l1d" => l1d,
@@ -121,7 +121,7 @@ impl Item<'_> {
     }
 
     /// The numbers of a value; None for `off`.
-    fn numbers(&self, value: &str) -> Result<Option<Numbers>, GeometryError> {
+    fn numbers(&self, value: &str) -> Result<Option<CacheNumbers>, GeometryError> {
         if value == "off" {
             return Ok(None);
         }
@@ -137,11 +137,11 @@ impl Item<'_> {
         };
         let ways = if ways == "full" { None } else { Some(number(ways)?) };
         let line = line.map(number).transpose()?;
-        Ok(Some(Numbers { size: number(size)?, ways, line }))
+        Ok(Some(CacheNumbers { size: number(size)?, ways, line }))
     }
 
     fn cache(&self, value: &str) -> Result<Option<CacheGeometry>, GeometryError> {
-        let Some(Numbers { size: bytes, ways, line }) = self.numbers(value)? else {
+        let Some(CacheNumbers { size: bytes, ways, line }) = self.numbers(value)? else {
             return Ok(None);
         };
         if line.is_some_and(|line| line != LINE) {
@@ -171,7 +171,7 @@ impl Item<'_> {
     }
 
     fn tlb(&self, value: &str) -> Result<Option<TlbGeometry>, GeometryError> {
-        let Some(Numbers { size: entries, ways, line }) = self.numbers(value)? else {
+        let Some(CacheNumbers { size: entries, ways, line }) = self.numbers(value)? else {
             return Ok(None);
         };
         if line.is_some() {
@@ -205,7 +205,7 @@ fn untimed(item: &str, level: &str) -> GeometryError {
 }
 
 /// What an item says: ways are None for `full`.
-struct Numbers {
+struct CacheNumbers {
     size: u64,
     ways: Option<u64>,
     line: Option<u64>,

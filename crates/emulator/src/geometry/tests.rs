@@ -81,7 +81,7 @@ fn times_are_of_levels_and_of_what_is_none() {
     let timed = "l1d=32k,8,64:4 l2=512k,8:13 ll=4m,16:55 stlb=2048,16:7 memory=410 modified=86 \
                  walk=90 blocked=14";
     let geometry = with(timed).unwrap();
-    let Costs { lines, pages, blocked } = geometry.shape().costs;
+    let AccessCosts { lines, pages, blocked } = geometry.shape().costs;
     assert_eq!((lines, pages, blocked), ([4, 13, 55, 86, 410], [0, 0, 7, 90], 14));
     let text = geometry.to_string();
     assert!(

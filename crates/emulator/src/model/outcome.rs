@@ -1,6 +1,6 @@
 //! What came of an access.
 
-use super::{Costs, MissReason, Shape};
+use super::{AccessCosts, MissReason, Shape};
 
 /// What happened, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,7 +170,7 @@ impl AccessOutcome {
     /// Modelled time in cycles.
     #[inline(always)]
     pub fn latency(self, shape: &Shape) -> u64 {
-        let Costs { lines, pages, blocked } = &shape.costs;
+        let AccessCosts { lines, pages, blocked } = &shape.costs;
         let of = |costs: &[u64], shift: u32| {
             usize::try_from(self.0 >> shift & 15).ok().and_then(|at| costs.get(at)).copied()
         };

@@ -38,7 +38,7 @@ impl LevelShape {
 /// Cycles that things take; those of caches are from the begin of the access.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Costs {
+pub struct AccessCosts {
     /// By [`LineSource`](super::LineSource).
     pub lines: [u64; 5],
     /// More, by [`TranslationSource`](super::TranslationSource).
@@ -76,7 +76,7 @@ pub struct Shape {
     pub quick: u64,
     /// What levels would hold if they were fully associative.
     pub shadows: Shadows,
-    pub costs: Costs,
+    pub costs: AccessCosts,
     /// How many of `large` are in use.
     pub huge_pages: u64,
     /// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size; in

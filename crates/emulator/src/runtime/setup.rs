@@ -25,7 +25,7 @@ const PAGE: usize = 4096;
 /// What all spaces of a session have in common. Memory of a space and of a
 /// thread is given as its words, in the tracer's own mapping.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct RuntimeSetup {
     events: Vec<EventSetup>,
     shape: Shape,
     bursts: BurstSchedule,
@@ -34,7 +34,7 @@ pub struct Setup {
 
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadSetup {
-    /// Number in its space, below [`Setup::THREADS`]; no other has it now.
+    /// Number in its space, below [`RuntimeSetup::THREADS`]; no other has it now.
     pub index: usize,
     pub pid: Pid,
     pub tid: Tid,
@@ -62,26 +62,26 @@ pub enum SetupError {
     Count(usize),
 }
 
-impl Setup {
+impl RuntimeSetup {
     pub const THREADS: usize = THREADS;
 
     /// Works out sizes, for one event or several.
     ///
     /// # Errors
     /// [`SetupError::Count`].
-    pub fn new(geometry: &Geometry, events: Vec<EventSetup>) -> Result<Setup, SetupError> {
+    pub fn new(geometry: &Geometry, events: Vec<EventSetup>) -> Result<RuntimeSetup, SetupError> {
         if !(1..=EVENTS).contains(&events.len()) {
             return Err(SetupError::Count(events.len()));
         }
         let forward = events.iter().any(|one| one.event == EmulatedEvent::BlockedForward);
         let tells = |level| events.iter().any(|one| one.tells(level));
         let shape = geometry.shape().with_shadows(tells).place(false, forward);
-        Ok(Setup { events, shape, bursts: BurstSchedule::default(), layouts: Vec::new() })
+        Ok(RuntimeSetup { events, shape, bursts: BurstSchedule::default(), layouts: Vec::new() })
     }
 
     /// Whether the modelled machine prefetches; it does not by default.
     #[must_use]
-    pub fn with_prefetch(mut self, prefetch: bool) -> Setup {
+    pub fn with_prefetch(mut self, prefetch: bool) -> RuntimeSetup {
         self.shape = self.shape.place(prefetch, self.shape.forward != 0);
         self
     }
@@ -158,7 +158,7 @@ impl Setup {
 
     /// Takes a thread that ended out of its space, and frees the space's lock
     /// if it held that. The last one left takes no lock any more; its lines
-    /// count as unlisted from then on: its number, for [`Setup::unlist`].
+    /// count as unlisted from then on: its number, for [`RuntimeSetup::unlist`].
     pub fn remove_thread(&self, space: &[AtomicU64], index: usize) -> Option<usize> {
         let entries = offset_of!(Header, threads);
         if index < THREADS {
@@ -253,7 +253,7 @@ mod tests {
     fn a_space_takes_its_lock_while_it_has_several_threads() {
         let geometry = Geometry::default();
         let event = EventSetup::new(EmulatedEvent::L1DataMiss, 1, &Attr::default(), 1).unwrap();
-        let setup = Setup::new(&geometry, vec![event]).unwrap();
+        let setup = RuntimeSetup::new(&geometry, vec![event]).unwrap();
         let memory = |bytes: usize| (0..bytes / 8).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         let space = memory(setup.space_size());
         setup.space(&space, 0, 4096, false);

@@ -17,7 +17,7 @@ use super::status;
 use super::task::{TaskError, TaskMode, TracedTask};
 use crate::account::{EmulationAccount, StartError};
 use crate::event::{Class, EmulatedEvent};
-use crate::runtime::{EventSetup, Setup, SetupError, image};
+use crate::runtime::{EventSetup, RuntimeSetup, SetupError, image};
 use crate::settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
 use crate::sys::mapping::SharedMemory;
 use crate::sys::{alarm, ptrace};
@@ -76,7 +76,7 @@ fn plan(settings: EmulationSettings, ring: Arc<SharedMemory>) -> Result<SpacePla
     };
     let events: Result<Vec<EventSetup>, SetupError> = settings.events.iter().map(event).collect();
     let setup = events
-        .and_then(|events| Setup::new(&settings.geometry, events))
+        .and_then(|events| RuntimeSetup::new(&settings.geometry, events))
         .map_err(|error| StartError::Settings(error.to_string()))?
         .with_prefetch(settings.prefetch)
         .with_layouts(&settings.layouts, &settings.geometry);

@@ -18,7 +18,7 @@ use super::status::status;
 use super::task::{TaskError, TaskMode, TracedTask};
 use crate::account::{EmulationAccount, EmulationState, Fault};
 use crate::block;
-use crate::runtime::{RuntimeImage, Setup};
+use crate::runtime::{RuntimeImage, RuntimeSetup};
 use crate::settings::EmulationSettings;
 use crate::sys::mapping::SharedMemory;
 use crate::sys::ptrace::{self, SignalInfo, TraceeStop};
@@ -62,7 +62,7 @@ pub(crate) struct AddressSpace {
 #[derive(Debug)]
 pub(crate) struct SpacePlan {
     pub(crate) settings: EmulationSettings,
-    pub(crate) setup: Setup,
+    pub(crate) setup: RuntimeSetup,
     pub(crate) layout: SpaceLayout,
     pub(crate) image: RuntimeImage,
     pub(crate) features: CpuFeatures,
@@ -334,7 +334,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> String {
 }
 
 impl EmulationAccount {
-    pub(crate) fn take(&mut self, setup: &Setup, words: &[AtomicU64]) {
+    pub(crate) fn take(&mut self, setup: &RuntimeSetup, words: &[AtomicU64]) {
         self.lose(setup, words);
         for (counts, sum) in self.by_event.iter_mut().zip(setup.sums(words)) {
             counts.records = counts.records.saturating_add(sum.records);
@@ -347,7 +347,7 @@ impl EmulationAccount {
     }
 
     /// Books the records of a thread that are due and will not be written.
-    pub(crate) fn lose(&mut self, setup: &Setup, words: &[AtomicU64]) {
+    pub(crate) fn lose(&mut self, setup: &RuntimeSetup, words: &[AtomicU64]) {
         for (counts, is_due) in self.by_event.iter_mut().zip(setup.give_up(words)) {
             counts.lost += u64::from(is_due);
         }

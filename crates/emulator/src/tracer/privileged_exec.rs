@@ -14,8 +14,7 @@ use super::task::TaskError;
 use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
 
-/// AT_FDCWD, as an int.
-const HERE: u64 = 0xffff_ff9c;
+const AT_FDCWD: u64 = 0xffff_ff9c;
 /// PATH_MAX.
 const PATH_MAX: usize = 4096;
 
@@ -78,7 +77,7 @@ fn program(tid: i32, guest: &TraceeRegisters) -> Option<PathBuf> {
         libc::SYS_execveat => (Some(guest.rdi & 0xffff_ffff), guest.rsi),
         _ => return None,
     };
-    let directory = directory.filter(|number| *number != HERE);
+    let directory = directory.filter(|number| *number != AT_FDCWD);
     let name = text(tid, name)?;
     if let Some(absolute) = name.strip_prefix(b"/") {
         return Some(Path::new(&format!("/proc/{tid}/root")).join(OsStr::from_bytes(absolute)));

@@ -12,7 +12,7 @@ use crate::block::{self, NAME};
 use crate::runtime::guest::region::RDI;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 use crate::sys::remote;
-use crate::translate::{CodeStop, Location, MARK_BYTES, Phase};
+use crate::translate::{CodeStop, InstructionPhase, Location, MARK_BYTES};
 
 /// Steps and stops before it is given up.
 const MAX_STEPS: usize = 20_000;
@@ -40,11 +40,11 @@ impl Engine {
             registers.rcx = registers.rcx.wrapping_add(space.get(number, block::REST));
         }
         match location.phase {
-            Phase::AfterSyscall => {
+            InstructionPhase::AfterSyscall => {
                 registers.rip = location.next;
                 registers.rcx = location.next;
             }
-            Phase::Branching => {
+            InstructionPhase::Branching => {
                 let (space, number) = self.block_of(tid)?;
                 registers.rip = space.get(number, block::BRANCH);
             }
@@ -64,10 +64,9 @@ impl Engine {
         let registers = ptrace::registers(tid)?;
         let space = self.space_of(tid)?;
         let inside = space.in_runtime(registers.rip);
-        let at_once = space
-            .cache
-            .locate(registers.rip)
-            .map_or(!inside, |location| !matches!(location.phase, Phase::Runtime | Phase::Checked));
+        let at_once = space.cache.locate(registers.rip).map_or(!inside, |location| {
+            !matches!(location.phase, InstructionPhase::Runtime | InstructionPhase::Checked)
+        });
         if at_once {
             return self.run_to_begin(tid);
         }
@@ -93,10 +92,10 @@ impl Engine {
                     self.task(tid)?.guest = Some(registers);
                     return Ok(());
                 }
-                Some(Location { phase: Phase::Runtime, .. }) => {
+                Some(Location { phase: InstructionPhase::Runtime, .. }) => {
                     registers = self.out_of_runtime(tid, registers, &watchdog)?;
                 }
-                Some(location) if location.phase == Phase::Checked => {
+                Some(location) if location.phase == InstructionPhase::Checked => {
                     if repeats(tid, registers.rip) {
                         if let Some(after) = self.finish_repeat(tid, registers)? {
                             registers = after;
@@ -308,7 +307,7 @@ impl Engine {
     pub(crate) fn runtime_stop(&mut self, tid: i32) -> Result<bool, TaskError> {
         let (space, number) = self.block_of(tid)?;
         match space.get(number, block::EXIT) {
-            why if why == block::Exit::RingFull as u64 => {
+            why if why == block::ExitReason::RingFull as u64 => {
                 self.progress.fill();
                 let end = Instant::now() + ROOM;
                 while !self.has_room() {
@@ -326,8 +325,8 @@ impl Engine {
                 }
                 Ok(false)
             }
-            why if why == block::Exit::Name as u64 => self.read_name(tid).map(|()| false),
-            why if why == block::Exit::Fault as u64 => self.runtime_fault(tid),
+            why if why == block::ExitReason::Name as u64 => self.read_name(tid).map(|()| false),
+            why if why == block::ExitReason::Fault as u64 => self.runtime_fault(tid),
             _ => Ok(false),
         }
     }
@@ -373,7 +372,7 @@ impl Engine {
             | CodeStop::Instruction { ip }
             | CodeStop::Changed { ip } => ip,
             CodeStop::Runtime => {
-                if space.get(number, block::EXIT) == block::Exit::Name as u64 {
+                if space.get(number, block::EXIT) == block::ExitReason::Name as u64 {
                     self.read_name(tid)?;
                 }
                 return Ok(false);

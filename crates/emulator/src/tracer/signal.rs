@@ -4,9 +4,9 @@ use super::engine::Engine;
 use super::status::status;
 use super::task::TaskError;
 use super::trap::TrapDisposition;
-use crate::block::{self, Exit};
+use crate::block::{self, ExitReason};
 use crate::sys::ptrace::{self, SI_KERNEL, SignalInfo, TraceeRegisters, TraceeStop};
-use crate::translate::{CodeStop, Location, Phase};
+use crate::translate::{CodeStop, InstructionPhase, Location};
 
 /// si_code of a fault on a page that is there.
 const SEGV_ACCERR: i32 = 2;
@@ -122,7 +122,7 @@ impl Engine {
     fn runtime_asks(&mut self, tid: i32) -> Result<(), TaskError> {
         let (space, number) = self.block_of(tid)?;
         let why = space.get(number, block::EXIT);
-        if why == Exit::RingFull as u64 {
+        if why == ExitReason::RingFull as u64 {
             if self.has_room() {
                 return Ok(ptrace::resume(tid, 0)?);
             }
@@ -130,11 +130,11 @@ impl Engine {
             self.progress.fill();
             return Ok(());
         }
-        if why == Exit::Name as u64 {
+        if why == ExitReason::Name as u64 {
             self.read_name(tid)?;
             return Ok(ptrace::resume(tid, 0)?);
         }
-        if why == Exit::Count as u64 {
+        if why == ExitReason::Count as u64 {
             self.settle(tid)?;
             self.leave_all();
             return Ok(());
@@ -154,7 +154,7 @@ impl Engine {
         let registers = ptrace::registers(tid)?;
         let space = self.space_of(tid)?;
         let location = space.cache.locate(registers.rip);
-        let ours = matches!(location, Some(Location { phase: Phase::Runtime, .. }))
+        let ours = matches!(location, Some(Location { phase: InstructionPhase::Runtime, .. }))
             || location.is_none() && space.in_runtime(registers.rip);
         if ours {
             let (space, number) = self.block_of(tid)?;

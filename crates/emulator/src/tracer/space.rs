@@ -13,7 +13,7 @@ use super::code::CodePages;
 use crate::block;
 use crate::code_cache::CodeCache;
 use crate::runtime::guest::branches;
-use crate::runtime::{RuntimeImage, Setup};
+use crate::runtime::{RuntimeImage, RuntimeSetup};
 use crate::sys::mapping::SharedMemory;
 use crate::translate::CodeVariant;
 
@@ -44,7 +44,7 @@ pub(crate) struct SpaceLayout {
 }
 
 impl SpaceLayout {
-    pub(crate) fn new(setup: &Setup) -> SpaceLayout {
+    pub(crate) fn new(setup: &RuntimeSetup) -> SpaceLayout {
         SpaceLayout::of(setup.space_size(), SLOTS, setup.thread_size(), BLOCKS)
     }
 
@@ -126,7 +126,7 @@ impl Space {
 
     pub(crate) fn take_slot(
         &mut self,
-        setup: &Setup,
+        setup: &RuntimeSetup,
         ring_bytes: u64,
         turns: bool,
     ) -> Option<usize> {
@@ -216,7 +216,7 @@ impl Space {
 
     /// Enters new code into the table of the address space that it was
     /// translated for. Others that share it come to ask.
-    pub(crate) fn enter_branches(&mut self, setup: &Setup, slot: usize) {
+    pub(crate) fn enter_branches(&mut self, setup: &RuntimeSetup, slot: usize) {
         for entry in self.cache.take_entries() {
             let Some(target) = branches::name(entry.variant.word(), entry.pc) else { continue };
             let to = entry.to;
@@ -233,7 +233,7 @@ impl Space {
     /// know it.
     pub(crate) fn enter_branch(
         &self,
-        setup: &Setup,
+        setup: &RuntimeSetup,
         slot: usize,
         variant: CodeVariant,
         target: u64,
@@ -252,7 +252,7 @@ impl Space {
         }
     }
 
-    pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[(CodeVariant, u64)]) {
+    pub(crate) fn drop_branches(&mut self, setup: &RuntimeSetup, gone: &[(CodeVariant, u64)]) {
         let name = |(variant, target): &(CodeVariant, u64)| branches::name(variant.word(), *target);
         let gone: Vec<u64> = gone.iter().filter_map(name).collect();
         for target in &gone {
@@ -267,7 +267,7 @@ impl Space {
     }
 
     /// Empties them. No thread may be in translated code.
-    pub(crate) fn clear_all_branches(&mut self, setup: &Setup) {
+    pub(crate) fn clear_all_branches(&mut self, setup: &RuntimeSetup) {
         self.entries.clear();
         for slot in self.used_slots() {
             branches::clear(setup.branches(self.slot_words(slot)));

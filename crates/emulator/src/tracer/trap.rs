@@ -8,12 +8,10 @@ use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 use crate::sys::remote;
 
-/// SIG_IGN.
-const IGNORE: u64 = 1;
-/// SIGTRAP.
-const TRAP: u64 = 5;
+const SIG_IGN: u64 = 1;
+const SIGTRAP: u64 = 5;
 /// The begin or end of a call (PTRACE_O_TRACESYSGOOD).
-const CALL: i32 = libc::SIGTRAP | 0x80;
+const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapDisposition {
@@ -29,7 +27,7 @@ impl Engine {
         Ok(match self.sigtrap_actions.get(&pid).map(SigtrapAction::handler) {
             None => TrapDisposition::Unset,
             Some(0) => TrapDisposition::Dies,
-            Some(IGNORE) => TrapDisposition::Ignored,
+            Some(SIG_IGN) => TrapDisposition::Ignored,
             Some(_) => TrapDisposition::Caught,
         })
     }
@@ -42,11 +40,11 @@ impl Engine {
         guest: TraceeRegisters,
     ) -> Result<(), TaskError> {
         let mut wanted = [0; ACTION];
-        let sets = guest.rdi == TRAP
+        let sets = guest.rdi == SIGTRAP
             && guest.rsi != 0
             && remote::read(tid, guest.rsi, &mut wanted).unwrap_or(0) == ACTION;
         let result = self.make(tid, next)?;
-        if guest.rdi == TRAP && result == 0 {
+        if guest.rdi == SIGTRAP && result == 0 {
             let pid = self.task(tid)?.pid;
             if guest.rdx != 0
                 && let Some(known) = self.sigtrap_actions.get(&pid)
@@ -68,7 +66,7 @@ impl Engine {
         // No instruction is under way that has vectors there.
         let offset = space.block_offset(number) + block::VECTORS;
         space.memory.write(offset, &action.0);
-        let arguments = [TRAP, space.address(offset), 0, 8];
+        let arguments = [SIGTRAP, space.address(offset), 0, 8];
         self.inject(tid, |calls| calls.call(libc::SYS_rt_sigaction, &arguments)).map(|_| ())
     }
 
@@ -95,14 +93,14 @@ impl Engine {
         registers.rip = gadget;
         registers.rax = libc::SYS_rt_sigaction.cast_unsigned();
         registers.orig_rax = u64::MAX;
-        (registers.rdi, registers.rsi, registers.rdx, registers.r10) = (TRAP, at, 0, 8);
+        (registers.rdi, registers.rsi, registers.rdx, registers.r10) = (SIGTRAP, at, 0, 8);
         ptrace::set_registers(tid, &registers)?;
         self.set_aside(tid, true)?;
         for _begin_and_end in 0..2 {
             loop {
                 ptrace::resume_to_call(tid)?;
                 match self.stop_of(tid)? {
-                    TraceeStop::Signal(CALL) => break,
+                    TraceeStop::Signal(SYSCALL_STOP) => break,
                     TraceeStop::Signal(_) => self.keep(tid, ptrace::signal_info(tid)?)?,
                     _ => {}
                 }
@@ -121,7 +119,7 @@ impl Engine {
     /// A process runs another program: what is ignored stays so, handlers are
     /// gone.
     pub(crate) fn keep_ignored_trap(&mut self, pid: i32) {
-        if self.sigtrap_actions.get(&pid).is_some_and(|action| action.handler() != IGNORE) {
+        if self.sigtrap_actions.get(&pid).is_some_and(|action| action.handler() != SIG_IGN) {
             self.sigtrap_actions.remove(&pid);
         }
     }

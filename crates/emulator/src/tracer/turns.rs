@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::engine::Engine;
 use super::task::TaskError;
-use crate::runtime::Setup;
+use crate::runtime::RuntimeSetup;
 use crate::runtime::guest::run_token::RunToken;
 use crate::sys::remote;
 
@@ -62,7 +62,7 @@ impl Engine {
     }
 }
 
-pub(crate) fn leave(setup: &Setup, space: &[AtomicU64], index: usize) {
+pub(crate) fn leave(setup: &RuntimeSetup, space: &[AtomicU64], index: usize) {
     let run_token = setup.run_token(space);
     wake(&run_token, run_token.leave(index));
 }

@@ -4,7 +4,7 @@
 use super::access::{Address, AddressForm, SegmentBase};
 use super::assembler::{Assembler, low32};
 use super::location::CodeVariant;
-use super::mark::{BlockMark, ColdMark, Mark, MarkPhase};
+use super::mark::{BlockMark, ColdMark, MarkPhase, StateMark};
 use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;
 use super::stop;
@@ -42,7 +42,7 @@ pub(crate) struct Emitter {
     pub(crate) hot: Assembler,
     pub(crate) cold: Assembler,
     pub(crate) blocks: Vec<BlockMark>,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<StateMark>,
     pub(crate) colds: Vec<ColdMark>,
     pub(crate) branches: Vec<DirectBranch>,
     pub(crate) heads: Vec<BlockHead>,
@@ -163,7 +163,7 @@ impl Emitter {
         }
         while distance > 255 {
             if let Some(&last) = self.marks.last() {
-                self.marks.push(Mark { delta: 255, length: 0, ..last });
+                self.marks.push(StateMark { delta: 255, length: 0, ..last });
             }
             distance -= 255;
         }
@@ -172,7 +172,7 @@ impl Emitter {
     }
 
     fn push_mark(&mut self, delta: u8, length: u8) {
-        self.marks.push(Mark { delta, length, held: self.held.0, phase: self.step });
+        self.marks.push(StateMark { delta, length, held: self.held.0, phase: self.step });
     }
 
     /// Makes a register free for use: its value is in its slot.

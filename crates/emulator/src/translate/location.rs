@@ -10,14 +10,14 @@ pub struct Location {
     /// Bit n: register n (by encoding) has its value in the block's REGISTERS
     /// and not, or as well, in itself.
     pub held: u16,
-    pub phase: Phase,
+    pub phase: InstructionPhase,
     /// A string instruction is done in parts, and rcx counts what is left of
     /// this one: the block's REST is to be added.
     pub part: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum InstructionPhase {
     /// Nothing of it has happened: with `held` registers put back, the thread
     /// may be taken to `ip`.
     Before,

@@ -1,7 +1,7 @@
 //! What the state of the program is at an address of translated code: noted
 //! while it is made, read when a thread is found there.
 
-use super::location::Phase;
+use super::location::InstructionPhase;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockMark {
@@ -15,7 +15,7 @@ pub(crate) struct BlockMark {
 
 /// Where the state within a block changes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct StateMark {
     /// Bytes behind the mark before.
     pub(crate) delta: u8,
     /// Length of the program's instruction that begins here, else 0.
@@ -38,13 +38,13 @@ pub(crate) enum MarkPhase {
 }
 
 impl MarkPhase {
-    pub(crate) fn phase(self) -> Phase {
+    pub(crate) fn phase(self) -> InstructionPhase {
         match self {
-            MarkPhase::Before => Phase::Before,
-            MarkPhase::Checked | MarkPhase::Part => Phase::Checked,
-            MarkPhase::Syscall => Phase::Syscall,
-            MarkPhase::AfterSyscall => Phase::AfterSyscall,
-            MarkPhase::Branching => Phase::Branching,
+            MarkPhase::Before => InstructionPhase::Before,
+            MarkPhase::Checked | MarkPhase::Part => InstructionPhase::Checked,
+            MarkPhase::Syscall => InstructionPhase::Syscall,
+            MarkPhase::AfterSyscall => InstructionPhase::AfterSyscall,
+            MarkPhase::Branching => InstructionPhase::Branching,
         }
     }
 }

@@ -91,7 +91,7 @@ pub struct RuntimeAddresses {
     /// FLAGS is not yet.
     pub quick: u64,
     /// Looks an access up: 0 = go on, 1 = a record is due, else an
-    /// [`Exit`](crate::block::Exit) is in EXIT.
+    /// [`ExitReason`](crate::block::ExitReason) is in EXIT.
     pub access: u64,
     /// Writes the record: 0 = done, else an exit. Called when all sixteen
     /// REGISTERS and FLAGS are stored.

@@ -49,7 +49,7 @@ pub enum CodeStop {
         ip: u64,
     },
     /// The runtime stopped: why is in EXIT. Registers are where
-    /// [`Phase::Runtime`](super::Phase::Runtime) says. Going on at the address
+    /// [`InstructionPhase::Runtime`](super::InstructionPhase::Runtime) says. Going on at the address
     /// behind the breakpoint is right, a record that found no room is tried
     /// again by it.
     Runtime,

@@ -13,8 +13,8 @@ use iced_x86::Register;
 use libc::user_regs_struct;
 
 use super::{
-    CodeSource, CodeStop, CodeVariant, Countdown, CpuFeatures, EventCountdown, Instrumentation,
-    Phase, RuntimeAddresses, Translation,
+    CodeSource, CodeStop, CodeVariant, Countdown, CpuFeatures, EventCountdown, InstructionPhase,
+    Instrumentation, RuntimeAddresses, Translation,
 };
 use crate::block;
 use crate::code_cache::{BlockEntry, CodeCache};
@@ -230,7 +230,9 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                     panic!("signal {} outside of the cache: {:#x}", signal.0, registers.rip)
                 });
                 match location.phase {
-                    Phase::Before | Phase::Checked => registers.rip = location.ip,
+                    InstructionPhase::Before | InstructionPhase::Checked => {
+                        registers.rip = location.ip
+                    }
                     // The branch was made; where it goes there is nothing.
                     other => panic!("signal {} in {other:?}", signal.0),
                 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{CatalogueType, Microarchitecture};
 use crate::spelling::{best_three, likeness, suggestion};
-use layout::{Layout, layout};
+use layout::{MaskLayout, layout};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MaskRole {
@@ -40,7 +40,7 @@ pub struct Mask {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Composed {
+pub struct ComposedMasks {
     /// Bits to set in the encoding's `config`.
     pub bits: u64,
     /// Cycles to put in the place of the encoding's latency threshold.
@@ -79,13 +79,13 @@ pub fn compose(
     core: Microarchitecture,
     entry: &CatalogueType,
     typed: &[String],
-) -> Result<Composed, MaskError> {
+) -> Result<ComposedMasks, MaskError> {
     let name = entry.name;
     let typed: Vec<&str> =
         typed.iter().map(|word| word.trim()).filter(|word| !word.is_empty()).collect();
     let Some(layout) = layout(core, name) else {
         return if typed.is_empty() {
-            Ok(Composed::default())
+            Ok(ComposedMasks::default())
         } else {
             Err(MaskError::None { name })
         };
@@ -94,7 +94,7 @@ pub fn compose(
     let mut chosen = Vec::new();
     let mut ldlat = None;
     for word in typed {
-        if let Layout::Latency { least, most, wanted } = layout
+        if let MaskLayout::Latency { least, most, wanted } = layout
             && word.split('=').next().is_some_and(|key| key.eq_ignore_ascii_case("ldlat"))
         {
             let number = word.split_once('=').and_then(|(_, number)| number.parse::<u16>().ok());
@@ -110,10 +110,10 @@ pub fn compose(
         chosen.push(*found.ok_or_else(|| unknown(name, word, &all))?);
     }
     let bits = match layout {
-        Layout::Latency { .. } => 0,
-        Layout::Parts { usual, .. } if chosen.is_empty() => usual,
-        Layout::Parts { .. } => any(&chosen),
-        Layout::Requests { .. } => {
+        MaskLayout::Latency { .. } => 0,
+        MaskLayout::Parts { usual, .. } if chosen.is_empty() => usual,
+        MaskLayout::Parts { .. } => any(&chosen),
+        MaskLayout::Requests { .. } => {
             let wanted = layout.wanted();
             for role in &wanted {
                 if !chosen.iter().any(|mask| mask.role == *role) {
@@ -123,7 +123,7 @@ pub fn compose(
             layout.bits(&chosen)
         }
     };
-    Ok(Composed { bits, ldlat })
+    Ok(ComposedMasks { bits, ldlat })
 }
 
 fn any(chosen: &[Mask]) -> u64 {

@@ -55,7 +55,7 @@ impl fmt::Display for Microarchitecture {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Identified {
+pub enum IdentifiedCore {
     /// By family, model and stepping.
     Known(Microarchitecture),
     /// The kernel's word for its PMU (caps/pmu_name), which several cores
@@ -64,11 +64,11 @@ pub enum Identified {
     Unknown,
 }
 
-impl Identified {
+impl IdentifiedCore {
     pub fn core(self) -> Option<Microarchitecture> {
         match self {
-            Identified::Known(core) | Identified::ByPmuName(core) => Some(core),
-            Identified::Unknown => None,
+            IdentifiedCore::Known(core) | IdentifiedCore::ByPmuName(core) => Some(core),
+            IdentifiedCore::Unknown => None,
         }
     }
 }
@@ -96,19 +96,19 @@ fn cpu_rows() -> impl Iterator<Item = CpuRow> {
 /// Which core `pmu` counts. A hybrid CPU has a PMU for each kind of core:
 /// "cpu_core", "cpu_atom", "cpu_lowpower"; others have "cpu", to which AMD's
 /// "ibs_op" and "ibs_fetch" belong.
-pub fn identify(cpus: &Cpus, pmu: &Pmu) -> Identified {
+pub fn identify(cpus: &Cpus, pmu: &Pmu) -> IdentifiedCore {
     let ibs = matches!(pmu.name.as_str(), "ibs_op" | "ibs_fetch");
     let name = if ibs { "cpu" } else { pmu.name.as_str() };
     if !matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") {
-        return Identified::Unknown;
+        return IdentifiedCore::Unknown;
     }
     if let Some(core) = by_identity(cpus, name) {
-        return Identified::Known(Microarchitecture(core));
+        return IdentifiedCore::Known(Microarchitecture(core));
     }
     let caps = pmu.description.as_ref().map(|description| &description.caps);
     let word = caps.and_then(|caps| caps.get("pmu_name"));
     word.and_then(|word| by_pmu_name(word, name))
-        .map_or(Identified::Unknown, |core| Identified::ByPmuName(Microarchitecture(core)))
+        .map_or(IdentifiedCore::Unknown, |core| IdentifiedCore::ByPmuName(Microarchitecture(core)))
 }
 
 fn by_identity(cpus: &Cpus, pmu: &str) -> Option<&'static str> {

@@ -28,13 +28,13 @@ pub struct NamedEvent {
 
 /// The rows of the table in its order, and the sets of cores that its front
 /// defines.
-struct Names {
+struct EventNames {
     rows: Vec<[&'static str; 6]>,
     sets: Vec<&'static str>,
 }
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| {
-    let mut names = Names { rows: Vec::new(), sets: Vec::new() };
+static NAMES: LazyLock<EventNames> = LazyLock::new(|| {
+    let mut names = EventNames { rows: Vec::new(), sets: Vec::new() };
     for line in table::NAMES.lines() {
         if line.starts_with('=') {
             names.sets.extend(columns::<2>(line).map(|[_, cores]| cores));
@@ -45,7 +45,7 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
     names
 });
 
-impl Names {
+impl EventNames {
     fn sets_of(&self, core: Microarchitecture) -> Vec<bool> {
         self.sets.iter().map(|cores| lists(cores, core.0)).collect()
     }

@@ -1,7 +1,7 @@
 //! A type on the cores of one machine.
 
 use super::{
-    CatalogueType, Encoding, EventKind, Identified, Microarchitecture, NoEncoding, encodings,
+    CatalogueType, Encoding, EventKind, IdentifiedCore, Microarchitecture, NoEncoding, encodings,
     generic_encodings, ibs_encodings, identify,
 };
 use crate::machine::facts::{Facts, Hypervisor, Pmu};
@@ -118,7 +118,7 @@ fn is_x86_core(pmu: &Pmu) -> bool {
 fn of_pmu(
     entry: &CatalogueType,
     pmu: &Pmu,
-    identified: Identified,
+    identified: IdentifiedCore,
     facts: &Facts,
 ) -> Result<Vec<Encoding>, NoEncoding> {
     match identified.core() {

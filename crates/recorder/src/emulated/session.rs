@@ -22,7 +22,7 @@ use crate::session::ledger::Ledger;
 use crate::session::preamble::{EventAnnouncement, SIDE_NAME, SynthesizedRecords, announce};
 use crate::session::sink::OutputBuffer;
 use crate::session::synthesize::{Synthesizer, kernel};
-use crate::session::{Pass, SessionError, SessionSettings, Sink, TargetState};
+use crate::session::{DrainPass, SessionError, SessionSettings, Sink, TargetState};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::mapping::RingMapping;
 use crate::{Fallback, PlannedEvent, Target};
@@ -350,7 +350,7 @@ impl Sampling for EmulatedSession {
         Err(NO_PAUSE)
     }
 
-    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<DrainPass, SessionError> {
         let pass = self.pass();
         self.output_buffer.flush(sink, &mut self.ledger).map_err(SessionError::Sink)?;
         Ok(pass)

@@ -105,7 +105,7 @@ pub(super) fn fitting_sites(cpus: usize, callers: bool) -> u32 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
+pub(super) struct TableSizes {
     /// Slots of one table; 0 slots have a map of one.
     pub(super) slots: u32,
     /// CPUs that have tables.
@@ -116,11 +116,11 @@ pub(super) struct Sizes {
     pub(super) callers: bool,
 }
 
-impl Sizes {
+impl TableSizes {
     /// For `rows` CPUs whose numbers are below `cpus`.
-    pub(super) fn of(in_kernel: &InKernel, rows: u32, cpus: u32) -> Sizes {
+    pub(super) fn of(in_kernel: &InKernel, rows: u32, cpus: u32) -> TableSizes {
         let tables = in_kernel.tables();
-        Sizes {
+        TableSizes {
             slots: tables.map_or(0, |tables| tables.sites),
             rows,
             cpus,

@@ -9,12 +9,12 @@ use aya_obj::btf::Btf;
 use aya_obj::{EbpfSectionKind, Object};
 
 use super::LoadError;
-use super::layout::Sizes;
+use super::layout::TableSizes;
 use super::load_error::LoadStep;
 use crate::sys::bpf::{self, ArrayShape, UnverifiedProgram};
 
 /// `BPF_F_RDONLY_PROG`: what the verifier may take for constants.
-const READ_ONLY: u32 = 1 << 7;
+const BPF_F_RDONLY_PROG: u32 = 1 << 7;
 const LOG: usize = 64 << 10;
 
 /// Aligned as ELF's structures are.
@@ -44,7 +44,7 @@ pub(super) enum ProgramType {
 pub(super) struct LoadRequest<'w> {
     pub(super) object: BpfObject,
     pub(super) programs: &'w [(&'static str, ProgramType)],
-    pub(super) sizes: Sizes,
+    pub(super) sizes: TableSizes,
     pub(super) constants: &'w [(&'static str, Vec<u8>)],
     /// Whether they have offsets of the running kernel's structures.
     pub(super) needs_btf: bool,
@@ -133,7 +133,7 @@ fn kernel_btf(root: &Path) -> Result<Btf, LoadError> {
 }
 
 /// An array for each of the object's maps, the constants written and frozen.
-fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, LoadError> {
+fn make_maps(object: &Object, sizes: TableSizes) -> Result<HashMap<String, OwnedFd>, LoadError> {
     let mut maps = HashMap::new();
     for (name, map) in &object.maps {
         let constants = map.section_kind() == EbpfSectionKind::Rodata;
@@ -148,7 +148,7 @@ fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, 
         };
         let entries = u32::try_from(entries)
             .map_err(|_| LoadError::TooLarge { bytes: sizes.bytes(), rows: sizes.rows })?;
-        let flags = if constants { READ_ONLY } else { map.map_flags() };
+        let flags = if constants { BPF_F_RDONLY_PROG } else { map.map_flags() };
         let shape = ArrayShape { value: map.value_size(), entries, flags };
         let name_shown = if constants { "constants" } else { name.as_str() };
         let fd = bpf::create_array(name_shown, shape)

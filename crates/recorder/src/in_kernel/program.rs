@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use perfdata::Cpu;
 
-use super::layout::{Sizes, control, cpu};
+use super::layout::{TableSizes, control, cpu};
 use super::loader::{self, BpfObject, LoadRequest, LoadedProgram, ProgramType, VerifiedPrograms};
 use super::settings::{self, PidNamespace};
-use super::tracepoint::Hooks;
+use super::tracepoint::TracepointHooks;
 use super::{
     AggregateReader, CountedTracepoint, HitScope, HitSource, InKernel, LoadError, ProgramTask,
     SiteTables,
@@ -20,7 +20,7 @@ use crate::sys::event::PerfEvent;
 use crate::sys::mapping::SharedWords;
 
 /// `PROC_PID_INIT_INO`: the inode of the initial pid namespace.
-const INITIAL: u64 = 0xefff_fffc;
+const PROC_PID_INIT_INO: u64 = 0xefff_fffc;
 
 /// A program and its maps. Gone when the last descriptor of each is closed
 /// and no event has it.
@@ -29,7 +29,7 @@ pub struct KernelProgram {
     loaded: LoadedProgram,
     in_kernel: InKernel,
     source: HitSource,
-    hooks: Option<Hooks>,
+    hooks: Option<TracepointHooks>,
 }
 
 impl KernelProgram {
@@ -65,7 +65,7 @@ impl KernelProgram {
         }
         let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
         let rows = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
-        let sizes = Sizes::of(in_kernel, rows, highest.saturating_add(1));
+        let sizes = TableSizes::of(in_kernel, rows, highest.saturating_add(1));
         let mut made = make(root, in_kernel, source, sizes)?;
         let loaded = LoadedProgram {
             program: made.programs.remove(0),
@@ -86,7 +86,7 @@ impl KernelProgram {
             HitSource::Tracepoint(point) => {
                 let processes = made.map("processes")?;
                 let hit = loaded.program.as_fd();
-                Some(Hooks::attach(point, hit, &made.programs, processes.as_fd())?)
+                Some(TracepointHooks::attach(point, hit, &made.programs, processes.as_fd())?)
             }
         };
         Ok(KernelProgram { loaded, in_kernel: in_kernel.clone(), source, hooks })
@@ -97,7 +97,7 @@ impl KernelProgram {
     pub fn into_descriptors(self) -> Vec<OwnedFd> {
         let LoadedProgram { program, control, cpus, slots, strides, chains } = self.loaded;
         let mut all = vec![program, control, cpus, slots, strides, chains];
-        if let Some(Hooks { carrier, followers }) = self.hooks {
+        if let Some(TracepointHooks { carrier, followers }) = self.hooks {
             all.push(carrier);
             all.extend(followers.into_iter().flatten());
         }
@@ -128,10 +128,10 @@ impl KernelProgram {
         let hooks = match source {
             HitSource::Overflow(_) => None,
             HitSource::Tracepoint(CountedTracepoint { scope: HitScope::Everyone, .. }) => {
-                Some(Hooks { carrier: next()?, followers: None })
+                Some(TracepointHooks { carrier: next()?, followers: None })
             }
             HitSource::Tracepoint(_) => {
-                Some(Hooks { carrier: next()?, followers: Some([next()?, next()?]) })
+                Some(TracepointHooks { carrier: next()?, followers: Some([next()?, next()?]) })
             }
         };
         if all.next().is_some() {
@@ -189,7 +189,7 @@ fn make(
     root: &Path,
     in_kernel: &InKernel,
     source: HitSource,
-    sizes: Sizes,
+    sizes: TableSizes,
 ) -> Result<VerifiedPrograms, LoadError> {
     let namespace = namespace(root);
     let seed = random()
@@ -240,7 +240,12 @@ fn random() -> io::Result<u64> {
 
 /// First epoch 1, as slots of zeros are of epoch 0; a row and a seed for each
 /// CPU; the sizes, for readers.
-fn prepare(loaded: &LoadedProgram, sizes: Sizes, cpus: &[Cpu], halted: bool) -> io::Result<()> {
+fn prepare(
+    loaded: &LoadedProgram,
+    sizes: TableSizes,
+    cpus: &[Cpu],
+    halted: bool,
+) -> io::Result<()> {
     let count = usize::try_from(sizes.cpus).map_err(io::Error::other)?;
     let shared = SharedWords::map(loaded.cpus.as_fd(), count * cpu::WORDS)?;
     for each in shared.words().chunks_exact(cpu::WORDS) {
@@ -266,7 +271,7 @@ fn namespace(root: &Path) -> PidNamespace {
     let Ok(stat) = rustix::fs::stat(root.join("proc/self/ns/pid")) else {
         return PidNamespace::default();
     };
-    if stat.st_ino == INITIAL {
+    if stat.st_ino == PROC_PID_INIT_INO {
         return PidNamespace::default();
     }
     let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));

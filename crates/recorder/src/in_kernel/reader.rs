@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use perfdata::aggregate::{Aggregate, Chance, Site};
 use perfdata::{Cpu, Time};
 
-use super::layout::{NO_ROOM, REASONS, SCRUBBED, STRIDES, Sizes, chain, control, cpu, slot};
+use super::layout::{NO_ROOM, REASONS, SCRUBBED, STRIDES, TableSizes, chain, control, cpu, slot};
 use super::loader::LoadedProgram;
 use super::slot::{SideTables, SlotContext, site};
 use super::{HitSource, InKernel};
@@ -32,7 +32,7 @@ pub(crate) struct AggregateReader {
     slots: SharedWords,
     strides: Option<SharedWords>,
     chains: Option<SharedWords>,
-    sizes: Sizes,
+    sizes: TableSizes,
     by_process: bool,
     has_address: bool,
     /// An epoch that has been left, whose tables a CPU may still write.
@@ -79,7 +79,7 @@ impl AggregateReader {
         let told = |word: usize| {
             u32::try_from(control.words()[word].load(Ordering::Relaxed)).map_err(io::Error::other)
         };
-        let sizes = Sizes {
+        let sizes = TableSizes {
             slots: told(control::SLOTS)?,
             rows: told(control::ROWS)?,
             cpus: told(control::CPUS)?,

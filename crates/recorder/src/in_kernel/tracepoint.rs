@@ -74,7 +74,7 @@ impl CountedTracepoint {
 }
 
 #[derive(Debug)]
-pub(super) struct Hooks {
+pub(super) struct TracepointHooks {
     /// An event that counts nothing: nobody inherits it. The program cannot
     /// hang on an event of the session, as a child's copy of that, when the
     /// child ends, takes the program off the tracepoint (seen on Linux 6.18).
@@ -83,7 +83,7 @@ pub(super) struct Hooks {
     pub(super) followers: Option<[OwnedFd; 2]>,
 }
 
-impl Hooks {
+impl TracepointHooks {
     /// Attaches the programs of hits and of forks; says in `processes` whose
     /// hits count.
     pub(super) fn attach(
@@ -91,7 +91,7 @@ impl Hooks {
         hit: BorrowedFd<'_>,
         followers: &[OwnedFd],
         processes: BorrowedFd<'_>,
-    ) -> Result<Hooks, LoadError> {
+    ) -> Result<TracepointHooks, LoadError> {
         let failed = |call: &'static str| {
             move |error: std::io::Error| LoadError::Failed { call, error: error.to_string() }
         };
@@ -113,7 +113,7 @@ impl Hooks {
         let carrier = carrier(tracepoint.id).map_err(failed("perf_event_open"))?;
         bpf::attach(&carrier, hit).map_err(failed("PERF_EVENT_IOC_SET_BPF"))?;
         let carrier = carrier.as_fd().try_clone_to_owned().map_err(failed("dup"))?;
-        Ok(Hooks { carrier, followers: links })
+        Ok(TracepointHooks { carrier, followers: links })
     }
 }
 

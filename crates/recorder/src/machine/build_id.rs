@@ -8,8 +8,7 @@ use perfdata::bytes::Cursor;
 
 use crate::machine::program_headers::{NOTE, ProgramHeaders, bytes};
 
-/// NT_GNU_BUILD_ID.
-const BUILD_ID: u32 = 3;
+const NT_GNU_BUILD_ID: u32 = 3;
 /// Bytes of notes looked at in each segment.
 const MAX_NOTES: usize = 16 * 1024;
 /// Bytes that MMAP2 has room for.
@@ -36,7 +35,7 @@ pub(crate) fn in_notes(notes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
         let name = cursor.take(name_size.checked_next_multiple_of(4)?).ok()?;
         let padded = size.checked_next_multiple_of(4)?;
         let id = cursor.take(padded.min(cursor.left())).ok()?;
-        if kind == BUILD_ID && name == b"GNU\0" {
+        if kind == NT_GNU_BUILD_ID && name == b"GNU\0" {
             return id
                 .get(..size)
                 .filter(|id| (1..=MAX_ID).contains(&id.len()))

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use alias::Alias;
-pub(crate) use alias::{Companion, companion};
+pub(crate) use alias::{AliasAttribute, companion};
 pub use bit_field::{BitField, ConfigWord};
 pub use pack::TermError;
 pub(crate) use pack::unknown;

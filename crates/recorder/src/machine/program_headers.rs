@@ -8,8 +8,7 @@ use std::os::unix::fs::FileExt;
 use perfdata::ByteOrder;
 use perfdata::bytes::Cursor;
 
-/// ET_DYN.
-const SHARED: u16 = 3;
+const ET_DYN: u16 = 3;
 /// Program headers looked at; real files have about a dozen.
 const MAX_HEADERS: usize = 128;
 
@@ -51,7 +50,7 @@ impl ProgramHeaders {
         let headers = bytes(file, table.offset, table.entry * table.count.min(MAX_HEADERS))?;
         let segments = headers.chunks_exact(table.entry);
         let segments = segments.filter_map(|header| segment(header, is_wide, order)).collect();
-        Some(ProgramHeaders { order, is_wide, is_movable: kind == SHARED, segments })
+        Some(ProgramHeaders { order, is_wide, is_movable: kind == ET_DYN, segments })
     }
 
     pub(crate) fn of(&self, kind: u32) -> impl Iterator<Item = &ProgramHeader> {

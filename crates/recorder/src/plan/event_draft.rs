@@ -25,7 +25,7 @@ pub(super) struct EventDraft {
     pub(super) user_registers: u64,
     /// Fields beside those of every record.
     pub(super) fields: SampleType,
-    pub(super) excludes: Excludes,
+    pub(super) excludes: ExcludedModes,
     pub(super) precision: Precision,
     /// None: all online ones.
     pub(super) cpus: Option<Vec<Cpu>>,
@@ -58,7 +58,7 @@ impl EventDraft {
             callers: request.call_graph,
             user_registers: 0,
             fields: SampleType::empty(),
-            excludes: Excludes::outside(request.modes),
+            excludes: ExcludedModes::outside(request.modes),
             precision: Precision::default(),
             cpus: None,
             leader: None,
@@ -83,15 +83,15 @@ pub(super) struct Precision {
 
 /// The attr's `exclude_*` bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Excludes {
+pub(super) struct ExcludedModes {
     pub(super) user: bool,
     pub(super) kernel: bool,
     pub(super) hypervisor: bool,
     pub(super) guest: bool,
 }
 
-impl Excludes {
-    pub(super) fn outside(modes: Modes) -> Excludes {
-        Excludes { user: !modes.user, kernel: !modes.kernel, hypervisor: true, guest: false }
+impl ExcludedModes {
+    pub(super) fn outside(modes: Modes) -> ExcludedModes {
+        ExcludedModes { user: !modes.user, kernel: !modes.kernel, hypervisor: true, guest: false }
     }
 }

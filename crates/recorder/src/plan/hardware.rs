@@ -8,8 +8,8 @@ use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::catalogue::{
-    self, Availability, CatalogueType, Composed, Encoding, Latency, MaskError, Microarchitecture,
-    OnCore, OnMachine,
+    self, Availability, CatalogueType, ComposedMasks, Encoding, Latency, MaskError,
+    Microarchitecture, OnCore, OnMachine,
 };
 use crate::machine::facts::{Facts, Pmu};
 use crate::machine::pmu_format::ConfigWords;
@@ -20,7 +20,7 @@ pub(super) const IBS: &str = "ibs_op";
 /// The term of load latency's threshold.
 const LDLAT: &str = "ldlat";
 /// PERF_PMU_TYPE_SHIFT: where a generic event names its PMU (trap 11).
-const PMU_SHIFT: u32 = 32;
+const PERF_PMU_TYPE_SHIFT: u32 = 32;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MachineCore<'f> {
@@ -136,10 +136,14 @@ fn on_core<'f>(
     Ok((pmu, drafts))
 }
 
-fn masks(entry: &CatalogueType, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
+fn masks(
+    entry: &CatalogueType,
+    core: &OnCore,
+    request: &Request,
+) -> Result<ComposedMasks, MaskError> {
     match core.core {
         Some(uarch) => catalogue::compose(uarch, entry, &request.masks),
-        None if request.masks.is_empty() => Ok(Composed::default()),
+        None if request.masks.is_empty() => Ok(ComposedMasks::default()),
         None => Err(MaskError::None { name: entry.name }),
     }
 }
@@ -166,7 +170,7 @@ struct CoreRequest<'a> {
     request: &'a Request,
     facts: &'a Facts,
     core: MachineCore<'a>,
-    masks: Composed,
+    masks: ComposedMasks,
 }
 
 impl CoreRequest<'_> {
@@ -252,7 +256,7 @@ pub(super) fn name_core(draft: &mut EventDraft, pmu: &Pmu) {
     if let Some(kind) = pmu.kind
         && pmu.name.starts_with("cpu_")
     {
-        draft.words[0] |= u64::from(kind.0) << PMU_SHIFT;
+        draft.words[0] |= u64::from(kind.0) << PERF_PMU_TYPE_SHIFT;
     }
 }
 

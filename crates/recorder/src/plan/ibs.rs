@@ -4,7 +4,7 @@ use perfdata::SampleFilter;
 use perfdata::SampleType;
 use perfdata::sample_filter::{Condition, PrivilegeMode};
 
-use super::event_draft::{EventDraft, Excludes};
+use super::event_draft::{EventDraft, ExcludedModes};
 use crate::catalogue::CatalogueType;
 use crate::catalogue::promises::WeightPromise;
 use crate::machine::facts::{Pmu, Version};
@@ -113,7 +113,7 @@ pub(super) fn choose_modes(
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     if has(pmu, "swfilt") && modes != Modes::BOTH {
-        draft.excludes = Excludes { hypervisor: false, ..Excludes::outside(modes) };
+        draft.excludes = ExcludedModes { hypervisor: false, ..ExcludedModes::outside(modes) };
         return set(draft, pmu, "swfilt=1");
     }
     keep_modes(draft, modes, notes)
@@ -125,7 +125,7 @@ pub(super) fn keep_modes(
     modes: Modes,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    draft.excludes = Excludes::default();
+    draft.excludes = ExcludedModes::default();
     let mode = match modes {
         Modes { user: true, kernel: true } => return Ok(()),
         Modes { user: true, .. } => PrivilegeMode::User,

@@ -14,7 +14,7 @@ use crate::catalogue::{self, CatalogueType, Microarchitecture, NamedEvent};
 use crate::machine::facts::{Facts, NamedTerm, Pmu, PmuDescription};
 use crate::machine::pmu_format::{ConfigWords, Term, TermValue, Terms};
 use crate::request::event_spec::{
-    EventSpecError, Generic, Modifiers, Precise, RequestedEvent, generic, generic_names,
+    EventSpecError, GenericEvent, Modifiers, Precise, RequestedEvent, generic, generic_names,
 };
 use crate::spelling::{best_three, likeness, suggestion};
 use crate::{Modes, Promises, Refusal, Request};
@@ -101,7 +101,7 @@ impl<'a> NamedRequest<'a> {
             && let [Term { name: event, value: TermValue::Bare }] = terms.0.as_slice()
             && description.formats.get(event).is_none()
             && description.alias(event).is_none()
-            && let Some(Generic { kind, config, name }) = generic(event)
+            && let Some(GenericEvent { kind, config, name }) = generic(event)
         {
             let event = NumberedEvent { kind, config, name: &name };
             return self.generic_on(&[core], event, modifiers);

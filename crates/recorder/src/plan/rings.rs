@@ -55,7 +55,7 @@ pub(super) fn choose(
     // 2^31 is the largest power of two that the type holds.
     let asked = asked.map(|pages| pages.checked_next_power_of_two().unwrap_or(1 << 31));
     let want = RingPages { samples: asked.unwrap_or(default), side: pages(SIDE_BYTES, page) };
-    let budget = Budget::of(facts, u64::try_from(cpus).unwrap_or(u64::MAX).max(1));
+    let budget = RingBudget::of(facts, u64::try_from(cpus).unwrap_or(u64::MAX).max(1));
     let rings = fit(want, budget.pages);
     let too_small = u64::from(rings.samples) * page < COMFORT_BYTES;
     let shrunk = rings.samples < want.samples;
@@ -76,18 +76,18 @@ fn pages(bytes: u64, page: u64) -> u32 {
 
 /// Pages that one CPU's rings may map together.
 #[derive(Debug)]
-struct Budget {
+struct RingBudget {
     pages: u64,
     reason: String,
 }
 
-impl Budget {
-    fn of(facts: &Facts, cpus: u64) -> Budget {
+impl RingBudget {
+    fn of(facts: &Facts, cpus: u64) -> RingBudget {
         let page = facts.page_bytes();
         // Rings are memory that cannot be swapped: never more than a
         // sixteenth of the machine's, limits or not.
         let sixteenth = facts.memory_kib.map(|kib| kib.saturating_mul(1024) / 16 / page / cpus);
-        let memory = Budget {
+        let memory = RingBudget {
             pages: sixteenth.unwrap_or(u64::MAX),
             reason: "rings may take a sixteenth of the machine's memory".to_owned(),
         };
@@ -106,7 +106,7 @@ impl Budget {
         if locked >= memory.pages {
             return memory;
         }
-        Budget {
+        RingBudget {
             pages: locked,
             reason: format!(
                 "perf_event_mlock_kb ({free_kb} a CPU) and RLIMIT_MEMLOCK ({limit}) allow no \

@@ -13,7 +13,7 @@ use super::client::{Client, ClientError, DaemonMessage, unexpected, wait_for};
 use crate::machine::process_identity::ProcessIdentity;
 use crate::remote::protocol::{Account, ErrorCode, NamedTarget, Reply, Started, Verb, WhenSlow};
 use crate::session::ledger::Ledger;
-use crate::session::{Pass, SessionError, Sink, TargetState};
+use crate::session::{DrainPass, SessionError, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Job, PlannedEvent, Sampling, Target};
 
 #[derive(Debug)]
@@ -227,12 +227,12 @@ impl Sampling for RemoteSession {
         })
     }
 
-    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<DrainPass, SessionError> {
         let before = self.sink_error.is_some();
         self.pump(sink)?;
         match &self.sink_error {
             Some(error) if !before => Err(SessionError::Sink(io::Error::other(error.clone()))),
-            _ => Ok(Pass { limit_reached: self.ended.is_some(), ..Pass::default() }),
+            _ => Ok(DrainPass { limit_reached: self.ended.is_some(), ..DrainPass::default() }),
         }
     }
 

@@ -12,7 +12,7 @@ use std::fmt;
 
 pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
 pub use error::EventSpecError;
-pub use generic::{Generic, generic, generic_names};
+pub use generic::{GenericEvent, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
 pub use named_breakpoint::{BreakpointLocation, NamedBreakpoint};
 
@@ -126,7 +126,7 @@ impl RequestedEvent {
             let (config, modifiers, stripped) = raw::strip(config, modifiers?);
             return Ok(RequestedEvent::Raw { config, modifiers, stripped });
         }
-        if let Some(Generic { kind, config, name }) = generic(name) {
+        if let Some(GenericEvent { kind, config, name }) = generic(name) {
             return Ok(RequestedEvent::Generic { kind, config, name, modifiers: modifiers? });
         }
         if is_event_name(name) {

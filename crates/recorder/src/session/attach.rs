@@ -115,7 +115,7 @@ impl AttachGaps {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Attached {
+pub(crate) struct AttachedEvents {
     pub(crate) sets: Vec<EventSet>,
     /// Counts of events that were closed on the way.
     pub(crate) closed_totals: ClosedEventTotals,
@@ -129,7 +129,7 @@ pub(crate) fn attach(
     proc: &Path,
     opener: &mut Opener<'_>,
     attach_budget: AttachBudget,
-) -> Result<Attached, AttachError> {
+) -> Result<AttachedEvents, AttachError> {
     let state = TaskState::read(proc, pid.0)
         .map_err(|error| AttachError::Look { pid, error })?
         .ok_or(AttachError::Absent { pid })?;
@@ -157,7 +157,7 @@ fn untraced(
     target: &TargetProcess,
     opener: &mut Opener<'_>,
     may_clone: bool,
-) -> Result<Attached, AttachError> {
+) -> Result<AttachedEvents, AttachError> {
     let deadline = Instant::now() + target.attach_budget.open;
     let mut seen = BTreeSet::new();
     let mut sets = Vec::new();
@@ -194,7 +194,7 @@ fn untraced(
         unopened: late,
         attach_budget: target.attach_budget,
     };
-    Ok(Attached { sets, closed_totals: ClosedEventTotals::default(), gaps })
+    Ok(AttachedEvents { sets, closed_totals: ClosedEventTotals::default(), gaps })
 }
 
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::{Fallback, Plan, PlannedEvent, Target};
 const NEVER: u32 = i32::MAX.cast_unsigned();
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attrs {
+pub struct SessionAttrs {
     /// In the order of the plan; once open, with the attr that the kernel
     /// took and what that is worth.
     pub(crate) events: Vec<PlannedEvent>,
@@ -24,16 +24,16 @@ pub struct Attrs {
     pub(crate) seen_first: bool,
 }
 
-impl Attrs {
+impl SessionAttrs {
     /// The plan's attrs with what target and company call for: disabled until
     /// started, inherited by what a task starts, enabled by a command's exec;
     /// told apart by IDENTIFIER where one ring takes the samples of several
     /// (trap 24).
-    pub fn of(plan: &Plan) -> Attrs {
+    pub fn of(plan: &Plan) -> SessionAttrs {
         let counted = plan.in_kernel.as_ref().is_some_and(InKernel::counts);
         let seen_first = plan.in_kernel.is_some();
         let (events, side) = (plan.events.clone(), plan.side.clone());
-        let mut attrs = Attrs { events, side, counted, seen_first };
+        let mut attrs = SessionAttrs { events, side, counted, seen_first };
         let several = attrs.sampled().count() > 1;
         for attr in attrs.all_mut() {
             attr.flags.insert(AttrFlags::DISABLED);
@@ -148,8 +148,8 @@ mod tests {
         event.attr.wakeup = 4096;
         let side = event.attr.clone();
         let (counted, seen_first) = (false, true);
-        let mut attrs = Attrs { events: vec![event], side, counted, seen_first };
-        let opened = |attrs: &Attrs| {
+        let mut attrs = SessionAttrs { events: vec![event], side, counted, seen_first };
+        let opened = |attrs: &SessionAttrs| {
             let attr = attrs.opened(&attrs.events[0]);
             (attr.flags.contains(AttrFlags::WATERMARK), attr.wakeup)
         };

@@ -5,7 +5,7 @@ use std::io;
 
 use perfdata::Cpu;
 
-use super::event_set::{CpuEvents, EventSet, Ids};
+use super::event_set::{CpuEvents, EventSet, OpenedEventIds};
 use crate::sys::event::{Counts, PerfEvent};
 
 /// Sums over events: those that are closed, then all.
@@ -18,7 +18,7 @@ pub(crate) struct ClosedEventTotals {
     /// An event's count could not be read.
     pub(crate) unread: bool,
     /// Ids of closed events: their records may be in the rings still.
-    pub(crate) ids: Ids,
+    pub(crate) ids: OpenedEventIds,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

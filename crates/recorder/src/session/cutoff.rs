@@ -12,13 +12,13 @@ use crate::ring::RingRecord;
 const SMALLEST_SAMPLE: usize = RecordHeader::SIZE + 4 * 8;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cutoff {
+pub(super) struct CountCutoff {
     last: u64,
     /// Where samples have their time, from the record's start.
     offset: usize,
 }
 
-impl Cutoff {
+impl CountCutoff {
     pub(super) fn excludes(self, record: RingRecord<'_>) -> bool {
         time(record, self.offset) > Some(self.last)
     }
@@ -26,7 +26,7 @@ impl Cutoff {
 
 impl Session {
     /// None: room for all that the rings hold, or samples without a time.
-    pub(super) fn cutoff(&mut self) -> Option<Cutoff> {
+    pub(super) fn cutoff(&mut self) -> Option<CountCutoff> {
         let room = self.settings.count?.saturating_sub(self.seen.counted);
         let offset = self.time_offset()?;
         let held: usize = self.rings.iter().map(|ring| ring.samples.filled()).sum();
@@ -39,7 +39,7 @@ impl Session {
             Some(last) => *times.select_nth_unstable(last).1,
             None => 0,
         };
-        Some(Cutoff { last, offset })
+        Some(CountCutoff { last, offset })
     }
 
     fn time_offset(&self) -> Option<usize> {

@@ -58,12 +58,12 @@ impl CpuEvents {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ids {
+pub(crate) struct OpenedEventIds {
     pub(crate) events: Vec<Vec<u64>>,
     pub(crate) side: Vec<u64>,
 }
 
-impl Ids {
+impl OpenedEventIds {
     pub(crate) fn of(&self, index: usize) -> &[u64] {
         self.events.get(index).map_or(&[], Vec::as_slice)
     }

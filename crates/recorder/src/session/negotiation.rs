@@ -20,7 +20,7 @@ use std::io;
 
 use perfdata::{Attr, AttrFlags, EventType, SoftwareEvent};
 
-use super::attrs::Attrs;
+use super::attrs::SessionAttrs;
 use super::error::OpenError;
 use super::kernel::Kernel;
 use super::shadow_counter;
@@ -34,7 +34,7 @@ use crate::{Fallback, OpenFailure, Plan, PlannedEvent, Promises};
 #[derive(Debug)]
 pub(super) struct Negotiation<'s> {
     kernel: &'s dyn Kernel,
-    attrs: Attrs,
+    attrs: SessionAttrs,
     encoded: EncodedAttrs,
     /// Bytes that attrs are handed over in.
     size: u32,
@@ -63,7 +63,7 @@ struct PrecisionLevel {
 
 impl<'s> Negotiation<'s> {
     pub(super) fn new(plan: &'s Plan, kernel: &'s dyn Kernel) -> Result<Self, OpenError> {
-        let attrs = Attrs::of(plan);
+        let attrs = SessionAttrs::of(plan);
         let size = Attr::MAX_SIZE;
         let encoded = encode(&attrs, size).map_err(OpenError::Attr)?;
         let level = |event: &PlannedEvent| PrecisionLevel {
@@ -76,21 +76,21 @@ impl<'s> Negotiation<'s> {
         Ok(Negotiation { kernel, attrs, encoded, size, fallbacks, given_up, asked, levels })
     }
 
-    /// See [`Attrs::limit_to_one_thread`]; before anything is opened.
+    /// See [`SessionAttrs::limit_to_one_thread`]; before anything is opened.
     pub(super) fn limit_to_one_thread(&mut self) -> Result<(), OpenError> {
         self.attrs.limit_to_one_thread();
         self.encoded = encode(&self.attrs, self.size).map_err(OpenError::Attr)?;
         Ok(())
     }
 
-    /// See [`Attrs::wait_beyond_exec`]; before anything is opened.
+    /// See [`SessionAttrs::wait_beyond_exec`]; before anything is opened.
     pub(super) fn wait_beyond_exec(&mut self) -> Result<(), OpenError> {
         self.attrs.wait_beyond_exec();
         self.encoded = encode(&self.attrs, self.size).map_err(OpenError::Attr)?;
         Ok(())
     }
 
-    pub(super) fn attrs(&self) -> &Attrs {
+    pub(super) fn attrs(&self) -> &SessionAttrs {
         &self.attrs
     }
 
@@ -245,13 +245,13 @@ impl<'s> Negotiation<'s> {
 /// What the kernel took.
 #[derive(Debug)]
 pub(crate) struct NegotiatedAttrs {
-    pub(crate) attrs: Attrs,
+    pub(crate) attrs: SessionAttrs,
     pub(crate) given_up: Vec<Fallback>,
     /// For the user, a line for each thing given up.
     pub(crate) notes: Vec<String>,
 }
 
-fn encode(attrs: &Attrs, size: u32) -> io::Result<EncodedAttrs> {
+fn encode(attrs: &SessionAttrs, size: u32) -> io::Result<EncodedAttrs> {
     let events = attrs.events.iter().map(|event| EncodedAttr::in_size(&attrs.opened(event), size));
     let shadow_counters = attrs.events.iter().map(|event| {
         let attr = shadow_counter::attr(attrs, event);

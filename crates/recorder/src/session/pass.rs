@@ -5,19 +5,19 @@ use std::io;
 use perfdata::{Misc, RecordHeader, RecordType, SampleType};
 
 use super::count_filter::CountFilter;
-use super::cutoff::Cutoff;
+use super::cutoff::CountCutoff;
 use super::decimator::Decimator;
 use super::sample_origin::{EventClaim, EventIds, RingEvents, SampleOrigin};
 use super::sink::OutputBuffer;
 use super::{Session, SessionError, Sink};
 use crate::ring::{Drained, RingRecord};
-use crate::session::Scrub;
+use crate::session::SampleScrubber;
 use crate::session::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
 use perfdata::stream::write;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pass {
+pub struct DrainPass {
     /// Samples handed to the sink, or to the buffer before it.
     pub samples: u64,
     /// Other records.
@@ -83,14 +83,14 @@ impl Session {
     ///
     /// # Errors
     /// The sink failed, for the first time; see [`SessionError::Sink`].
-    pub fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+    pub fn drain(&mut self, sink: &mut dyn Sink) -> Result<DrainPass, SessionError> {
         let pass = self.pass(sink).map_err(SessionError::Sink)?;
         self.output_buffer.flush(sink, &mut self.ledger).map_err(SessionError::Sink)?;
         Ok(pass)
     }
 
-    pub(super) fn pass(&mut self, sink: &mut dyn Sink) -> io::Result<Pass> {
-        let mut pass = Pass::default();
+    pub(super) fn pass(&mut self, sink: &mut dyn Sink) -> io::Result<DrainPass> {
+        let mut pass = DrainPass::default();
         self.repeat_pause();
         // Before the side records: mappings are to be there that hits lie in.
         let aggregates = self.programs.take_due();
@@ -146,13 +146,18 @@ impl Session {
         &mut self,
         sink: &mut dyn Sink,
         flush_all: bool,
-        pass: &mut Pass,
+        pass: &mut DrainPass,
     ) -> io::Result<()> {
         pass.samples += self.write_waiting(sink, flush_all)?;
         Ok(())
     }
 
-    fn drain_samples(&mut self, index: usize, cutoff: Option<Cutoff>, pass: &mut Pass) -> Drained {
+    fn drain_samples(
+        &mut self,
+        index: usize,
+        cutoff: Option<CountCutoff>,
+        pass: &mut DrainPass,
+    ) -> Drained {
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let comparable = SampleType::IDENTIFIER | SampleType::TIME;
         let drops_duplicates = self.drop_duplicates
@@ -195,7 +200,7 @@ impl Session {
                 ledger.lost.foreign += 1;
                 return;
             };
-            let shows_kernel = |scrub: &Scrub| {
+            let shows_kernel = |scrub: &SampleScrubber| {
                 scrub.shows_kernel(record.header.misc, |offset| record.word(offset))
             };
             if scrubs.get(event).is_some_and(shows_kernel) {

@@ -9,7 +9,7 @@ use perfdata::stream::{CacheDescription, EventName, Feature, NumaNode, write};
 use perfdata::{Attr, AttrFlags, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
-use super::attrs::Attrs;
+use super::attrs::SessionAttrs;
 use super::{Session, SessionError, SessionSettings, Sink};
 use crate::machine::facts::{CacheKind, Facts, Pmu};
 use crate::session::synthesize::{
@@ -85,8 +85,8 @@ impl Session {
     }
 
     /// What describes the session's processes for a reader who comes later.
-    pub fn describer(&self) -> Describer {
-        Describer::new(self.plan.target, &self.settings, &self.attrs.side)
+    pub fn describer(&self) -> ProcessDescriber {
+        ProcessDescriber::new(self.plan.target, &self.settings, &self.attrs.side)
     }
 
     /// Writes names and mappings of processes that were there before
@@ -171,7 +171,7 @@ pub struct SynthesizedRecords {
 
 /// Describes the processes of a target as they are when it is asked.
 #[derive(Clone, Debug)]
-pub struct Describer {
+pub struct ProcessDescriber {
     target: Target,
     /// The process to begin with, where it is one and what it started.
     first: Option<Pid>,
@@ -181,14 +181,14 @@ pub struct Describer {
     root: PathBuf,
 }
 
-impl Describer {
-    pub(super) fn new(target: Target, settings: &SessionSettings, side: &Attr) -> Describer {
+impl ProcessDescriber {
+    pub(super) fn new(target: Target, settings: &SessionSettings, side: &Attr) -> ProcessDescriber {
         let first = match target {
             Target::Process(pid) => Some(pid),
             Target::Command => settings.held.as_ref().map(|(pid, _)| *pid),
             Target::System | Target::Cgroup => None,
         };
-        Describer {
+        ProcessDescriber {
             target,
             first,
             cgroup: settings.cgroup.clone(),
@@ -272,7 +272,7 @@ pub fn kernel_list(
         })
 }
 
-impl Attrs {
+impl SessionAttrs {
     /// A trailer of zeros but for IDENTIFIER, its last word.
     pub(super) fn zero_trailer_with(&self, id: u64) -> Vec<u8> {
         let mut trailer = Synthesizer::trailer(&self.side);

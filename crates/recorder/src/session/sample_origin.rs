@@ -3,8 +3,8 @@
 use perfdata::{Cpu, EventType, RecordHeader, SampleType, SoftwareEvent};
 use rustc_hash::FxHashMap;
 
-use super::attrs::Attrs;
-use super::event_set::Ids;
+use super::attrs::SessionAttrs;
+use super::event_set::OpenedEventIds;
 use crate::ring::RingRecord;
 
 /// Places of the session's events in the ledger, by the ids of their samples.
@@ -38,7 +38,7 @@ pub(super) enum SampleOrigin {
 }
 
 impl EventIds {
-    pub(super) fn new(attrs: &Attrs, ids: &Ids) -> EventIds {
+    pub(super) fn new(attrs: &SessionAttrs, ids: &OpenedEventIds) -> EventIds {
         let sampled = attrs.sampled().enumerate();
         let pairs = sampled
             .flat_map(|(event, (index, _))| ids.of(index).iter().map(move |&id| (id, event)));
@@ -79,7 +79,7 @@ impl EventIds {
 }
 
 impl RingEvents {
-    pub(super) fn of(cpu: Cpu, attrs: &Attrs, ids: &Ids) -> RingEvents {
+    pub(super) fn of(cpu: Cpu, attrs: &SessionAttrs, ids: &OpenedEventIds) -> RingEvents {
         let here = attrs.sampled().enumerate().filter(|(_, (_, event))| event.is_on(cpu));
         let claims: Vec<(EventClaim, bool)> = here
             .map(|(event, (index, planned))| {
@@ -128,7 +128,7 @@ mod tests {
     const LOADS: (EventType, u64) = (EventType::RAW, 0x1cd);
 
     /// Events with ids 10, 11, then 20, 21 and so on, each on all CPUs.
-    fn session(kinds: &[(EventType, u64)]) -> (Attrs, Ids) {
+    fn session(kinds: &[(EventType, u64)]) -> (SessionAttrs, OpenedEventIds) {
         let event = |&(kind, config): &(EventType, u64)| PlannedEvent {
             name: String::new(),
             pmu: String::new(),
@@ -149,13 +149,13 @@ mod tests {
         let events: Vec<_> = kinds.iter().map(event).collect();
         let ids = (1..).take(events.len()).map(|tens| vec![tens * 10, tens * 10 + 1]).collect();
         (
-            Attrs { events, side: Attr::default(), counted: false, seen_first: false },
-            Ids { events: ids, side: vec![5] },
+            SessionAttrs { events, side: Attr::default(), counted: false, seen_first: false },
+            OpenedEventIds { events: ids, side: vec![5] },
         )
     }
 
     /// Whose a sample with this id is: place and id to give, or nobody's.
-    fn owned(attrs: &Attrs, ids: &Ids, id: u64) -> Option<(usize, Option<u64>)> {
+    fn owned(attrs: &SessionAttrs, ids: &OpenedEventIds, id: u64) -> Option<(usize, Option<u64>)> {
         let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(0), size: 16 };
         let mut bytes = vec![9, 0, 0, 0, 0, 0, 16, 0];
         bytes.extend(id.to_ne_bytes());

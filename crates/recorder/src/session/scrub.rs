@@ -13,7 +13,7 @@ use crate::catalogue::promises::SampleSource;
 
 /// Looks at the fixed fields of one event's samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scrub {
+pub struct SampleScrubber {
     /// Offset of the IP from the record's start, bytes.
     ip: Option<usize>,
     addr: Option<usize>,
@@ -52,14 +52,17 @@ const PHYSICAL_ADDRESS: usize = LINEAR_ADDRESS + WORD;
 const LINEAR_VALID: u64 = 1 << 17;
 const PHYSICAL_VALID: u64 = 1 << 18;
 
-impl Scrub {
-    pub(super) fn of(event: &PlannedEvent) -> Scrub {
+impl SampleScrubber {
+    pub(super) fn of(event: &PlannedEvent) -> SampleScrubber {
         let is_ibs = event.promises.source == SampleSource::Ibs;
-        Scrub { ibs: is_ibs.then(|| IbsFields::of(&event.attr)), ..Scrub::new(&event.attr) }
+        SampleScrubber {
+            ibs: is_ibs.then(|| IbsFields::of(&event.attr)),
+            ..SampleScrubber::new(&event.attr)
+        }
     }
 
     /// For samples of this attr, by something else than IBS.
-    pub fn new(attr: &Attr) -> Scrub {
+    pub fn new(attr: &Attr) -> SampleScrubber {
         // As perf_output_sample() (kernel/events/core.c) writes them.
         let order = [
             SampleType::IDENTIFIER,
@@ -73,7 +76,7 @@ impl Scrub {
             let words = before.filter(|&&earlier| attr.sample_type.contains(earlier)).count();
             attr.sample_type.contains(field).then_some(WORD * (1 + words))
         };
-        Scrub {
+        SampleScrubber {
             ip: offset(SampleType::IP),
             addr: offset(SampleType::ADDR),
             chain: ChainField::of(attr),
@@ -256,7 +259,7 @@ mod tests {
                 | SampleType::ADDR,
             ..Attr::default()
         };
-        let scrub = Scrub::new(&attr);
+        let scrub = SampleScrubber::new(&attr);
         let record = |ip: u64, addr: u64| {
             let words = [0, 7, ip, 0, 0, addr];
             move |at: usize| words.get(at / 8).copied()
@@ -269,7 +272,8 @@ mod tests {
             assert!(scrub.shows_kernel(Misc(mode), record(user, user)), "mode {mode}");
         }
         assert!(scrub.shows_kernel(USER, |at| (at < 24).then_some(0)), "too short for its address");
-        let without = Scrub::new(&Attr { sample_type: SampleType::TID, ..Attr::default() });
+        let without =
+            SampleScrubber::new(&Attr { sample_type: SampleType::TID, ..Attr::default() });
         assert!(!without.shows_kernel(USER, |_| Some(kernel)), "no field to look at");
     }
 
@@ -287,7 +291,7 @@ mod tests {
         bytes
     }
 
-    fn scrub_of_ibs() -> Scrub {
+    fn scrub_of_ibs() -> SampleScrubber {
         let attr = Attr {
             sample_type: SampleType::IP
                 | SampleType::TID
@@ -298,7 +302,7 @@ mod tests {
             sample_regs_intr: 0x1ff,
             ..Attr::default()
         };
-        Scrub { ibs: Some(IbsFields::of(&attr)), ..Scrub::new(&attr) }
+        SampleScrubber { ibs: Some(IbsFields::of(&attr)), ..SampleScrubber::new(&attr) }
     }
 
     #[test]
@@ -337,7 +341,8 @@ mod tests {
             sample_stack_user: 16,
             ..Attr::default()
         };
-        let scrub = Scrub { ibs: Some(IbsFields::of(&attr)), ..Scrub::new(&attr) };
+        let scrub =
+            SampleScrubber { ibs: Some(IbsFields::of(&attr)), ..SampleScrubber::new(&attr) };
         let user_frame = perfdata::ChainContext::USER.0;
         for (caller, copied, stack, shown) in [
             (0x40_1200, 16, 0x7fff_ffff_e000, false),

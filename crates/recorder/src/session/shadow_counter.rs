@@ -16,7 +16,7 @@
 use perfdata::attr::SamplingRate;
 use perfdata::{Attr, AttrFlags, EventType, SampleType};
 
-use super::attrs::Attrs;
+use super::attrs::SessionAttrs;
 use super::closed_event_totals::EventTotal;
 use crate::PlannedEvent;
 use crate::catalogue::promises::SampleSource;
@@ -39,7 +39,7 @@ const INSTRUCTIONS: u64 = 0xc0;
 const SELECTOR: u64 = 0xff;
 
 /// The attr of an event's shadow counter; None: it has none.
-pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
+pub(super) fn attr(attrs: &SessionAttrs, event: &PlannedEvent) -> Option<Attr> {
     let is_dense = event.promises.source == SampleSource::Pebs
         && matches!(event.attr.sampling(), SamplingRate::Period(1..DENSE));
     let is_wanted = attrs.seen_first || is_dense;
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(whole(&EventTotal { counts: half, ..sound }), None, "the other did");
     }
 
-    fn attrs(config: u64, events: usize) -> Attrs {
+    fn attrs(config: u64, events: usize) -> SessionAttrs {
         let attr = Attr {
             kind: EventType::RAW,
             config,
@@ -157,10 +157,10 @@ mod tests {
         event.promises.source = SampleSource::Pebs;
         event.attr = attr.clone();
         event.attr.set_precise_ip(2);
-        Attrs { events: vec![event; events], side: attr, counted: true, seen_first: true }
+        SessionAttrs { events: vec![event; events], side: attr, counted: true, seen_first: true }
     }
 
-    fn shadow_counter_of(attrs: &Attrs) -> Option<Attr> {
+    fn shadow_counter_of(attrs: &SessionAttrs) -> Option<Attr> {
         attr(attrs, &attrs.events[0])
     }
 

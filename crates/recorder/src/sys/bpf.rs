@@ -8,8 +8,7 @@ use aya_obj::generated::bpf_insn;
 
 use super::event::PerfEvent;
 
-/// `BPF_MAP_TYPE_ARRAY`.
-const ARRAY: u32 = 2;
+const BPF_MAP_TYPE_ARRAY: u32 = 2;
 /// Commands, include/uapi/linux/bpf.h.
 const MAP_CREATE: libc::c_long = 0;
 const MAP_UPDATE_ELEM: libc::c_long = 2;
@@ -43,7 +42,7 @@ pub(crate) fn create_array(name: &str, shape: ArrayShape) -> io::Result<OwnedFd>
         rest: u32,
     }
     let mut attr = MapCreate {
-        kind: ARRAY,
+        kind: BPF_MAP_TYPE_ARRAY,
         key: 4,
         value: shape.value,
         entries: shape.entries,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 
-use crate::ring::{RingPositions, RingRegion, Window};
+use crate::ring::{RingPositions, RingRegion, RingWindow};
 
 /// A ring, mapped writable so that the kernel honours our
 /// tail (trap 20). Fork does not pass it on (VM_DONTCOPY).
@@ -93,16 +93,16 @@ impl RingMapping {
 }
 
 impl RingRegion for RingMapping {
-    fn window(&self) -> Window<'_> {
+    fn window(&self) -> RingWindow<'_> {
         let end = self.positions().head();
         let filled = usize::try_from(end.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
         if filled > self.size {
-            return Window { first: &[], second: &[], end, torn: true };
+            return RingWindow { first: &[], second: &[], end, torn: true };
         }
         let mask = self.size as u64 - 1;
         let from = usize::try_from(self.tail & mask).unwrap_or(0);
         let straight = filled.min(self.size - from);
-        Window {
+        RingWindow {
             first: self.bytes(from, straight),
             second: self.bytes(0, filled - straight),
             end,

@@ -14,8 +14,7 @@ const READABLE: u64 = 1;
 const WRITABLE: u64 = 2;
 const EXECUTABLE: u64 = 4;
 const SHARED: u64 = 8;
-/// PROCMAP_QUERY_COVERING_OR_NEXT_VMA.
-const OR_NEXT: u64 = 16;
+const PROCMAP_QUERY_COVERING_OR_NEXT_VMA: u64 = 16;
 
 /// Bytes of the longest path that the kernel tells (PATH_MAX).
 const MAX_PATH: usize = 4096;
@@ -25,7 +24,7 @@ const MAX_BUILD_ID: usize = 20;
 /// struct procmap_query.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Query {
+struct ProcmapQuery {
     size: u64,
     flags: u64,
     address: u64,
@@ -55,15 +54,15 @@ pub(crate) fn next(
 ) -> io::Result<Option<(MappedRegion, Option<Vec<u8>>)>> {
     let mut name = [0u8; MAX_PATH];
     let mut build_id = [0u8; MAX_BUILD_ID];
-    let mut query = Query {
-        size: size_of::<Query>() as u64,
-        flags: OR_NEXT | if executable { EXECUTABLE } else { 0 },
+    let mut query = ProcmapQuery {
+        size: size_of::<ProcmapQuery>() as u64,
+        flags: PROCMAP_QUERY_COVERING_OR_NEXT_VMA | if executable { EXECUTABLE } else { 0 },
         address,
         name_size: u32::try_from(name.len()).map_err(io::Error::other)?,
         build_id_size: u32::try_from(build_id.len()).map_err(io::Error::other)?,
         name: name.as_mut_ptr().expose_provenance() as u64,
         build_id: build_id.as_mut_ptr().expose_provenance() as u64,
-        ..Query::default()
+        ..ProcmapQuery::default()
     };
     // SAFETY: the query is of the size that the request's number says, and
     // points to two buffers of the sizes that it says; all outlive the call.
@@ -109,7 +108,7 @@ mod tests {
 
     #[test]
     fn it_tells_what_the_text_tells() {
-        assert_eq!(size_of::<Query>(), 0x68);
+        assert_eq!(size_of::<ProcmapQuery>(), 0x68);
         let maps = File::open("/proc/self/maps").unwrap();
         let (mut address, mut told) = (0, Vec::new());
         loop {

@@ -9,7 +9,7 @@ use super::ring::{LIMIT, Ring, SAMPLES};
 use super::run_token::WaitSlot;
 use super::stack::{self, MemoryReader};
 use super::thread::Thread;
-use crate::block::{AccessKind, AccessSite, EVENTS, Exit, NARROW};
+use crate::block::{AccessKind, AccessSite, EVENTS, ExitReason, NARROW};
 
 /// PERF_RECORD_SAMPLE with the mode and the flag of an exact address.
 const SAMPLE: u64 = 9;
@@ -163,12 +163,12 @@ fn record_of_one(
     if written >= limit {
         ring.unlock();
         leave_out(thread);
-        return stop(thread, Exit::Count);
+        return stop(thread, ExitReason::Count);
     }
     let index = usize::try_from(thread.runtime.index).unwrap_or(usize::MAX);
     if !has_room(ring, header.run_token().wait_slot(index), format.size) {
         ring.unlock();
-        return stop(thread, Exit::RingFull);
+        return stop(thread, ExitReason::RingFull);
     }
     let time = now(thread, ring);
     let mut words = RecordWriter { ring, at: 0 };
@@ -222,7 +222,7 @@ fn record_of_one(
     ring.unlock();
     if written + 1 >= limit {
         leave_out(thread);
-        return stop(thread, Exit::Count);
+        return stop(thread, ExitReason::Count);
     }
     RuntimeAction::Resume
 }
@@ -268,7 +268,7 @@ fn leave_out(thread: &mut Thread) {
 }
 
 #[cold]
-pub(super) fn stop(thread: &mut Thread, why: Exit) -> RuntimeAction {
+pub(super) fn stop(thread: &mut Thread, why: ExitReason) -> RuntimeAction {
     thread.exit = why as u64;
     RuntimeAction::Stop
 }

@@ -6,7 +6,7 @@ use super::record::{RecordWriter, has_room, now, stop};
 use super::ring::Ring;
 use super::stack::MemoryReader;
 use super::thread::Thread;
-use crate::block::{AccessKind, AccessSite, Exit, NAME};
+use crate::block::{AccessKind, AccessSite, ExitReason, NAME};
 
 /// Of a thread: a mark is due, until it is written.
 pub const DUE: u64 = 1;
@@ -51,7 +51,7 @@ pub(super) fn mark(
         0
     } else {
         if !is_read && wait_slot.is_filtered() {
-            return stop(thread, Exit::Name);
+            return stop(thread, ExitReason::Name);
         }
         if !is_read {
             // No instruction is under way that has vectors there.
@@ -69,7 +69,7 @@ pub(super) fn mark(
     ring.lock(thread.runtime.task >> 32);
     if !has_room(ring, wait_slot, size) {
         ring.unlock();
-        return stop(thread, Exit::RingFull);
+        return stop(thread, ExitReason::RingFull);
     }
     let time = now(thread, ring);
     let side = if begins { BEGIN } else { END };

@@ -272,7 +272,7 @@ fn hint(address: *const i8) {
 /// the model, fills the tables. Returns a [`RuntimeAction`].
 ///
 /// # Safety
-/// `block` is a thread's block made by `Setup`, with the model's words of the
+/// `block` is a thread's block made by `RuntimeSetup`, with the model's words of the
 /// thread behind it, its site and space are mapped, and its thread is here.
 pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
-use super::{EventTotals, Setup, fill, get, put};
+use super::{EventTotals, RuntimeSetup, fill, get, put};
 use crate::account::Coverage;
 use crate::block;
 use crate::runtime::guest::burst_phase::{BurstPhase, BurstSchedule, GAP, NEVER, ON, WARM};
@@ -13,11 +13,11 @@ use crate::settings::Burst;
 
 const BURST_PHASE: usize = block::RUNTIME + offset_of!(RuntimeState, burst_phase);
 
-impl Setup {
+impl RuntimeSetup {
     /// Counts in bursts only, each after so many instructions that warm the
     /// model up.
     #[must_use]
-    pub fn with_bursts(mut self, burst: Option<Burst>, warm: u64) -> Setup {
+    pub fn with_bursts(mut self, burst: Option<Burst>, warm: u64) -> RuntimeSetup {
         let bursts = |Burst { on, every, .. }| BurstSchedule { on, every, warm };
         self.bursts = burst.map_or_else(BurstSchedule::default, bursts);
         self

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use perfdata::{AllocatorCall, Attr, HeapChange, MissClass};
 
-use super::{Setup, SetupError, get, put};
-use crate::block::{self, EVENTS, Exit, NAME};
+use super::{RuntimeSetup, SetupError, get, put};
+use crate::block::{self, EVENTS, ExitReason, NAME};
 use crate::event::EmulatedEvent;
 use crate::model::{CacheLevel, Events, MissReason};
 use crate::runtime::guest::event_counters::{BurstEvents, EventCounters};
@@ -116,7 +116,7 @@ impl EventSetup {
     }
 }
 
-impl Setup {
+impl RuntimeSetup {
     /// What lengths of turns follow from.
     pub(super) fn seed(&self) -> u64 {
         self.events.iter().find_map(|one| one.seed).unwrap_or(0)
@@ -211,7 +211,7 @@ impl Setup {
         due
     }
 
-    /// Gives the runtime the name that it asked for by [`Exit::Name`], as far as
+    /// Gives the runtime the name that it asked for by [`ExitReason::Name`], as far as
     /// it can be read: at most [`NAME`] bytes.
     pub fn put_name(&self, words: &[AtomicU64], name: &[u8]) {
         for (at, bytes) in name.chunks(8).enumerate().take(NAME / 8) {
@@ -221,7 +221,7 @@ impl Setup {
         }
         put(words, block::EXIT_ARGUMENT, name.len() as u64);
         put(words, MARK, region::DUE | region::READ);
-        put(words, block::EXIT, Exit::RingFull as u64);
+        put(words, block::EXIT, ExitReason::RingFull as u64);
     }
 }
 

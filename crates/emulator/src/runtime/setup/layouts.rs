@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
-use super::{Setup, put};
+use super::{RuntimeSetup, put};
 use crate::geometry::Geometry;
 use crate::model::{LINE, MAX_HUGE_PAGES, Shape};
 use crate::runtime::guest::header::Header;
@@ -36,9 +36,9 @@ impl MovedLayout {
     }
 }
 
-impl Setup {
+impl RuntimeSetup {
     #[must_use]
-    pub fn with_layouts(mut self, layouts: &[ObjectLayout], geometry: &Geometry) -> Setup {
+    pub fn with_layouts(mut self, layouts: &[ObjectLayout], geometry: &Geometry) -> RuntimeSetup {
         let numbered = (0..).zip(layouts.iter().take(ObjectLayout::MAX_OBJECTS));
         let moved = numbered.map(|(number, layout)| MovedLayout {
             object: moved(layout, number, geometry),

@@ -111,7 +111,7 @@ fn every_address_tells_the_state() {
                 child.set_registers(&registers);
             }
             if let Some(location) = cache.locate(registers.rip)
-                && location.phase == Phase::Before
+                && location.phase == InstructionPhase::Before
             {
                 let mut now = guest(&child, registers, location.held).registers;
                 let found = steps[from..].iter().position(|step| {

@@ -8,7 +8,7 @@ use crate::catalogue::Microarchitecture;
 use crate::catalogue::table::{self, columns, hex, lists, rows};
 
 #[derive(Clone, Debug)]
-pub(super) enum Layout {
+pub(super) enum MaskLayout {
     /// At least one origin and one result, where there are both; their bits
     /// are joined, or each pair of them has a bit of its own.
     Requests {
@@ -25,18 +25,18 @@ pub(super) enum Layout {
     Latency { least: u16, most: u16, wanted: &'static str },
 }
 
-impl Layout {
+impl MaskLayout {
     pub(super) fn masks(&self) -> Vec<Mask> {
         match self {
-            Layout::Requests { masks } | Layout::Parts { masks, .. } => masks.clone(),
-            Layout::Latency { wanted, .. } => {
+            MaskLayout::Requests { masks } | MaskLayout::Parts { masks, .. } => masks.clone(),
+            MaskLayout::Latency { wanted, .. } => {
                 vec![Mask { name: "ldlat=N", bits: 0, role: MaskRole::Parameter, meaning: wanted }]
             }
         }
     }
 
     pub(super) fn wanted(&self) -> Vec<MaskRole> {
-        let Layout::Requests { masks } = self else { return Vec::new() };
+        let MaskLayout::Requests { masks } = self else { return Vec::new() };
         let has = |role: &MaskRole| masks.iter().any(|mask| mask.role == *role);
         [MaskRole::Origin, MaskRole::Result].into_iter().filter(has).collect()
     }
@@ -45,7 +45,7 @@ impl Layout {
         let masks = match self {
             // Origins and results choose bits in pairs: the first origin bits
             // 0 and 1.
-            Layout::Requests { masks } if super::any(masks) == 0 => masks,
+            MaskLayout::Requests { masks } if super::any(masks) == 0 => masks,
             _ => return super::any(chosen),
         };
         let named = |name: &str| chosen.iter().any(|mask| mask.name == name);
@@ -57,23 +57,23 @@ impl Layout {
     }
 }
 
-const LATENCY: Layout = Layout::Latency {
+const LATENCY: MaskLayout = MaskLayout::Latency {
     least: 3,
     most: u16::MAX,
     wanted: "ldlat=N keeps loads that took at least N core cycles; N is 3 to 65535",
 };
-const LATENCY_ZEN5: Layout = Layout::Latency {
+const LATENCY_ZEN5: MaskLayout = MaskLayout::Latency {
     least: 128,
     most: 2048,
     wanted: "ldlat=N keeps loads that missed the L3 and took at least N core cycles; N is 128 to \
              2048",
 };
 
-pub(super) fn layout(core: Microarchitecture, name: &str) -> Option<Layout> {
+pub(super) fn layout(core: Microarchitecture, name: &str) -> Option<MaskLayout> {
     let masks = || Some(of_core(core, name)).filter(|masks| !masks.is_empty());
     match name {
-        "l2_rqsts" => masks().map(|masks| Layout::Requests { masks }),
-        "fb_alloc" => masks().map(|masks| Layout::Parts { masks, usual: 0x04 << 8 }),
+        "l2_rqsts" => masks().map(|masks| MaskLayout::Requests { masks }),
+        "fb_alloc" => masks().map(|masks| MaskLayout::Parts { masks, usual: 0x04 << 8 }),
         "load_latency" if core.0 == "zen5" => Some(LATENCY_ZEN5),
         "load_latency" if !core.is_amd() => Some(LATENCY),
         _ => None,

@@ -88,8 +88,8 @@ fn a_latency_is_one_number_in_range() {
         let typed: Vec<_> = typed.iter().map(|word| (*word).to_owned()).collect();
         compose(core, find("load_latency").unwrap(), &typed)
     };
-    assert_eq!(ldlat("skylake", &["ldlat=30"]), Ok(Composed { bits: 0, ldlat: Some(30) }));
-    assert_eq!(ldlat("skylake", &[]), Ok(Composed::default()));
+    assert_eq!(ldlat("skylake", &["ldlat=30"]), Ok(ComposedMasks { bits: 0, ldlat: Some(30) }));
+    assert_eq!(ldlat("skylake", &[]), Ok(ComposedMasks::default()));
     assert_eq!(ldlat("zen5", &["ldlat=128"]).unwrap().ldlat, Some(128));
     for wrong in ["ldlat", "ldlat=", "ldlat=2", "ldlat=65536", "ldlat=-1", "ldlat=ten"] {
         let error = ldlat("skylake", &[wrong]).unwrap_err().to_string();

@@ -25,19 +25,19 @@ fn cores_are_known_by_family_model_and_stepping() {
     let intel = |model, stepping, name: &str| {
         identify(&cpu("GenuineIntel", 6, model, Some(stepping)), &pmu(name, None))
     };
-    let known = |core| Identified::Known(Microarchitecture(core));
+    let known = |core| IdentifiedCore::Known(Microarchitecture(core));
     assert_eq!(intel(0x55, 4, "cpu"), known("skylakex"));
     assert_eq!(intel(0x55, 5, "cpu"), known("cascadelakex"));
     assert_eq!(intel(0x55, 0xb, "cpu"), known("cascadelakex"));
     assert_eq!(intel(0x9e, 13, "cpu"), known("skylake"));
     assert_eq!(intel(0x97, 2, "cpu_core"), known("alderlake_goldencove"));
     assert_eq!(intel(0x97, 2, "cpu_atom"), known("alderlake_gracemont"));
-    assert_eq!(intel(0x97, 2, "cpu"), Identified::Unknown, "either of two");
+    assert_eq!(intel(0x97, 2, "cpu"), IdentifiedCore::Unknown, "either of two");
     assert_eq!(intel(0xbe, 0, "cpu"), known("alderlake_gracemont"));
     assert_eq!(intel(0xc5, 0, "cpu_lowpower"), known("arrowlake_crestmont"));
     assert_eq!(intel(0xaf, 0, "cpu"), known("sierraforest"));
-    assert_eq!(intel(0xaf, 0, "uncore_imc_0"), Identified::Unknown);
-    assert_eq!(intel(0x0f, 0, "cpu"), Identified::Unknown, "Core 2");
+    assert_eq!(intel(0xaf, 0, "uncore_imc_0"), IdentifiedCore::Unknown);
+    assert_eq!(intel(0x0f, 0, "cpu"), IdentifiedCore::Unknown, "Core 2");
     let newer = identify(&cpu("GenuineIntel", 18, 1, None), &pmu("cpu_core", None));
     assert_eq!(newer, known("novalake_coyotecove"));
 
@@ -60,21 +60,21 @@ fn cores_are_known_by_family_model_and_stepping() {
     ] {
         assert_eq!(amd(family, model), known(core), "{family:#x} {model:#x}");
     }
-    assert_eq!(amd(0x15, 2), Identified::Unknown, "before Zen");
+    assert_eq!(amd(0x15, 2), IdentifiedCore::Unknown, "before Zen");
     let hygon = cpu("HygonGenuine", 0x18, 0, Some(2));
     assert_eq!(identify(&hygon, &pmu("cpu", None)), known("zen1"));
 }
 
 #[test]
 fn what_the_kernel_calls_a_pmu_stands_in_for_the_identity() {
-    let by = |core| Identified::ByPmuName(Microarchitecture(core));
+    let by = |core| IdentifiedCore::ByPmuName(Microarchitecture(core));
     let of = |name: &str, word: &str| identify(&Cpus::default(), &pmu(name, Some(word)));
     assert_eq!(of("cpu", "skylake"), by("skylake"));
     assert_eq!(of("cpu", "sapphire_rapids"), by("sapphirerapids"));
     assert_eq!(of("cpu_atom", "lunarlake_hybrid"), by("lunarlake_skymont"));
     assert_eq!(of("cpu_core", "alderlake_hybrid"), by("alderlake_goldencove"));
-    assert_eq!(of("cpu", "something_new"), Identified::Unknown);
-    assert_eq!(identify(&Cpus::default(), &pmu("cpu", None)), Identified::Unknown);
+    assert_eq!(of("cpu", "something_new"), IdentifiedCore::Unknown);
+    assert_eq!(identify(&Cpus::default(), &pmu("cpu", None)), IdentifiedCore::Unknown);
     let newer = cpu("GenuineIntel", 6, 0xfe, None);
     assert_eq!(identify(&newer, &pmu("cpu", Some("granite_rapids"))), by("graniterapids"));
 }

@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::record_format::WrittenRecord;
 use super::{EVENT, EmulatedSession};
 use crate::ring::drain;
-use crate::session::Pass;
+use crate::session::DrainPass;
 use crate::sys::event::NATIVE_ORDER;
 
 impl EmulatedSession {
@@ -20,8 +20,8 @@ impl EmulatedSession {
 
     /// Takes what the ring holds now into the output buffer, marks the round, and
     /// stops once the count is reached.
-    pub(super) fn pass(&mut self) -> Pass {
-        let mut pass = Pass::default();
+    pub(super) fn pass(&mut self) -> DrainPass {
+        let mut pass = DrainPass::default();
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let (ledger, output_buffer, accepted) =
             (&mut self.ledger, &mut self.output_buffer, &mut self.accepted);

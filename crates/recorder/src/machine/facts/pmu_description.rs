@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::tree::{FactsError, Tree};
 use crate::machine::pmu_format::{
-    Alias, Companion, ConfigWords, Formats, Term, TermError, TermFormat, TermValue, Terms,
+    Alias, AliasAttribute, ConfigWords, Formats, Term, TermError, TermFormat, TermValue, Terms,
     TermsError, companion, unknown,
 };
 
@@ -145,10 +145,10 @@ impl PmuDescription {
             let Some(alias) = description.aliases.get_mut(name) else { continue };
             let text = read("events", file).ok().map(|text| text.trim().to_owned());
             match which {
-                Companion::Scale => alias.scale = text,
-                Companion::Unit => alias.unit = text,
-                Companion::PerPackage => alias.per_package = text.as_deref() == Some("1"),
-                Companion::Snapshot => alias.snapshot = text.as_deref() == Some("1"),
+                AliasAttribute::Scale => alias.scale = text,
+                AliasAttribute::Unit => alias.unit = text,
+                AliasAttribute::PerPackage => alias.per_package = text.as_deref() == Some("1"),
+                AliasAttribute::Snapshot => alias.snapshot = text.as_deref() == Some("1"),
             }
         }
         for name in list("caps")? {

@@ -32,19 +32,19 @@ impl Alias {
 
 /// The alias that `file` of an `events` directory belongs to and which of
 /// its companions it is; None when it is the alias itself.
-pub(crate) fn companion(file: &str) -> Option<(&str, Companion)> {
+pub(crate) fn companion(file: &str) -> Option<(&str, AliasAttribute)> {
     [
-        (".scale", Companion::Scale),
-        (".unit", Companion::Unit),
-        (".per-pkg", Companion::PerPackage),
-        (".snapshot", Companion::Snapshot),
+        (".scale", AliasAttribute::Scale),
+        (".unit", AliasAttribute::Unit),
+        (".per-pkg", AliasAttribute::PerPackage),
+        (".snapshot", AliasAttribute::Snapshot),
     ]
     .into_iter()
     .find_map(|(end, which)| file.strip_suffix(end).map(|name| (name, which)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Companion {
+pub(crate) enum AliasAttribute {
     Scale,
     Unit,
     PerPackage,

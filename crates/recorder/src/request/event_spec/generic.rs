@@ -4,7 +4,7 @@
 use perfdata::EventType;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Generic {
+pub struct GenericEvent {
     /// PERF_TYPE_HARDWARE or PERF_TYPE_HW_CACHE.
     pub kind: EventType,
     /// PERF_COUNT_HW_*, or cache, operation << 8 and result << 16.
@@ -53,17 +53,17 @@ const OPERATIONS: [&[&str]; 3] = [
 const RESULTS: [&[&str]; 2] = [&["refs", "Reference", "ops", "access"], &["misses", "miss"]];
 
 /// The event of that name, in whatever letter case.
-pub fn generic(name: &str) -> Option<Generic> {
+pub fn generic(name: &str) -> Option<GenericEvent> {
     let hardware = HARDWARE.iter().zip(0..).find(|(names, _)| is_one_of(names, name));
     if let Some((names, config)) = hardware {
-        return Some(Generic { kind: EventType::HARDWARE, config, name: names[0].to_owned() });
+        return Some(GenericEvent { kind: EventType::HARDWARE, config, name: names[0].to_owned() });
     }
     for ((names, operations), cache) in CACHES.iter().zip(0..) {
         // "branches-..." must not be taken for "branch" with more behind it.
         let rests = names.iter().filter_map(|start| behind(name, start));
         for rest in rests {
             let Some((operation, result)) = operation_and_result(rest) else { continue };
-            return operations.contains(&operation).then(|| Generic {
+            return operations.contains(&operation).then(|| GenericEvent {
                 kind: EventType::HW_CACHE,
                 config: cache | operation << 8 | result << 16,
                 name: cache_name(names[0], operation, result),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use emulator::ptrace::{self, TraceeStop};
 use perfdata::Tid;
 
-use super::{AttachGaps, Attached, TargetProcess};
+use super::{AttachGaps, AttachedEvents, TargetProcess};
 use crate::session::AttachError;
 use crate::session::attach::task::{self, TaskState};
 use crate::session::closed_event_totals::ClosedEventTotals;
@@ -85,7 +85,10 @@ impl<'t> CloneTracer<'t> {
     }
 
     /// None: the target may not be traced.
-    pub(super) fn run(mut self, opener: &mut Opener<'_>) -> Result<Option<Attached>, AttachError> {
+    pub(super) fn run(
+        mut self,
+        opener: &mut Opener<'_>,
+    ) -> Result<Option<AttachedEvents>, AttachError> {
         if !self.seize_all(opener)? {
             return Ok(None);
         }
@@ -106,7 +109,7 @@ impl<'t> CloneTracer<'t> {
             unopened,
             attach_budget: self.target.attach_budget,
         };
-        Ok(Some(Attached { sets, closed_totals: self.closed_totals, gaps }))
+        Ok(Some(AttachedEvents { sets, closed_totals: self.closed_totals, gaps }))
     }
 
     /// Seizes until a whole scan finds nothing that was not seized before

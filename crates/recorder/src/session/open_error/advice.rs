@@ -97,8 +97,7 @@ fn too_big_advice(failure: &OpenFailure, attr: &Attr) -> String {
     }
 }
 
-/// HW_BREAKPOINT_X.
-const EXECUTION: u32 = 4;
+const HW_BREAKPOINT_X: u32 = 4;
 
 /// EACCES: paranoid, or somebody else's task.
 fn access_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
@@ -204,7 +203,7 @@ fn invalid_advice(failure: &OpenFailure, attr: &Attr) -> String {
     }
     match attr.kind {
         EventType::BREAKPOINT
-            if attr.bp_type == EXECUTION && attr.config1 > i64::MAX.cast_unsigned() =>
+            if attr.bp_type == HW_BREAKPOINT_X && attr.config1 > i64::MAX.cast_unsigned() =>
         {
             // arch_build_bp_info(), arch/x86/kernel/hw_breakpoint.c.
             "this kernel takes no execution breakpoint in its own code (one built without \

@@ -12,7 +12,7 @@ use super::*;
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
-use crate::session::attrs::Attrs;
+use crate::session::attrs::SessionAttrs;
 use crate::{Fallback, Promises, RingPages, Target};
 use scripted::{Answer, Asked, Scripted, nothing};
 

@@ -107,7 +107,7 @@ fn what_a_failing_sink_does_not_take_is_counted() {
     session.command().unwrap().wait().unwrap();
     let mut full = |_: &[u8]| Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
     assert!(matches!(session.drain(&mut full), Err(SessionError::Sink(_))));
-    assert_eq!(session.drain(&mut full).unwrap(), Pass::default(), "told once");
+    assert_eq!(session.drain(&mut full).unwrap(), DrainPass::default(), "told once");
     let ledger = session.finish(&mut full).unwrap();
     assert!(ledger.sink_error.as_ref().unwrap().contains("No space left"));
     assert_eq!((ledger.delivered, ledger.unaccounted()), (0, Some(0)), "{ledger:?}");

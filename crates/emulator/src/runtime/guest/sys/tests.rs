@@ -12,10 +12,10 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 
 use super::super::ring::{HEAD, LIMIT, TAIL};
 use super::*;
-use crate::block::{self, AccessKind, COUNTED_FROM, Exit, LOCKED};
+use crate::block::{self, AccessKind, COUNTED_FROM, ExitReason, LOCKED};
 use crate::event::{Class, EmulatedEvent};
 use crate::geometry::Geometry;
-use crate::runtime::{EventSetup, Setup, ThreadSetup, image};
+use crate::runtime::{EventSetup, RuntimeSetup, ThreadSetup, image};
 
 type Function = unsafe extern "C" fn(*mut u8) -> u64;
 
@@ -82,7 +82,7 @@ struct Target {
     ring: Memory,
     space: Memory,
     block: Memory,
-    setup: Setup,
+    setup: RuntimeSetup,
     site: Box<AccessSite>,
     attr: Attr,
 }
@@ -120,7 +120,7 @@ impl Target {
         geometry: &Geometry,
     ) -> Target {
         let event = EventSetup::new(event, interval, &attr, 77).unwrap();
-        let setup = Setup::new(geometry, vec![event]).unwrap();
+        let setup = RuntimeSetup::new(geometry, vec![event]).unwrap();
         let mut ring = Memory::new(4096 + RING);
         let mut space = Memory::new(setup.space_size());
         let mut block = Memory::new(setup.thread_size());
@@ -282,7 +282,7 @@ fn a_full_ring_stops_and_nothing_is_lost() {
             let mut next = target.run(0x1_0000 + n * 64);
             while next != 0 {
                 assert_eq!(next, RuntimeAction::Stop as u64);
-                assert_eq!(target.get(block::EXIT), Exit::RingFull as u64);
+                assert_eq!(target.get(block::EXIT), ExitReason::RingFull as u64);
                 assert_eq!(target.record(), RuntimeAction::Stop as u64, "still full");
                 assert!(target.drain(|sample| addresses.push(sample.addr.unwrap())) > 0);
                 next = target.record();
@@ -301,7 +301,7 @@ fn the_count_stops_after_the_last_record() {
         target.ring.words()[LIMIT / 8].store(2, Ordering::Relaxed);
         assert_eq!(target.run(0x1_0000), 0);
         assert_eq!(target.run(0x2_0000), RuntimeAction::Stop as u64);
-        assert_eq!(target.get(block::EXIT), Exit::Count as u64);
+        assert_eq!(target.get(block::EXIT), ExitReason::Count as u64);
         assert_eq!(target.record(), 0, "it goes on");
         assert_eq!(target.run(0x3_0000), RuntimeAction::Stop as u64);
         assert_eq!(target.record(), 0);

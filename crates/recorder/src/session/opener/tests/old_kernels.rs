@@ -31,7 +31,7 @@ fn exactly_what_is_unknown_is_given_up() {
         assert_eq!(opened.outcome.given_up, unknown);
         let notes: Vec<String> = unknown.iter().map(ToString::to_string).collect();
         assert_eq!(opened.outcome.notes, notes);
-        let mut expected = Attrs::of(&plan);
+        let mut expected = SessionAttrs::of(&plan);
         unknown.iter().for_each(|&fallback| expected.give_up(fallback));
         assert_eq!(opened.outcome.attrs, expected, "and nothing else, precision neither");
     }

@@ -116,7 +116,7 @@ fn a_mark_that_finds_no_room_is_due_until_there_is_some() {
             marks += 1;
         }
         assert_eq!(marks, RING / 72);
-        assert_eq!(target.get(block::EXIT), Exit::RingFull as u64);
+        assert_eq!(target.get(block::EXIT), ExitReason::RingFull as u64);
         assert!(target.setup.has_mark(target.block.words()));
         target.site.kind = AccessKind::RegionBegin as u8;
         assert_ne!(target.record(), 0, "there is none yet");
@@ -139,10 +139,10 @@ fn a_name_comes_from_outside_where_calls_are_judged() {
             [(b"sweep\0\0\0then".as_slice(), Some(b"sweep".as_slice())), (b"", None)]
         {
             assert_ne!(target.mark(RegionSide::Begin, 0x1234), 0);
-            assert_eq!(target.get(block::EXIT), Exit::Name as u64);
+            assert_eq!(target.get(block::EXIT), ExitReason::Name as u64);
             let setup = target.setup.clone();
             setup.put_name(target.block.words(), told);
-            assert_eq!(target.get(block::EXIT), Exit::RingFull as u64);
+            assert_eq!(target.get(block::EXIT), ExitReason::RingFull as u64);
             target.site.kind = AccessKind::RegionBegin as u8;
             assert_eq!(target.record(), 0);
             let expected = name.map(|name| written(2, RegionSide::Begin, name));
