@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,9 +12,7 @@ use perfdata::heap_log::{
     ATTACHED, BEGUN, FRONT, LONGEST, MADE, MAGIC, NUMBER, RATE, READ, ROOM, SLOT, STACK, STOPPED,
     VARIABLE, WORDS, room, slot,
 };
-use rustix::fs::{
-    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
-};
+use rustix::fs::{FallocateFlags, fallocate};
 
 use super::HeapSettings;
 use super::memory_limit::memory_limit;
@@ -76,12 +74,7 @@ impl HeapLog {
     /// # Errors
     /// memfd_create(2) or mmap(2) failed.
     pub fn create(settings: HeapSettings, root: &Path) -> io::Result<HeapLog> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("hardmeter-heap", flags)?;
-        ftruncate(&file, (WORDS * size_of::<u64>()) as u64)?;
-        // Who maps it cannot be cut off by somebody who makes it smaller.
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let words = SharedWords::map(file.as_fd(), WORDS)?;
+        let (file, words) = SharedWords::create("hardmeter-heap", WORDS)?;
         // Pages that are there cost a program nothing but to find them. Where there are none to be
         // had, they are made when they are written.
         let room = fitting(room(settings.rate), memory_limit(root));

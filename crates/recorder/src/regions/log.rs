@@ -2,12 +2,11 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use perfdata::region::LONGEST_NAME;
 use perfdata::{Pid, RegionMark, RegionSide, Task, Tid, Time};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 
 use super::VARIABLE;
 use super::layout::{
@@ -41,12 +40,7 @@ impl RegionLog {
     /// # Errors
     /// memfd_create(2) or mmap(2) failed.
     pub fn create() -> io::Result<RegionLog> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("hardmeter-regions", flags)?;
-        ftruncate(&file, (WORDS * size_of::<u64>()) as u64)?;
-        // Who maps it cannot be cut off by somebody who makes it smaller.
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let words = SharedWords::map(file.as_fd(), WORDS)?;
+        let (file, words) = SharedWords::create("hardmeter-regions", WORDS)?;
         words.words()[0].store(MAGIC, Ordering::Release);
         Ok(RegionLog { file, words, account: RegionLogAccount::default(), next: 0, stalled: None })
     }

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::mem::offset_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 
 use crate::ring::{RingPositions, RingRegion, RingWindow};
 
@@ -126,6 +127,19 @@ pub(crate) struct SharedWords {
 }
 
 impl SharedWords {
+    /// New memory of so many words, zero, for programs to map by its descriptor.
+    ///
+    /// # Errors
+    /// memfd_create(2) or mmap(2) failed.
+    pub(crate) fn create(name: &str, words: usize) -> io::Result<(OwnedFd, SharedWords)> {
+        let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, (words * size_of::<u64>()) as u64)?;
+        // Who maps it cannot be cut off by somebody who makes it smaller.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        let words = SharedWords::map(file.as_fd(), words)?;
+        Ok((file, words))
+    }
+
     /// Maps so many words, for writing too. A file must have as many, and be
     /// sealed against shrinking.
     ///
