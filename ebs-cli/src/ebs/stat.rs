@@ -1,11 +1,9 @@
 //! `ebs stat`: counts, and what is derived from them.
 //!
-//! `counter` is who counts, `row` what is told of an event or a metric,
-//! a file a form of it.
+//! `row` is what is told of an event or a metric, a file a form of it.
 
 mod arguments;
 mod columns;
-mod counter;
 mod job;
 mod row;
 mod text;
@@ -19,11 +17,13 @@ use crate::outputs::{self, PatientWriter};
 use crate::terminal::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
-use counter::Counter;
 use recorder::catalogue::identify;
-use recorder::counting::{self, CountingPlan, CountingRequest, TotalCounts};
+use recorder::counting::{
+    self, Counting, CountingPlan, CountingRequest, CountingSession, CountingSettings,
+    EmulatedCounting, TotalCounts,
+};
 use recorder::metrics::{MetricCore, on_core};
-use recorder::session::TargetState;
+use recorder::session::{SessionSettings, TargetState};
 use recorder::{Facts, Modes, SourceChoice, Target};
 use row::{StatRow, StatTable, rows};
 use std::io::Write;
@@ -212,6 +212,7 @@ impl Statistics<'_> {
     /// One run of the command, or one span of the process or the system.
     fn pass(&self, plan: &CountingPlan, out: &mut dyn Write) -> Result<(TotalCounts, RunEnding)> {
         let mut counter = self.open(plan)?;
+        let counter = counter.as_mut();
         let mut catcher = Catcher::new().context("signals cannot be caught")?;
         counter.start()?;
         let mut ending =
@@ -223,7 +224,7 @@ impl Statistics<'_> {
             let left = due.map_or(LOOK, |due| due.saturating_sub(began.elapsed()).min(LOOK));
             let state = counter.wait(left)?;
             if due.is_some_and(|due| began.elapsed() >= due) {
-                self.show_window(plan, &mut counter, began.elapsed(), out)?;
+                self.show_window(plan, counter, began.elapsed(), out)?;
                 shown += 1;
             }
             let asked = catcher.asked();
@@ -233,7 +234,7 @@ impl Statistics<'_> {
         };
         let counts = counter.finish()?;
         if self.job.interval.is_some() {
-            self.show_window(plan, &mut counter, began.elapsed(), out)?;
+            self.show_window(plan, counter, began.elapsed(), out)?;
         }
         for note in counter.notes() {
             say("ebs", &note);
@@ -254,7 +255,7 @@ impl Statistics<'_> {
     fn show_window(
         &self,
         plan: &CountingPlan,
-        counter: &mut Counter,
+        counter: &mut dyn Counting,
         at: Duration,
         out: &mut dyn Write,
     ) -> Result<()> {
@@ -271,12 +272,18 @@ impl Statistics<'_> {
         out.flush().context("cannot write the table")
     }
 
-    fn open(&self, plan: &CountingPlan) -> Result<Counter> {
+    fn open(&self, plan: &CountingPlan) -> Result<Box<dyn Counting>> {
+        let command = self.job.command.clone();
         if self.is_emulated {
             let model = self.job.emulation.model(Path::new("/"))?;
-            return Counter::emulated(plan, &self.request, model, &self.facts, &self.job.command);
+            let plan = EmulatedCounting::plan(plan, &self.request, model, &self.facts)?;
+            let settings = SessionSettings { command, ..SessionSettings::default() };
+            let rules = hardmeter::program_rules();
+            return Ok(Box::new(EmulatedCounting::open(plan, settings, &rules)?));
         }
-        Counter::kernel(plan, self.job)
+        let (target, cpus, root) = (self.job.target, self.job.cpus.clone(), "/".into());
+        let settings = CountingSettings { target, command, cpus, root };
+        Ok(Box::new(CountingSession::open(plan.clone(), settings)?))
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use emulator::Coverage;
 
-use super::{CountingPlan, CountingRequest, EventCount, TotalCounts};
+use super::{Counting, CountingPlan, CountingRequest, EventCount, TotalCounts};
 use crate::emulated::{self, EmulatedPlan, EmulatedSession, Model, ProgramRules};
 use crate::metrics::Estimate;
 use crate::request::EventRequest;
@@ -50,43 +50,34 @@ impl EmulatedCounting {
         let session = EmulatedSession::open(plan, settings, rules)?;
         Ok(EmulatedCounting { session, events, started: None })
     }
+}
 
-    /// Lets the command go.
-    ///
-    /// # Errors
-    /// A command that cannot be executed.
-    pub fn start(&mut self) -> Result<(), SessionError> {
+impl Counting for EmulatedCounting {
+    fn start(&mut self) -> Result<(), SessionError> {
         self.started = Some(Instant::now());
         self.session.start(&mut nowhere)
     }
 
-    /// Waits so long at most.
-    ///
-    /// # Errors
-    /// A call that should not fail.
-    pub fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
         let state = self.session.wait(timeout)?;
         self.session.drain(&mut nowhere)?;
         Ok(state)
     }
 
-    /// Lets it run on natively, and gives the counts.
-    ///
-    /// # Errors
-    /// A call that should not fail.
-    pub fn finish(&mut self) -> Result<TotalCounts, SessionError> {
+    fn finish(&mut self) -> Result<TotalCounts, SessionError> {
         let ledger = self.session.finish(&mut nowhere)?;
         let wall = self.started.map_or(Duration::ZERO, |at| at.elapsed());
         let counts = ledger.by_event.iter().take(self.events).map(|account| counted(account, wall));
         Ok(TotalCounts { groups: vec![counts.collect()], wall })
     }
 
-    pub fn session(&self) -> &EmulatedSession {
-        &self.session
+    fn command(&mut self) -> Option<&mut Command> {
+        self.session.command()
     }
 
-    pub fn command(&mut self) -> Option<&mut Command> {
-        self.session.command()
+    fn notes(&self) -> Vec<String> {
+        let session = &self.session;
+        session.notes().into_iter().chain(session.last_notes().iter().cloned()).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::open_group::{CountingPlace, OpenGroup, explained};
-use super::{CountingPlan, EventCount, SliceSums, TotalCounts};
+use super::{Counting, CountingPlan, EventCount, SliceSums, TotalCounts};
 use crate::machine::{facts, raise_open_files};
 use crate::session::{AttachError, OpenError, SessionError, TargetState};
 use crate::{Command, OpenFailure, Target};
@@ -30,8 +30,7 @@ pub struct CountingSettings {
     pub root: PathBuf,
 }
 
-/// Groups that are open, and what they counted so far. In order: open,
-/// start, then [`wait`](CountingSession::wait) again and again, finish.
+/// Groups that are open, and what they counted so far.
 #[derive(Debug)]
 pub struct CountingSession {
     plan: CountingPlan,
@@ -206,46 +205,6 @@ impl CountingSession {
         Ok(())
     }
 
-    /// Lets the command go, and the system's groups.
-    ///
-    /// # Errors
-    /// A command that cannot be executed.
-    pub fn start(&mut self) -> Result<(), SessionError> {
-        let now = Instant::now();
-        if self.settings.target.is_of_cpus() {
-            for open in &self.open {
-                open.enable().map_err(SessionError::system("PERF_EVENT_IOC_ENABLE"))?;
-            }
-        }
-        if let Some(command) = &mut self.command {
-            command.release()?;
-        }
-        self.started.get_or_insert(now);
-        self.window_began.get_or_insert(now);
-        Ok(())
-    }
-
-    /// Waits so long at most, or until the command or process has ended, and
-    /// looks at the counters, meanwhile too where they take turns.
-    ///
-    /// # Errors
-    /// poll(2) or read(2) failed.
-    pub fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
-        let until = Instant::now() + timeout;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let slice = if self.takes_turns() { left.min(TURNS) } else { left };
-            let has_ended = self.poll(slice)?;
-            self.look()?;
-            if has_ended {
-                return Ok(TargetState::Left);
-            }
-            if slice == left {
-                return Ok(TargetState::Running);
-            }
-        }
-    }
-
     fn takes_turns(&self) -> bool {
         self.open.iter().any(OpenGroup::waits)
             || self.plan.groups.iter().filter(|group| group.pmu != "software").count() > 1
@@ -270,28 +229,6 @@ impl CountingSession {
     fn look(&mut self) -> Result<(), SessionError> {
         let mut looks = self.open.iter_mut().map(OpenGroup::look);
         looks.try_for_each(|look| look.map_err(SessionError::system("read of a counter")))
-    }
-
-    /// Counts since the last window's end.
-    pub fn window(&mut self) -> TotalCounts {
-        let now = Instant::now();
-        let began = self.window_began.replace(now).unwrap_or(now);
-        let counts = self.counts(now - began, |open| &open.window);
-        for open in &mut self.open {
-            open.window.fill(SliceSums::default());
-        }
-        counts
-    }
-
-    /// Stops, and gives all counts.
-    ///
-    /// # Errors
-    /// read(2) failed.
-    pub fn finish(&mut self) -> Result<TotalCounts, SessionError> {
-        self.open.iter().for_each(OpenGroup::disable);
-        self.wall = self.started.map_or(Duration::ZERO, |at| at.elapsed());
-        self.look()?;
-        Ok(self.counts(self.wall, |open| &open.sums))
     }
 
     fn counts(&self, wall: Duration, of: impl Fn(&OpenGroup) -> &Vec<SliceSums>) -> TotalCounts {
@@ -321,16 +258,63 @@ impl CountingSession {
             groups.map(|(at, group)| (0..group.events.len()).map(|it| event(at, it)).collect());
         TotalCounts { groups: groups.collect(), wall }
     }
+}
 
-    pub fn command(&mut self) -> Option<&mut Command> {
+impl Counting for CountingSession {
+    fn start(&mut self) -> Result<(), SessionError> {
+        let now = Instant::now();
+        if self.settings.target.is_of_cpus() {
+            for open in &self.open {
+                open.enable().map_err(SessionError::system("PERF_EVENT_IOC_ENABLE"))?;
+            }
+        }
+        if let Some(command) = &mut self.command {
+            command.release()?;
+        }
+        self.started.get_or_insert(now);
+        self.window_began.get_or_insert(now);
+        Ok(())
+    }
+
+    /// Looks at the counters, meanwhile too where they take turns.
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        let until = Instant::now() + timeout;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let slice = if self.takes_turns() { left.min(TURNS) } else { left };
+            let has_ended = self.poll(slice)?;
+            self.look()?;
+            if has_ended {
+                return Ok(TargetState::Left);
+            }
+            if slice == left {
+                return Ok(TargetState::Running);
+            }
+        }
+    }
+
+    fn window(&mut self) -> Option<TotalCounts> {
+        let now = Instant::now();
+        let began = self.window_began.replace(now).unwrap_or(now);
+        let counts = self.counts(now - began, |open| &open.window);
+        for open in &mut self.open {
+            open.window.fill(SliceSums::default());
+        }
+        Some(counts)
+    }
+
+    fn finish(&mut self) -> Result<TotalCounts, SessionError> {
+        self.open.iter().for_each(OpenGroup::disable);
+        self.wall = self.started.map_or(Duration::ZERO, |at| at.elapsed());
+        self.look()?;
+        Ok(self.counts(self.wall, |open| &open.sums))
+    }
+
+    fn command(&mut self) -> Option<&mut Command> {
         self.command.as_mut()
     }
 
-    pub fn plan(&self) -> &CountingPlan {
-        &self.plan
-    }
-
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
     }
 }
