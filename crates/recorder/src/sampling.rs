@@ -160,7 +160,7 @@ impl Sampling for Session {
     }
 
     fn in_kernel(&self) -> Option<&str> {
-        self.served_in_words()
+        self.delivery_in_words()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -389,8 +389,8 @@ impl Session {
 
     /// What a program in the kernel does, in words; None: nothing was asked
     /// of one.
-    pub fn served_in_words(&self) -> Option<&str> {
-        self.programs.served.in_words()
+    pub fn delivery_in_words(&self) -> Option<&str> {
+        self.programs.delivery_mode.in_words()
     }
 
     /// Said to the user, beside the plan's own notes: smaller rings, older

@@ -78,7 +78,7 @@ impl SessionThread {
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
-        let in_kernel = session.served_in_words().map(str::to_owned);
+        let in_kernel = session.delivery_in_words().map(str::to_owned);
         let given_up = session.given_up().iter();
         let started = Started {
             session: 0,

@@ -300,7 +300,7 @@ impl Engine {
             }
             ptrace::TraceeStop::Signal(_) => {
                 let info = ptrace::signal_info(tid)?;
-                self.keep(tid, info)?;
+                self.keep_signal(tid, info)?;
             }
             _ => {}
         }

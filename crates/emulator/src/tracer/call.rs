@@ -174,7 +174,7 @@ impl Engine {
                     self.task(tid)?.guest = Some(after);
                     return self.deliver(tid, info);
                 }
-                self.keep(tid, info)?;
+                self.keep_signal(tid, info)?;
                 if !done {
                     continue;
                 }

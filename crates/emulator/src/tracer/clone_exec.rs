@@ -226,7 +226,7 @@ impl Engine {
                 }
                 TraceeStop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
-                    self.keep(tid, info)?;
+                    self.keep_signal(tid, info)?;
                 }
                 _ => {}
             }

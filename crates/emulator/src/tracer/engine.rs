@@ -166,7 +166,7 @@ impl Engine {
 
     pub(crate) fn handle(&mut self, tid: i32, stop: TraceeStop) -> Result<(), TaskError> {
         if let Some(how) = stop.end() {
-            self.gone(tid, how);
+            self.task_gone(tid, how);
             return Ok(());
         }
         let Some(task) = self.tasks.get_mut(&tid) else {
@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// Keeps a signal that a thread stopped for until it can be delivered.
-    pub(crate) fn keep(&mut self, tid: i32, info: SignalInfo) -> Result<(), TaskError> {
+    pub(crate) fn keep_signal(&mut self, tid: i32, info: SignalInfo) -> Result<(), TaskError> {
         let task = self.task(tid)?;
         match info.is_prompt() {
             true => task.prompted = None,
@@ -293,7 +293,7 @@ impl Engine {
         let finished = injection.finish();
         if self.tasks.contains_key(&tid) {
             for info in injection.deferred {
-                self.keep(tid, info)?;
+                self.keep_signal(tid, info)?;
             }
         }
         if let Some(stop) = injection.end {

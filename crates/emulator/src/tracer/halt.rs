@@ -40,7 +40,7 @@ impl Engine {
                 } else if signal == libc::SIGTRAP && info.code() == SI_KERNEL {
                     self.take_stop(tid)?;
                 } else if !info.is_step() {
-                    self.keep(tid, info)?;
+                    self.keep_signal(tid, info)?;
                 }
             }
             TraceeStop::Cloned { child, how } => {
@@ -142,7 +142,7 @@ impl Engine {
             let info = ptrace::signal_info(tid)?;
             behind = info.is_step();
             if !behind {
-                self.keep(tid, info)?;
+                self.keep_signal(tid, info)?;
             }
         }
         if !behind {

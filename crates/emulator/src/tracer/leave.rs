@@ -41,7 +41,7 @@ impl Engine {
                 // One that has gone meanwhile needs nothing.
                 let _gone = self.leave_image(tid, former);
             } else if let Some(how) = stop.end() {
-                self.gone(tid, how);
+                self.task_gone(tid, how);
             }
         }
         let ending: Vec<i32> = self.tasks.keys().copied().collect();
@@ -52,7 +52,7 @@ impl Engine {
                 continue;
             };
             self.account.work.stops += 1;
-            self.gone(tid, how);
+            self.task_gone(tid, how);
         }
     }
 
@@ -224,7 +224,7 @@ impl Engine {
             let info = ptrace::signal_info(tid)?;
             if !info.is_prompt() {
                 if !info.is_step() {
-                    self.keep(tid, info)?;
+                    self.keep_signal(tid, info)?;
                 }
                 continue;
             }

@@ -214,7 +214,7 @@ impl Engine {
                         self.stay_at_fault(tid, registers)?;
                         return Ok(registers);
                     }
-                    self.keep(tid, info)?;
+                    self.keep_signal(tid, info)?;
                 }
                 stop
                 @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }) => {
@@ -295,7 +295,7 @@ impl Engine {
                 return Ok(false);
             }
             if !ours {
-                self.keep(tid, info)?;
+                self.keep_signal(tid, info)?;
             }
         }
         ptrace::resume(tid, 0)?;

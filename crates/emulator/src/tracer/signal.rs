@@ -38,7 +38,7 @@ impl Engine {
         if is_fault(signal, info.code()) {
             return self.fault(tid, info);
         }
-        self.keep(tid, info)?;
+        self.keep_signal(tid, info)?;
         match self.task(tid)?.pending.pop_front() {
             Some(first) => self.deliver_later(tid, first),
             None => self.go(tid),
@@ -226,7 +226,7 @@ impl Engine {
                 TraceeStop::Signal(signal) => {
                     let next = ptrace::signal_info(tid)?;
                     if next.is_prompt() {
-                        self.keep(tid, next)?;
+                        self.keep_signal(tid, next)?;
                     } else if signal != libc::SIGTRAP || next.code() <= 0 {
                         // The frame could not be made, say: the stack is full.
                         info = next;

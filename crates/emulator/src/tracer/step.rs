@@ -41,7 +41,7 @@ impl Engine {
                         }
                         return Ok(registers);
                     }
-                    self.keep(tid, info)?;
+                    self.keep_signal(tid, info)?;
                 }
                 TraceeStop::Cloned { child, how } if self.note_clone(tid, child, how)? => {
                     return Ok(ptrace::registers(tid)?);
@@ -144,7 +144,7 @@ impl Engine {
                     if info.code() > 0 {
                         return self.deliver_or_die(tid, info);
                     }
-                    self.keep(tid, info)?;
+                    self.keep_signal(tid, info)?;
                 }
                 TraceeStop::Cloned { child, how } if self.note_clone(tid, child, how)? => {
                     return Ok(());
@@ -187,7 +187,7 @@ impl Engine {
                 if signal == libc::SIGTRAP && registers.rip == end {
                     return Ok(registers);
                 }
-                self.keep(tid, info)?;
+                self.keep_signal(tid, info)?;
             }
         }
     }

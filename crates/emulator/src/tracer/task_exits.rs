@@ -17,7 +17,7 @@ impl Engine {
         self.reports.push_back((tid, stop));
     }
 
-    pub(crate) fn gone(&mut self, tid: i32, how: TaskExit) {
+    pub(crate) fn task_gone(&mut self, tid: i32, how: TaskExit) {
         self.early.remove(&tid);
         self.publish_end(tid, how);
         // One whose end was noticed before its report has no books any more.

@@ -101,7 +101,7 @@ impl Engine {
                 ptrace::resume_to_call(tid)?;
                 match self.stop_of(tid)? {
                     TraceeStop::Signal(SYSCALL_STOP) => break,
-                    TraceeStop::Signal(_) => self.keep(tid, ptrace::signal_info(tid)?)?,
+                    TraceeStop::Signal(_) => self.keep_signal(tid, ptrace::signal_info(tid)?)?,
                     _ => {}
                 }
             }

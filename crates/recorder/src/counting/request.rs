@@ -86,7 +86,7 @@ impl MetricChoice {
 pub enum CountingRefusal {
     #[error(
         "no metric or group is called {word:?}: groups are software, core, cache, tlb, memory, \
-         l2_rqsts, branches and topdown, and `ebs stat --list` has the metrics{}", near(.nearest)
+         l2_rqsts, branches and topdown, and `ebs stat --list` has the metrics{}", nearest_suffix(.nearest)
     )]
     Unknown { word: String, nearest: Vec<String> },
     #[error(transparent)]
@@ -115,7 +115,7 @@ impl CountingRefusal {
     }
 }
 
-fn near(nearest: &[String]) -> String {
+fn nearest_suffix(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),
         _ => format!(". Nearest: {}", nearest.join(", ")),

@@ -173,7 +173,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
     let asked = request.ring_pages.unwrap_or(RING_PAGES);
     let mut events: Vec<_> = events.into_iter().map(|outlined| outlined.planned).collect();
     if model.classify {
-        classes::ask(&mut events, &modelled, &model)?;
+        classes::add_to(&mut events, &modelled, &model)?;
     }
     let mut modelled = modelled;
     if model.heap {
@@ -268,7 +268,7 @@ fn outline_with_event(
     let mut attr = event_attr(request, counts, interval);
     if let Some(how) = request.call_graph {
         let registers = attr.sample_regs_intr;
-        callers::ask(&mut attr, how, registers);
+        callers::add_to(&mut attr, how, registers);
     }
     let side = side(&attr, request);
     let outlined = OutlinedEvent {

@@ -115,8 +115,10 @@ impl EmulatedSession {
             Target::Command | Target::System | Target::Cgroup => SynthesizedRecords::default(),
         };
         let before = synthesized();
-        let emulation =
-            Emulation::start(target(&plan, command.as_ref()), told(&plan, &settings, rules))?;
+        let emulation = Emulation::start(
+            target(&plan, command.as_ref()),
+            emulation_settings(&plan, &settings, rules),
+        )?;
         // What was mapped until it was taken hold of, unless it has ended.
         let synthesized = Some(synthesized()).filter(|now| now.records >= before.records);
         let synthesized = synthesized.unwrap_or(before);
@@ -210,7 +212,7 @@ fn target(plan: &EmulatedPlan, command: Option<&Command>) -> emulator::Emulation
     }
 }
 
-fn told(
+fn emulation_settings(
     plan: &EmulatedPlan,
     settings: &SessionSettings,
     rules: &ProgramRules,

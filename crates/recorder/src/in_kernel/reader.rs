@@ -197,7 +197,7 @@ impl AggregateReader {
         Ok(whole)
     }
 
-    pub(crate) fn seen(&self) -> HitCounts {
+    pub(crate) fn hit_counts(&self) -> HitCounts {
         self.seen.clone()
     }
 

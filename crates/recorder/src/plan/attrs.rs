@@ -38,7 +38,7 @@ pub(super) fn sampled(draft: &EventDraft, target: Target) -> Attr {
     attr.flags.set(AttrFlags::EXCLUDE_HV, excludes.hypervisor);
     attr.flags.set(AttrFlags::EXCLUDE_GUEST, excludes.guest);
     if let Some(how) = draft.callers.filter(|_| !draft.carrier) {
-        callers::ask(&mut attr, how, draft.user_registers);
+        callers::add_to(&mut attr, how, draft.user_registers);
     }
     attr
 }
@@ -63,7 +63,7 @@ pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
         | AttrFlags::COMM_EXEC
         | AttrFlags::TASK
         | AttrFlags::BUILD_ID;
-    callers::ask_for_side(&mut side, event);
+    callers::add_to_side(&mut side, event);
     side.flags.set(AttrFlags::KSYMBOL, request.modes.kernel);
     side.flags.set(AttrFlags::MMAP_DATA, request.maps_data());
     side

@@ -16,7 +16,7 @@ const PLAIN_USER_BRANCHES: BranchSampleType =
 /// Asks for callers in an attr whose levels are set. The kernel's part of a
 /// chain is asked for where the event may happen in the kernel, and nowhere
 /// else: it is no user's to see. `registers` are those that unwinding needs.
-pub(crate) fn ask(attr: &mut Attr, callers: CallGraph, registers: u64) {
+pub(crate) fn add_to(attr: &mut Attr, callers: CallGraph, registers: u64) {
     attr.sample_type |= SampleType::CALLCHAIN;
     let user_only = attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);
     attr.flags.set(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL, user_only);
@@ -37,7 +37,7 @@ pub(crate) fn ask(attr: &mut Attr, callers: CallGraph, registers: u64) {
 
 /// What a carrier of side records has of an event's callers, so that their
 /// samples look alike: no branches, which no event of the kernel's own has.
-pub(super) fn ask_for_side(side: &mut Attr, event: &Attr) {
+pub(super) fn add_to_side(side: &mut Attr, event: &Attr) {
     side.sample_type.remove(SampleType::BRANCH_STACK);
     side.sample_regs_user = event.sample_regs_user;
     side.sample_stack_user = event.sample_stack_user;

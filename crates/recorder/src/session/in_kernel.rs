@@ -68,7 +68,7 @@ impl DeliveryMode {
 pub(crate) struct Programs {
     /// One for each event that samples, in the order of the plan.
     programs: Vec<AttachedProgram>,
-    pub(super) served: DeliveryMode,
+    pub(super) delivery_mode: DeliveryMode,
     every: Duration,
     due: Option<Instant>,
     pub(super) aggregates: u64,
@@ -125,17 +125,17 @@ impl Programs {
                 if has_callers {
                     plan.events.iter_mut().for_each(|event| show_callers(&mut event.attr));
                 }
-                let served = match counts {
+                let delivery_mode = match counts {
                     true => DeliveryMode::Counted { callers: has_callers },
                     false => DeliveryMode::Filtered,
                 };
                 let every = settings.every.min(MAX_INTERVAL);
-                Ok(Programs { programs, served, every, ..Programs::default() })
+                Ok(Programs { programs, delivery_mode, every, ..Programs::default() })
             }
             Err(why) if in_kernel.may_be_rings() && settings.rings => {
                 plan.in_kernel = None;
-                let served = DeliveryMode::RingsAsFallback(why.to_string());
-                Ok(Programs { served, ..Programs::default() })
+                let delivery_mode = DeliveryMode::RingsAsFallback(why.to_string());
+                Ok(Programs { delivery_mode, ..Programs::default() })
             }
             Err(why) => Err(SessionError::NotInKernel {
                 what: if in_kernel.counts() { "counted" } else { "filtered" },
@@ -146,7 +146,7 @@ impl Programs {
 
     pub(super) fn notes(&self, untraced: bool) -> Vec<String> {
         let mut notes = Vec::new();
-        if let DeliveryMode::RingsAsFallback(why) = &self.served {
+        if let DeliveryMode::RingsAsFallback(why) = &self.delivery_mode {
             notes.push(format!("not counted in the kernel, but sampled through rings: {why}"));
         }
         if untraced && self.counts() {
@@ -160,7 +160,7 @@ impl Programs {
     }
 
     pub(super) fn counts(&self) -> bool {
-        matches!(self.served, DeliveryMode::Counted { .. })
+        matches!(self.delivery_mode, DeliveryMode::Counted { .. })
     }
 
     /// Gives an event of the plan its program, before it is enabled.
@@ -260,7 +260,7 @@ impl Programs {
     /// Enters what a program says of itself into the account of its event.
     pub(super) fn account(&self, place: usize, said: &mut EventAccount, ledger: &mut Ledger) {
         let Some(loaded) = self.programs.get(place) else { return };
-        let HitCounts { seen, no_room, dropped } = loaded.reader.seen();
+        let HitCounts { seen, no_room, dropped } = loaded.reader.hit_counts();
         ledger.lose(place, no_room, |lost| &mut lost.no_room);
         for (reason, count) in dropped {
             match reason {

@@ -137,7 +137,7 @@ impl Session {
         if sampled().all(|(_, event)| counts_lost(&event.attr)) {
             return LossEvidence::Losses;
         }
-        let is_filtered = self.programs.served == DeliveryMode::Filtered;
+        let is_filtered = self.programs.delivery_mode == DeliveryMode::Filtered;
         match !is_filtered
             && !self.interval_changed
             && sampled().all(|(_, event)| count_is_exact(event))

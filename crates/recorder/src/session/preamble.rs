@@ -55,7 +55,7 @@ impl Session {
         let open = open.filter_map(|(index, event)| {
             let asked = self.plan.events.get(index)?;
             let mut note = promises_note(event, asked, &self.given_up);
-            note.push_str(&self.programs.served.note());
+            note.push_str(&self.programs.delivery_mode.note());
             note.push_str(&super::heap::note(self.heap.as_ref(), event));
             let (attr, ids, name) = (&event.attr, self.ids.of(index), event.name.as_str());
             Some(EventAnnouncement { attr, ids, name, note: Some(note) })

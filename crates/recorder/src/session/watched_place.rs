@@ -37,7 +37,7 @@ pub fn misplaced(request: &Request, command: Option<&Path>, root: &Path) -> Opti
 
 fn of_command(point: &Breakpoint, file: &Path, root: &Path) -> Option<String> {
     let headers = movable(point, &File::open(file).ok()?)?;
-    let said = said(point, &file.display().to_string());
+    let said = explain_file_address(point, &file.display().to_string());
     let there = unmoved(&headers).and_then(|bias| moved(point, bias));
     let there = match (there, is_random(root)) {
         (Some(there), false) => format!(", or -t {there}, where it will be"),
@@ -65,13 +65,13 @@ fn of_process(point: &Breakpoint, pid: Pid, root: &Path) -> Option<String> {
         return None;
     }
     let file = std::fs::read_link(directory.join("exe")).ok()?;
-    let said = said(point, &file.display().to_string());
+    let said = explain_file_address(point, &file.display().to_string());
     let bias = loaded(&headers, &std::fs::read(directory.join("auxv")).ok()?)?;
     let there = moved(point, bias)?;
     Some(format!("{said}; in process {pid} it is at -t {there}"))
 }
 
-fn said(point: &Breakpoint, file: &str) -> String {
+fn explain_file_address(point: &Breakpoint, file: &str) -> String {
     format!(
         "{point}: {:#x} is an address in the file {file}, which is position-independent: nothing \
          is there when it runs",

@@ -7,7 +7,7 @@ use crate::model::Events;
 /// Counts what happened at an access: a bit for each event, by its place, of
 /// which a record is due.
 #[inline(always)]
-pub(super) fn seen(context: &mut ThreadContext<'_>, happened: Events) -> u64 {
+pub(super) fn count_events(context: &mut ThreadContext<'_>, happened: Events) -> u64 {
     if !happened.meet(Events(context.header.events)) {
         return 0;
     }
@@ -25,7 +25,7 @@ pub(super) fn seen(context: &mut ThreadContext<'_>, happened: Events) -> u64 {
 /// first of them is counted, and due.
 #[cold]
 #[inline(never)]
-pub(super) fn counted(context: &mut ThreadContext<'_>, marks: u32) -> u64 {
+pub(super) fn count_classes(context: &mut ThreadContext<'_>, marks: u32) -> u64 {
     let counting = u64::from(marks >> COUNTED_FROM);
     let mut due = counting & counting.wrapping_neg();
     let rest = counting ^ due;

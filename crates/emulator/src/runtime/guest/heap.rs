@@ -4,7 +4,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::count::{next_periods, seen};
+use super::count::{count_events, next_periods};
 pub use super::heap_call::HEAD;
 use super::heap_call::{FRESH, HeapCall};
 use super::ring::{Ring, TIME};
@@ -86,7 +86,7 @@ fn enter(context: &mut ThreadContext<'_>, call: u64, ring: &Ring<'_>) {
     context.thread.awaited = top.wrapping_neg();
     context.thread.heap = HeapCall { call, size, old, began };
     if call == RELEASE && first != 0 && !again {
-        happened(context, Events::RELEASE, first);
+        count_heap_event(context, Events::RELEASE, first);
     }
 }
 
@@ -102,7 +102,7 @@ fn leave(context: &mut ThreadContext<'_>, memory: &impl MemoryReader) {
             let address = if given & 0xffff_ffff == 0 { written(context, old, memory) } else { 0 };
             allocated(context, address);
         }
-        _ if given == 0 && old != 0 && size == 0 => happened(context, Events::RELEASE, old),
+        _ if given == 0 && old != 0 && size == 0 => count_heap_event(context, Events::RELEASE, old),
         _ => allocated(context, given),
     }
 }
@@ -110,7 +110,7 @@ fn leave(context: &mut ThreadContext<'_>, memory: &impl MemoryReader) {
 /// A block is there; at 0 there is none.
 fn allocated(context: &mut ThreadContext<'_>, address: u64) {
     if address != 0 {
-        happened(context, Events::ALLOCATION, address);
+        count_heap_event(context, Events::ALLOCATION, address);
     }
 }
 
@@ -128,8 +128,8 @@ fn written(context: &mut ThreadContext<'_>, into: u64, memory: &impl MemoryReade
     if copied == 8 { word } else { 0 }
 }
 
-fn happened(context: &mut ThreadContext<'_>, event: Events, address: u64) {
-    let due = seen(context, event);
+fn count_heap_event(context: &mut ThreadContext<'_>, event: Events, address: u64) {
+    let due = count_events(context, event);
     next_periods(context, due);
     if due != 0 {
         context.thread.runtime.pending =

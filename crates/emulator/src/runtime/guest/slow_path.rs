@@ -1,7 +1,7 @@
 //! One access that translated code could not answer by itself, or all those
 //! of an instruction that makes many.
 
-use super::count::{counted, next_periods, seen};
+use super::count::{count_classes, count_events, next_periods};
 use super::element_iter::{ElementAccess, ElementIter, RCX};
 use super::header::Header;
 use super::thread::{PendingRecords, ThreadContext};
@@ -39,7 +39,7 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
         after(context, outcome, address);
     }
     wait(context, outcome);
-    let due = seen(context, outcome.events());
+    let due = count_events(context, outcome.events());
     if due == 0 {
         return true;
     }
@@ -178,7 +178,8 @@ fn first(
         context.thread.clock += 2;
         outcome = look_up(context, uncore, site, element);
     }
-    let due = seen(context, outcome.without(AGAIN).events()) | counted(context, site.marks);
+    let due =
+        count_events(context, outcome.without(AGAIN).events()) | count_classes(context, site.marks);
     settle(context, site, outcome, element, due)
 }
 
@@ -243,7 +244,7 @@ fn after(context: &mut ThreadContext<'_>, outcome: AccessOutcome, address: u64) 
     let missed = outcome.events().meet(Events::L1_MISS);
     context.thread.runtime.missed = context.thread.runtime.missed.wrapping_add(u64::from(missed));
     if outcome.served() == LineSource::Modified {
-        time_slice::took(context.thread, context.header, address & !(LINE - 1));
+        time_slice::took_line(context.thread, context.header, address & !(LINE - 1));
     }
 }
 
@@ -263,9 +264,9 @@ fn decide(
     element: ElementAccess,
     marks: u32,
 ) -> RuntimeAction {
-    let mut due = seen(context, outcome.events());
+    let mut due = count_events(context, outcome.events());
     if marks & COUNTED != 0 {
-        due |= counted(context, marks);
+        due |= count_classes(context, marks);
     }
     settle(context, site, outcome, element, due)
 }

@@ -176,7 +176,7 @@ fn cut(thread: &mut Thread, to: u64) {
 /// The thread took a line that another had written: if both want it, it keeps
 /// it for a short while.
 #[inline(always)]
-pub(super) fn took(thread: &mut Thread, header: &Header, line: u64) {
+pub(super) fn took_line(thread: &mut Thread, header: &Header, line: u64) {
     let run_token = header.run_token();
     if run_token.is_on() && run_token.lines.moved(line) {
         thread.runtime.time_slice.short = 1;

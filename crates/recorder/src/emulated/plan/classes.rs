@@ -7,7 +7,7 @@ use super::{Model, ModelledEvent};
 use crate::{PlannedEvent, Refusal};
 
 /// Lets the events of misses of a data cache have their class in RAW.
-pub(super) fn ask(
+pub(super) fn add_to(
     events: &mut [PlannedEvent],
     modelled: &[ModelledEvent],
     model: &Model,

@@ -38,7 +38,7 @@ pub(super) fn add(
         if counts != EmulatedEvent::Release {
             let how = request.call_graph.unwrap_or(CallGraph::Stack(StackBytes::DEFAULT));
             let registers = attr.sample_regs_intr;
-            callers::ask(&mut attr, how, registers);
+            callers::add_to(&mut attr, how, registers);
         }
         events.push(planned(name, attr, counts));
         modelled.push(ModelledEvent { counts, seed: None });

@@ -101,7 +101,7 @@ fn swapping_under_load_loses_and_doubles_nothing() {
         assert_eq!(sum, both.kernel, "{takes} intervals");
         assert!(sum >= pages && pages > 1_000, "{sum} counted, {pages} made");
         assert!(known > 0, "{takes} intervals");
-        let seen = reader.seen().seen + counted.reader.seen().seen;
+        let seen = reader.hit_counts().seen + counted.reader.hit_counts().seen;
         assert_eq!(seen, both.kernel);
     }
 }
@@ -130,7 +130,7 @@ fn what_finds_no_room_is_counted_exactly() {
     let cpus = super::hits::cpus().len();
     assert!(both.aggregate.sites.len() <= 16 * cpus, "{:?}", both.aggregate.sites.len());
     assert_eq!(in_sites(&both.aggregate) + in_none(&both.aggregate), both.kernel);
-    let seen = counted.reader.seen();
+    let seen = counted.reader.hit_counts();
     assert_eq!((seen.seen, seen.no_room), (both.kernel, in_none(&both.aggregate)));
     assert_eq!(both.aggregate.lost, [("no_room".to_owned(), seen.no_room)]);
     // Each place of a CPU's table is taken before a hit is lost there.
@@ -301,7 +301,7 @@ fn hits_on_a_cpu_without_tables_are_lost_for_want_of_room() {
     let mut counted = Counted::with(program, &attr);
     let both = counted.during(|| touch::<0>(&mut untouched(500), PAGE));
     assert_eq!(in_sites(&both.aggregate) + in_none(&both.aggregate), both.kernel);
-    let seen = counted.reader.seen();
+    let seen = counted.reader.hit_counts();
     assert_eq!((seen.seen, seen.no_room), (both.kernel, in_none(&both.aggregate)));
 }
 

@@ -19,7 +19,7 @@ fn keeping(keep: SampleConditions) -> InKernel {
 fn kept(keep: SampleConditions) -> (u64, u64, Vec<(&'static str, u64)>) {
     let mut counted = Counted::new(&keeping(keep), &page_faults());
     let both = counted.during(|| touch::<0>(&mut untouched(PAGES), PAGE));
-    let seen = counted.reader.seen();
+    let seen = counted.reader.hit_counts();
     let kept = in_sites(&both.aggregate);
     assert_eq!(seen.seen, both.kernel);
     assert_eq!(kept + in_none(&both.aggregate), both.kernel);
@@ -153,7 +153,7 @@ fn what_shows_the_kernel_is_lost_where_it_must_not_be_seen() {
     assert_eq!(cause, "scrubbed");
     assert!(*scrubbed >= PAGES as u64);
     assert_eq!(in_sites(&both.aggregate) + scrubbed, both.kernel);
-    assert_eq!(counted.reader.seen().dropped, [("scrubbed", *scrubbed)]);
+    assert_eq!(counted.reader.hit_counts().dropped, [("scrubbed", *scrubbed)]);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_filter_lets_into_the_ring_what_is_kept() {
     let expected: Vec<u64> = (100..200).map(|page| start + page * 4096).collect();
     assert_eq!(sampled, expected);
     let taken = reader.take().unwrap();
-    let seen = reader.seen();
+    let seen = reader.hit_counts();
     assert_eq!(seen.seen, event.counts().unwrap().count);
     assert_eq!(seen.dropped, [("address", seen.seen - 100)]);
     assert_eq!(taken.sites, []);
@@ -250,7 +250,7 @@ proptest! {
         let both = counted.during(|| touch::<0>(&mut memory, PAGE));
         let inside = (last.min(pages as u64 - 1) + 1).saturating_sub(first);
         let dropped = |reason: &str| {
-            let all = counted.reader.seen().dropped;
+            let all = counted.reader.hit_counts().dropped;
             all.iter().find(|(name, _)| *name == reason).map_or(0, |(_, count)| *count)
         };
         prop_assert_eq!(dropped("address"), both.kernel - inside);

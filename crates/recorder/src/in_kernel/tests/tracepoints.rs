@@ -157,7 +157,7 @@ fn of_a_command_that_forks_each_site_is_what_ring_and_kernel_say() {
         // Of the scheduler's, perf counts some that it writes no sample of.
         let certain = !name.starts_with("sched:");
         assert!(aggregate.count() == kernel || !certain, "{name}: {kernel}");
-        assert_eq!((reader.hits(), reader.seen().seen), (aggregate.count(), reader.hits()));
+        assert_eq!((reader.hits(), reader.hit_counts().seen), (aggregate.count(), reader.hits()));
         assert_eq!((aggregate.lost, reader.kernel_busy()), (vec![], Some(0)), "{name}");
         assert!(kernel > 0, "{name}: {kernel} hits");
     }

@@ -80,7 +80,7 @@ impl Processes {
     ) {
         let Ok(maps) = synthesizer.proc_visibility.maps(directory, pid) else { return };
         if !synthesizer.proc_visibility.opens_files() {
-            match asked(pid, &maps, synthesizer, out) {
+            match describe_by_query(pid, &maps, synthesizer, out) {
                 Ok(()) => return,
                 // Before Linux 6.11 only the text tells, without build ids.
                 Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {}
@@ -112,7 +112,7 @@ impl Processes {
 }
 
 /// Asks the kernel for one mapping after the other.
-fn asked(
+fn describe_by_query(
     pid: i32,
     maps: &File,
     synthesizer: &mut Synthesizer<'_>,
