@@ -40,16 +40,10 @@ pub struct BlockEntry {
 pub enum TranslateError {
     /// No zone is within reach of the code: make one and add it.
     #[error("no zone of the code cache is within 2 GiB of {near:#x}")]
-    NoZone {
-        /// The address.
-        near: u64,
-    },
+    NoZone { near: u64 },
     /// The zone is full: flush when no thread is in translated code.
     #[error("the code cache near {near:#x} is full")]
-    Full {
-        /// The address.
-        near: u64,
-    },
+    Full { near: u64 },
 }
 
 impl CodeCache {

@@ -143,12 +143,9 @@ impl Request {
 /// own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRequest {
-    /// As [`Request::event`].
     pub event: EventSpec,
-    /// As [`Request::interval`].
     #[serde(default)]
     pub interval: Option<u64>,
-    /// As [`Request::seed`].
     #[serde(default)]
     pub seed: Option<u64>,
 }

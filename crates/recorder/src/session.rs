@@ -139,7 +139,6 @@ pub struct Session {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PassSnapshot {
-    /// Samples accepted.
     samples: u64,
     /// Of these, samples that count.
     counted: u64,

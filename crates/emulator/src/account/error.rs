@@ -11,67 +11,39 @@ pub enum StartError {
         "the emulated PMU runs x86-64 programs on Linux only, and this is {arch}; record on an \
          x86-64 machine"
     )]
-    Machine {
-        /// The architecture.
-        arch: &'static str,
-    },
+    Machine { arch: &'static str },
     #[error(
         "process {pid} runs a {what} program; the emulated PMU runs 64-bit x86-64 programs only"
     )]
-    Foreign {
-        pid: Pid,
-        /// What its executable is.
-        what: String,
-    },
+    Foreign { pid: Pid, what: String },
     #[error(
         "process {pid} is already traced by process {tracer} (a debugger, or strace?); end that \
          first"
     )]
-    Traced {
-        pid: Pid,
-        /// Who traces it.
-        tracer: Pid,
-    },
+    Traced { pid: Pid, tracer: Pid },
     #[error(
         "process {pid} may not be traced: {error}; be its user, or root, and see \
          /proc/sys/kernel/yama/ptrace_scope"
     )]
-    Rights {
-        pid: Pid,
-        /// What ptrace(2) said.
-        error: io::Error,
-    },
+    Rights { pid: Pid, error: io::Error },
     /// The target has a seccomp filter that our own calls would meet.
     #[error(
         "process {pid} has a seccomp filter, and setting it aside for the emulator's own system \
          calls needs CAP_SYS_ADMIN; record as root"
     )]
-    Seccomp {
-        /// The target.
-        pid: Pid,
-    },
+    Seccomp { pid: Pid },
     /// The target uses a shadow stack, which translated calls do not fill.
     #[error(
         "process {pid} runs with a shadow stack, which the emulated PMU does not support; start \
          it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
-    ShadowStack {
-        /// The target.
-        pid: Pid,
-    },
+    ShadowStack { pid: Pid },
     #[error("there is no process {pid}; give the number of one that runs (ps -e)")]
-    Gone {
-        /// What was asked for.
-        pid: Pid,
-    },
+    Gone { pid: Pid },
     #[error("{0}")]
     Settings(String),
     #[error("the emulated PMU could not start: {doing}: {error}")]
-    System {
-        doing: &'static str,
-        /// What the call said.
-        error: io::Error,
-    },
+    System { doing: &'static str, error: io::Error },
 }
 
 impl StartError {

@@ -12,24 +12,11 @@ pub enum GeometryError {
         "{item:?}: {what}; write {level}=off or {level}=SIZE,WAYS as in {level}={example}",
         example = example(level)
     )]
-    Form {
-        item: String,
-        /// What is wrong with it.
-        what: String,
-        level: &'static str,
-    },
+    Form { item: String, what: String, level: &'static str },
     #[error("{item:?}: write a number of cycles from 1 to {most}, as in l2=1m,8:14 or memory=250")]
-    Cycles {
-        item: String,
-        /// The largest number.
-        most: u64,
-    },
+    Cycles { item: String, most: u64 },
     #[error("{item:?}: {what}")]
-    Size {
-        item: String,
-        /// What is wrong with it.
-        what: String,
-    },
+    Size { item: String, what: String },
 }
 
 fn example(level: &str) -> &'static str {

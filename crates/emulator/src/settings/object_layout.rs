@@ -94,7 +94,6 @@ impl fmt::Display for LayoutChange {
     }
 }
 
-/// As it is parsed.
 impl fmt::Display for ObjectLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{:#x}+{}", self.change, self.start, self.size)

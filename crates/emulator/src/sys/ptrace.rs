@@ -89,7 +89,6 @@ pub enum TraceeStop {
     },
     /// It runs another program; the id of the thread that called exec.
     Exec {
-        /// Thread id before exec.
         former: i32,
     },
     /// Its group is stopped by this signal.

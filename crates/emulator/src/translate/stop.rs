@@ -38,16 +38,10 @@ pub enum CodeStop {
     /// An instruction that must be done outside of the cache, with the
     /// program's own state: what cannot be decoded or read, what traps, what
     /// changes segments. Nothing of it has happened.
-    Instruction {
-        /// Its address.
-        ip: u64,
-    },
+    Instruction { ip: u64 },
     /// The program's code is not what was translated: invalidate, translate
     /// and go on at `ip`.
-    Changed {
-        /// Address of the block.
-        ip: u64,
-    },
+    Changed { ip: u64 },
     /// The runtime stopped: why is in EXIT. Registers are where
     /// [`InstructionPhase::Runtime`](super::InstructionPhase::Runtime) says. Going on at the address
     /// behind the breakpoint is right, a record that found no room is tried

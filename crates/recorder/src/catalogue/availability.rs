@@ -18,7 +18,6 @@ pub enum Availability {
     },
     Unavailable {
         why: String,
-        /// Types that this machine has, best first.
         nearest: Vec<&'static str>,
         advice: String,
     },

@@ -52,13 +52,7 @@ pub enum MaskError {
     #[error("{name} has no masks on this CPU; leave out -m")]
     None { name: &'static str },
     #[error("{name} has no mask \"{typed}\" on this CPU{}; it has {all}", suggestion(nearest))]
-    Unknown {
-        name: &'static str,
-        typed: String,
-        /// Names like it, best first; may be empty.
-        nearest: Vec<&'static str>,
-        all: String,
-    },
+    Unknown { name: &'static str, typed: String, nearest: Vec<&'static str>, all: String },
     #[error("{name} wants at least one {role}: -m {example}; {role}s are {all}")]
     Missing { name: &'static str, role: MaskRole, example: String, all: String },
     #[error("{name}: \"{typed}\": {wanted}")]

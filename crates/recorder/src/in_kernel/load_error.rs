@@ -16,18 +16,12 @@ pub enum LoadError {
     Machine,
     /// No atomic exchange, and maps that count as locked memory.
     #[error("programs that count in the kernel take Linux 5.12, and this is {release}")]
-    OldKernel {
-        /// As uname(1) says.
-        release: String,
-    },
+    OldKernel { release: String },
     #[error(
         "programs in the kernel take {missing}, which this process does not have: run it with \
          them (root has), or through ebsd"
     )]
-    Rights {
-        /// CAP_BPF, CAP_PERFMON or both.
-        missing: &'static str,
-    },
+    Rights { missing: &'static str },
     #[error(
         "bpf(2) is not permitted though the capabilities are there: a seccomp filter (of a \
          container: allow bpf) or a security module forbids it, or they are those of a user \
@@ -80,11 +74,7 @@ pub enum LoadError {
     #[error("this kernel's programs have no {helper}: {since}")]
     Helper { helper: String, since: &'static str },
     #[error("the kernel's verifier refuses the program ({errno}): {log}")]
-    Refused {
-        errno: String,
-        /// The end of what it says.
-        log: String,
-    },
+    Refused { errno: String, log: String },
     #[error(
         "the kernel has no memory for {bytes} bytes of tables: ask for fewer sites, or raise \
          the memory limit of the control group"

@@ -32,7 +32,6 @@ pub(super) const TIME: usize = 1;
 pub(super) const TASK: usize = 2;
 pub(super) const WHAT: usize = 3;
 
-/// All of them.
 pub(super) const WORDS: usize = FRONT + SLOTS * SLOT;
 
 pub(super) const BEGIN: u64 = 1;

@@ -94,7 +94,6 @@ impl FromStr for CallGraph {
 }
 
 impl fmt::Display for CallGraph {
-    /// As it is typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallGraph::FramePointers => f.write_str("fp"),

@@ -17,22 +17,11 @@ pub enum OpenError {
         "the limit of open files ({limit}) is reached after {opened} events on {cpus} CPUs; each \
          thread needs {each}: raise it with `ulimit -n`"
     )]
-    Descriptors {
-        opened: usize,
-        /// Events of one thread, on all CPUs together.
-        each: usize,
-        cpus: usize,
-        /// The limit, after raising it as far as this process may.
-        limit: String,
-    },
+    Descriptors { opened: usize, each: usize, cpus: usize, limit: String },
     #[error("none of the {cpus} CPUs to be sampled is online")]
     NoCpu { cpus: usize },
     #[error("CPU {} is not online here: say one of {online}", .cpu.0)]
-    Offline {
-        cpu: Cpu,
-        /// As the kernel lists them.
-        online: String,
-    },
+    Offline { cpu: Cpu, online: String },
     #[error("the event cannot be spelled for the kernel: {0}")]
     Attr(io::Error),
 }
@@ -75,11 +64,7 @@ pub enum SessionError {
     )]
     NotEmulable { what: String },
     #[error("the samples cannot be {what} in the kernel: {why}")]
-    NotInKernel {
-        /// `counted` or `filtered`.
-        what: &'static str,
-        why: LoadError,
-    },
+    NotInKernel { what: &'static str, why: LoadError },
     #[error("no control group was given: its directory belongs into the session's settings")]
     NoGroup,
     #[error(

@@ -36,12 +36,7 @@ pub enum IntervalError {
         "interval {interval} is no multiple of {base}, with which the session began: give one, or \
          start another session"
     )]
-    Multiple {
-        /// As asked, events.
-        interval: u64,
-        /// What it must be a multiple of, events.
-        base: u64,
-    },
+    Multiple { interval: u64, base: u64 },
     #[error(
         "the event is sampled so many times a second, and has no interval: start another session"
     )]
@@ -50,11 +45,7 @@ pub enum IntervalError {
     InKernel,
     /// PERF_EVENT_IOC_PERIOD.
     #[error("interval {interval} is not taken by the kernel: {error}")]
-    Kernel {
-        /// As asked, events.
-        interval: u64,
-        error: io::Error,
-    },
+    Kernel { interval: u64, error: io::Error },
 }
 
 impl Session {

@@ -20,10 +20,7 @@ pub enum FailedCall {
     /// perf_event_open(2) of the side event.
     OpenSide,
     /// mmap(2) of a ring of so many data pages.
-    Map {
-        /// Data pages asked for.
-        pages: u32,
-    },
+    Map { pages: u32 },
     /// PERF_EVENT_IOC_SET_OUTPUT.
     SetOutput,
     /// PERF_EVENT_IOC_SET_BPF.

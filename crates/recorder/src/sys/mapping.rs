@@ -128,9 +128,6 @@ pub(crate) struct SharedWords {
 
 impl SharedWords {
     /// New memory of so many words, zero, for programs to map by its descriptor.
-    ///
-    /// # Errors
-    /// memfd_create(2) or mmap(2) failed.
     pub(crate) fn create(name: &str, words: usize) -> io::Result<(OwnedFd, SharedWords)> {
         let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, (words * size_of::<u64>()) as u64)?;

@@ -20,11 +20,7 @@ pub enum ObjectLayoutError {
     #[error("{0:?} is no object; write START+SIZE behind the @, as in @0x4bb000+512k")]
     Object(String),
     #[error("{layout:?}: {what}")]
-    Size {
-        layout: String,
-        /// What is wrong with it.
-        what: String,
-    },
+    Size { layout: String, what: String },
 }
 
 impl FromStr for LayoutChange {

@@ -72,7 +72,6 @@ impl RowOrder {
     }
 }
 
-/// As it is parsed.
 impl fmt::Display for RowOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.stride)?;

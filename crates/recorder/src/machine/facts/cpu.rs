@@ -26,7 +26,6 @@ pub struct Cpus {
     pub model: Option<u32>,
     /// Stepping (x86).
     pub stepping: Option<u32>,
-    /// Marketing name.
     pub name: Option<String>,
     /// Feature words ("flags", on Arm "Features").
     pub flags: Vec<String>,

@@ -6,20 +6,9 @@ use crate::spelling::{best_three, likeness, suggestion};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TermError {
     #[error("this PMU has no term {name}{}", suggestion(nearest))]
-    Unknown {
-        name: String,
-        /// Names like it, best first; may be empty.
-        nearest: Vec<String>,
-    },
+    Unknown { name: String, nearest: Vec<String> },
     #[error("{name}={value:#x} is too wide: {field} has {width} bits, at most {max:#x}", max = u64::MAX >> (64 - width))]
-    TooWide {
-        name: String,
-        value: u64,
-        /// Bits there are, 1 to 64.
-        width: u32,
-        /// The bits, as the format file has them.
-        field: String,
-    },
+    TooWide { name: String, value: u64, width: u32, field: String },
     #[error(
         "term {name}: its format on this kernel, {text:?}, is not known here; say config=N instead"
     )]
@@ -35,13 +24,7 @@ pub enum TermError {
     #[error("{first} and {second} are two events; name one")]
     TwoEvents { first: String, second: String },
     #[error("{name} and {word}={value:#x} disagree about the bits {field}; say one of them")]
-    Conflict {
-        name: String,
-        word: ConfigWord,
-        value: u64,
-        /// The bits, as the format file has them.
-        field: String,
-    },
+    Conflict { name: String, word: ConfigWord, value: u64, field: String },
     #[error("{alias} wants a value for {name}; add {name}=VALUE to the terms")]
     Required { alias: String, name: String },
     #[error(

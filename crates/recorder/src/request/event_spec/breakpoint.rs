@@ -71,12 +71,7 @@ pub enum BreakpointError {
          watch mem:{:#x}/{len} or single bytes with /1",
         address & !(u64::from(*len) - 1)
     )]
-    Unaligned {
-        typed: String,
-        address: u64,
-        /// The length, a power of two.
-        len: u8,
-    },
+    Unaligned { typed: String, address: u64, len: u8 },
     #[error("{typed}: an execution breakpoint takes no length; leave \"/{word}\" out")]
     ExecuteLength { typed: String, word: String },
 }

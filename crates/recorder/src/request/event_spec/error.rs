@@ -10,29 +10,17 @@ pub enum EventSpecError {
     #[error("no event type given: say -t TYPE; ebs -h lists the types")]
     Empty,
     #[error("unknown event type \"{typed}\"{}; ebs -h lists the types", suggestion(nearest))]
-    Unknown {
-        typed: String,
-        /// Names like it, best first; may be empty.
-        nearest: Vec<String>,
-    },
+    Unknown { typed: String, nearest: Vec<String> },
     #[error(
         "\"{typed}\": modifiers are not part of a type here; say -t {name} with -u (user mode), \
          -k (kernel mode), or both"
     )]
-    Modifier {
-        typed: String,
-        /// The type or tracepoint without its modifiers.
-        name: String,
-    },
+    Modifier { typed: String, name: String },
     #[error(
         "\"{typed}\": a type is as precise as the CPU can make it, so :p has no place here; say \
          -t {name} (ebs -h {name} tells how precise it is)"
     )]
-    Precision {
-        typed: String,
-        /// The type without its modifiers.
-        name: String,
-    },
+    Precision { typed: String, name: String },
     #[error("{typed}: {source}")]
     Letters { typed: String, source: ModifierError },
     #[error("{typed}: {why}; write PMU/TERMS/MODIFIERS, as in cpu/event=0xd1,umask=0x8/pp")]

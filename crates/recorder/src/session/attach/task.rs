@@ -8,7 +8,6 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TaskState {
-    /// The process it belongs to.
     pub(super) leader: i32,
     /// Zombie, or gone further.
     pub(super) dead: bool,
