@@ -31,7 +31,7 @@ use symbolizer::Frame;
 
 /// What of a routine is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct View {
+pub struct ListingOptions {
     /// How instructions are written.
     pub syntax: Syntax,
     /// Instructions without samples that are shown on each side of those that

@@ -5,6 +5,8 @@ pub(crate) mod access_maps;
 pub(crate) mod access_totals;
 pub(crate) mod addresses;
 pub(crate) mod aggregates;
+pub(crate) mod collector;
+pub(crate) mod counted_misses;
 pub(crate) mod counters;
 pub(crate) mod curve_streams;
 pub(crate) mod distribution;

@@ -157,7 +157,7 @@ pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
 pub use name::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
-pub use pipeline::Pipeline;
+pub use pipeline::{Overview, Pipeline};
 pub use print::{
     annotation, causes as cause_cards, csv, curves, diff_csv, folded, json, plot, sharing, table,
 };
@@ -170,7 +170,8 @@ pub use query::parameters::without_parameters;
 pub use query::site::{SiteError, SiteName};
 pub use query::sort::{Sort, SortError};
 pub use query::time::{RunPart, RunTimes, TimeError, TimeRange, TimeStep};
-pub use query::{CauseQuery, QueriedCache, Query, QueryError, RegisterQuery, Weighting};
+pub use query::view::{KnownCache, KnownCaches, View};
+pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use report::emulation::emulation;
 pub use sieve::{Doubt, Sieve, SieveVerdict};

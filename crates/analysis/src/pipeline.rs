@@ -1,27 +1,35 @@
 //! Records in, report out.
 
-use crate::annotate::{self, Annotation, Showing, View};
+use crate::annotate::{self, Annotation, ListingOptions, Showing};
+use crate::collect::access_maps::AccessMaps;
 use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
+use crate::collect::collector::{Collector, take_out};
+use crate::collect::counted_misses::CountedMisses;
 use crate::collect::counters::Counters;
+use crate::collect::curve_streams::CurveStreams;
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
-use crate::collect::hindered::HinderedAccesses;
 use crate::collect::late_samples::SampleRoom;
 use crate::collect::members::{Growth, Members, SampleShare};
-use crate::collect::miss_streams::MissStreams;
+use crate::collect::plot_counts::PlotCounts;
+use crate::collect::shared_lines::SharedLines;
 use crate::collect::single_sample::SampleSink;
 use crate::collect::single_samples::SingleSamples;
+use crate::collect::spots::RoutineSpots;
 use crate::collect::time_order::{self, TimeOrder};
+use crate::collect::type_uses::TypeUses;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::key::Key;
+use crate::query::needs::Needs;
+use crate::query::view::View;
 use crate::report::answer::{StreamAccount, leaders, report};
-use crate::report::miss_causes::event_causes;
+use crate::report::counted::Counted;
 use crate::report::{
-    CauseReport, CurveReport, Losses, MapReport, Overview, PlotReport, Report, SharingReport,
-    TypeReport, curve_report, event_hindrances, map_report, plot_report, sharing, type_report,
+    CauseReport, CurveReport, Losses, MapReport, PlotReport, Report, SharingReport, TypeReport,
+    cause_report, curve_report, map_report, plot_report, sharing, type_report,
 };
 use crate::sieve::SieveVerdict;
 use perfdata::aggregate::AggregatePart;
@@ -63,40 +71,33 @@ impl Pipeline {
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
         let mut lookup = Lookup::new(symbolizer);
-        let shows_types = !query.targets.is_empty() || query.types || query.samples;
-        lookup.types.shows_types = shows_types || query.keys.contains(&Key::Type);
-        lookup.types.is_told =
-            query.types || query.samples || query.keys.iter().any(Key::is_of_types);
         lookup.chains.parts.cut = query.frames.clone();
+        let counters = counters(&query);
+        tell_types(&mut lookup, counters.needs);
         Ok(Pipeline {
             lookup,
             waiting: Rounds::new(query.held_bytes),
             order: TimeOrder::default(),
             members: Members::default(),
             aggregates: Aggregates::default(),
-            counters: Counters::new(&query),
+            counters,
             losses: Losses::default(),
             newest: Time::default(),
             query,
         })
     }
 
-    /// Hands each counted sample to `sink` besides, of a query that asks for
-    /// [`Query::samples`]; the last ones when the stream has ended.
+    /// Hands each counted sample to `sink` besides, with all that is known of it; the last ones
+    /// when the stream has ended. Samples whose types only the whole recording tells, and those
+    /// behind them, wait for that in `room`; in memory without one.
     #[must_use]
-    pub fn hand_to(mut self, sink: Box<dyn SampleSink>) -> Pipeline {
-        self.counters.singles = Some(SingleSamples::new(sink));
-        self
-    }
-
-    /// Has samples wait in `room` whose types only the whole recording tells,
-    /// and those behind them, to be handed to the sink when it has ended; in
-    /// memory without one.
-    #[must_use]
-    pub fn wait_in(mut self, room: Box<dyn SampleRoom>) -> Pipeline {
-        if let Some(singles) = &mut self.counters.singles {
-            singles.wait_in(room);
-        }
+    pub fn hand_to(
+        mut self,
+        sink: Box<dyn SampleSink>,
+        room: Option<Box<dyn SampleRoom>>,
+    ) -> Pipeline {
+        self.counters.add(Box::new(SingleSamples::new(sink, room)));
+        tell_types(&mut self.lookup, self.counters.needs);
         self
     }
 
@@ -125,22 +126,23 @@ impl Pipeline {
         match record {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.lookup.comms.side(record, id);
-                if self.query.needs_heap() {
+                let needs = self.counters.needs;
+                if needs.has(Needs::HEAP) {
                     self.lookup.heap.side(*misc, record, id);
                 }
-                if self.query.needs_regions() {
+                if needs.has(Needs::REGIONS) {
                     self.lookup.regions.side(*misc, record, id);
                 }
                 self.losses.note(*misc, record);
                 if let SideRecord::CallchainDeferred { cookie, chain } = record
-                    && self.query.needs_callers()
+                    && needs.has(Needs::CALLERS)
                 {
                     let (tid, cookie) = (id.task.unwrap_or_default().tid, *cookie);
                     self.lookup.chains.sent.add(DeferredKey { tid, cookie }, *chain);
                 }
             }
             StreamRecord::FinishedRound => self.end_round(Patience::More)?,
-            StreamRecord::Region(mark) if self.query.needs_regions() => {
+            StreamRecord::Region(mark) if self.counters.needs.has(Needs::REGIONS) => {
                 self.lookup.regions.mark(mark);
             }
             StreamRecord::Aggregate { event, part } => self.part(decoder, *event, part)?,
@@ -189,7 +191,7 @@ impl Pipeline {
     ) -> Result<Report, Error> {
         let report = self.answer(decoder)?;
         self.query.keys = keys;
-        self.counters = Counters::new(&self.query);
+        self.counters = counters(&self.query);
         Ok(report)
     }
 
@@ -203,7 +205,7 @@ impl Pipeline {
         let left_out = told.flatten().chain(self.members.take_notes()).collect();
         losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
-        let counters = std::mem::replace(&mut self.counters, Counters::new(&self.query));
+        let counters = std::mem::replace(&mut self.counters, counters(&self.query));
         let account = StreamAccount { decoder, has_ended, losses, left_out };
         report(&self.query, counters, account, &mut self.lookup)
     }
@@ -328,7 +330,7 @@ impl Pipeline {
             let ready = self.aggregates.end_round();
             return self.count_aggregates(&ready);
         }
-        if self.query.needs_regions()
+        if self.counters.needs.has(Needs::REGIONS)
             && let Some(newest) = ready.samples.iter().map(|held| held.time).max()
         {
             // What still waits is of this round: none of it is older than
@@ -348,7 +350,7 @@ impl Pipeline {
             Patience::Over | Patience::More => reached,
         };
         self.count_until(reached, ready)?;
-        if self.query.needs_regions() {
+        if self.counters.needs.has(Needs::REGIONS) {
             self.lookup.regions.forget(reached);
         }
         Ok(())
@@ -363,7 +365,7 @@ impl Pipeline {
                 continue;
             }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
-            self.counters.make_room(&mut self.lookup)?;
+            self.counters.make_room()?;
         }
         ready.clear();
         self.waiting.give_back(ready);
@@ -379,7 +381,7 @@ impl Pipeline {
                 continue;
             }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
-            self.counters.make_room(&mut self.lookup)?;
+            self.counters.make_room()?;
         }
         ready.clear();
         self.waiting.give_back(ready);
@@ -407,8 +409,12 @@ impl Pipeline {
     /// # Errors
     /// An event that the stream does not have; a target that no sample, or
     /// that several routines fit.
-    pub fn annotate(self, decoder: &StreamDecoder, view: View) -> Result<Annotation, Error> {
-        self.annotate_one(decoder, view, true)
+    pub fn annotate(
+        self,
+        decoder: &StreamDecoder,
+        options: ListingOptions,
+    ) -> Result<Annotation, Error> {
+        self.annotate_one(decoder, options, true)
     }
 
     /// The same of a stream that goes on: that it has no end is no caveat.
@@ -416,17 +422,21 @@ impl Pipeline {
     /// # Errors
     ///
     /// As of [`Pipeline::annotate`].
-    pub fn annotate_so_far(self, decoder: &StreamDecoder, view: View) -> Result<Annotation, Error> {
-        self.annotate_one(decoder, view, false)
+    pub fn annotate_so_far(
+        self,
+        decoder: &StreamDecoder,
+        options: ListingOptions,
+    ) -> Result<Annotation, Error> {
+        self.annotate_one(decoder, options, false)
     }
 
     fn annotate_one(
         self,
         decoder: &StreamDecoder,
-        view: View,
+        options: ListingOptions,
         has_ended: bool,
     ) -> Result<Annotation, Error> {
-        let mut all = self.annotations(decoder, view, has_ended)?;
+        let mut all = self.annotations(decoder, options, has_ended)?;
         all.pop().unwrap_or(Err(Error::Untargeted))
     }
 
@@ -437,91 +447,68 @@ impl Pipeline {
     pub fn annotate_all(
         self,
         decoder: &StreamDecoder,
-        view: View,
+        options: ListingOptions,
     ) -> Result<Vec<Result<Annotation, Error>>, Error> {
-        self.annotations(decoder, view, true)
+        self.annotations(decoder, options, true)
     }
 
     fn annotations(
         mut self,
         decoder: &StreamDecoder,
-        view: View,
+        options: ListingOptions,
         has_ended: bool,
     ) -> Result<Vec<Result<Annotation, Error>>, Error> {
         self.count_all(decoder)?;
-        let all = std::mem::take(&mut self.counters.spots);
+        let spots: Option<RoutineSpots> = take_out(&mut self.counters.collectors);
         let meanings = annotate::meanings(&self.counters.events, &self.counters.sieve, decoder);
         let report = self.report(decoder, has_ended)?;
         let described = decoder.events().first();
         let order = described.map_or(ByteOrder::Little, |event| event.layout.order());
-        let showing = Showing { view, order };
+        let showing = Showing { options, order };
         let one = |spots| {
             annotate::annotation(report.clone(), &meanings, spots, &mut self.lookup, showing)
         };
-        Ok(all.into_iter().map(one).collect())
+        Ok(spots.into_iter().flat_map(|it| it.routines).map(one).collect())
     }
 
     /// Counts what still waits and tells why the misses of each event came about.
     ///
     /// # Errors
     /// An event that the stream does not have; a stream without misses.
-    pub fn causes(mut self, decoder: &StreamDecoder) -> Result<CauseReport, Error> {
-        self.count_all(decoder)?;
-        let streams = self.counters.streams.take();
-        let hindered = self.counters.hindered.take().unwrap_or_default();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        let misses = CountedMisses { streams: streams.ok_or(Error::Untargeted)?, hindered };
-        misses.causes(report, &leaders, &mut self.lookup)
+    pub fn causes(self, decoder: &StreamDecoder) -> Result<CauseReport, Error> {
+        self.view(decoder, cause_report)?
     }
 
     /// Counts what still waits and tells which lines several threads used.
     ///
     /// # Errors
     /// An event that the stream does not have.
-    pub fn shared_lines(mut self, decoder: &StreamDecoder) -> Result<SharingReport, Error> {
-        self.count_all(decoder)?;
-        let shared = self.counters.shared.take();
-        let report = self.report(decoder, true)?;
-        Ok(sharing(shared.ok_or(Error::Untargeted)?, report, &mut self.lookup))
+    pub fn shared_lines(self, decoder: &StreamDecoder) -> Result<SharingReport, Error> {
+        self.view(decoder, sharing)
     }
 
     /// Counts what still waits and tells which types samples are on.
     ///
     /// # Errors
     /// An event that the stream does not have.
-    pub fn types(mut self, decoder: &StreamDecoder) -> Result<TypeReport, Error> {
-        self.count_all(decoder)?;
-        let types = self.counters.types.take();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        let types = types.ok_or(Error::Untargeted)?;
-        Ok(type_report(report, &leaders, types, &mut self.lookup))
+    pub fn types(self, decoder: &StreamDecoder) -> Result<TypeReport, Error> {
+        self.view(decoder, type_report)
     }
 
     /// Counts what still waits and tells where accesses are over time.
     ///
     /// # Errors
     /// An event that the stream does not have.
-    pub fn maps(mut self, decoder: &StreamDecoder) -> Result<MapReport, Error> {
-        self.count_all(decoder)?;
-        let maps = self.counters.maps.take();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        let maps = maps.ok_or(Error::Untargeted)?;
-        Ok(map_report(report, &leaders, &maps, &mut self.lookup))
+    pub fn maps(self, decoder: &StreamDecoder) -> Result<MapReport, Error> {
+        self.view(decoder, map_report)
     }
 
     /// Counts what still waits and tells what caches of other sizes would miss.
     ///
     /// # Errors
     /// An event that the stream does not have.
-    pub fn curves(mut self, decoder: &StreamDecoder) -> Result<CurveReport, Error> {
-        self.count_all(decoder)?;
-        let curves = self.counters.curves.take();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        Ok(curve_report(report, &leaders, curves.ok_or(Error::Untargeted)?))
+    pub fn curves(self, decoder: &StreamDecoder) -> Result<CurveReport, Error> {
+        self.view(decoder, curve_report)
     }
 
     /// Counts what still waits and answers the query, with histograms of what it
@@ -529,67 +516,107 @@ impl Pipeline {
     ///
     /// # Errors
     /// An event or register that the stream does not have.
-    pub fn plots(mut self, decoder: &StreamDecoder) -> Result<PlotReport, Error> {
-        self.count_all(decoder)?;
-        let plots = self.counters.plots.take().unwrap_or_default();
-        let leaders = leaders(&self.counters.events, decoder);
-        let report = self.report(decoder, true)?;
-        Ok(plot_report(report, &leaders, &plots))
+    pub fn plots(self, decoder: &StreamDecoder) -> Result<PlotReport, Error> {
+        self.view(decoder, plot_report)
     }
 
-    /// Counts what still waits and answers all of a query that asks for rows, causes, shared
+    /// Makes the answer of a view of what was collected for it.
+    fn view<C: Collector, A>(
+        self,
+        decoder: &StreamDecoder,
+        answer: fn(C, Counted<'_>) -> A,
+    ) -> Result<A, Error> {
+        let mut all = self.counted(decoder)?;
+        let collected = all.take()?;
+        let CountedViews { report, leaders, mut lookup, .. } = all;
+        Ok(answer(collected, Counted { report, leaders: &leaders, lookup: &mut lookup }))
+    }
+
+    /// Counts what still waits.
+    fn counted(mut self, decoder: &StreamDecoder) -> Result<CountedViews, Error> {
+        self.count_all(decoder)?;
+        let collected = std::mem::take(&mut self.counters.collectors);
+        let leaders = leaders(&self.counters.events, decoder);
+        let report = self.report(decoder, true)?;
+        Ok(CountedViews { collected, report, leaders, lookup: self.lookup })
+    }
+
+    /// Counts what still waits and answers all of a query that asks for causes, shared
     /// lines, types, maps and curves at once: names and debug info are looked up once for all of them.
     ///
     /// # Errors
     /// An event that the stream does not have; a query that does not ask for one of these.
-    pub fn overview(mut self, decoder: &StreamDecoder) -> Result<Overview, Error> {
-        self.count_all(decoder)?;
-        let counters = &mut self.counters;
-        let streams = counters.streams.take().ok_or(Error::Untargeted)?;
-        let hindered = counters.hindered.take().unwrap_or_default();
-        let shared = counters.shared.take().ok_or(Error::Untargeted)?;
-        let types = counters.types.take().ok_or(Error::Untargeted)?;
-        let maps = counters.maps.take().ok_or(Error::Untargeted)?;
-        let curves = counters.curves.take().ok_or(Error::Untargeted)?;
-        let leaders = leaders(&self.counters.events, decoder);
-        let rows = self.report(decoder, true)?;
-        let lookup = &mut self.lookup;
-        let misses = CountedMisses { streams, hindered };
+    pub fn overview(self, decoder: &StreamDecoder) -> Result<Overview, Error> {
+        let mut of = self.counted(decoder)?;
         Ok(Overview {
-            causes: misses.causes(rows.clone(), &leaders, lookup),
-            sharing: sharing(shared, rows.clone(), lookup),
-            types: type_report(rows.clone(), &leaders, types, lookup),
-            maps: map_report(rows.clone(), &leaders, &maps, lookup),
-            curves: curve_report(rows.clone(), &leaders, curves),
-            rows,
+            causes: of.answer(cause_report)?,
+            sharing: of.answer(sharing)?,
+            types: of.answer(type_report)?,
+            maps: of.answer(map_report)?,
+            curves: of.answer(curve_report)?,
+            rows: of.report,
         })
     }
 }
 
-struct CountedMisses {
-    streams: MissStreams,
-    hindered: HinderedAccesses,
+fn counters(query: &Query) -> Counters {
+    Counters::new(query, query.views.iter().map(collector).collect())
 }
 
-impl CountedMisses {
-    fn causes(
-        mut self,
-        report: Report,
-        leaders: &[usize],
-        lookup: &mut Lookup,
-    ) -> Result<CauseReport, Error> {
-        let (mut events, mut hindrances) = (Vec::new(), Vec::new());
-        for (event, leader) in report.events.iter().zip(leaders.iter().copied()) {
-            events.extend(event_causes(event, leader, &mut self.streams, lookup));
-            hindrances.extend(event_hindrances(event, leader, &self.hindered, lookup));
-        }
-        if events.is_empty() && hindrances.is_empty() {
-            let have = report.events.iter().map(|event| event.name.clone()).collect();
-            return Err(Error::NoMisses { have });
-        }
-        let mut notes = self.streams.notes();
-        notes.extend(self.hindered.note());
-        let hardmeter_causes = CauseReport::VERSION;
-        Ok(CauseReport { hardmeter_causes, events, hindrances, notes, report })
+fn collector(view: &View) -> Box<dyn Collector> {
+    match view {
+        View::Causes(caches) => Box::new(CountedMisses::new(caches.clone())),
+        View::SharedLines(line) => Box::new(SharedLines::new(*line)),
+        View::Types => Box::new(TypeUses::default()),
+        View::Maps(caches) => Box::new(AccessMaps::new(caches.clone())),
+        View::Plots(caches) => Box::new(PlotCounts::new(caches.clone())),
+        View::Curves => Box::new(CurveStreams::default()),
+        View::Routines(targets) => Box::new(RoutineSpots::new(targets)),
     }
+}
+
+fn tell_types(lookup: &mut Lookup, needs: Needs) {
+    lookup.types.shows_types = needs.has(Needs::TYPES);
+    lookup.types.is_told = needs.has(Needs::TYPE_NOTE);
+}
+
+/// What was collected for several views of one recording.
+struct CountedViews {
+    collected: Vec<Box<dyn Collector>>,
+    report: Report,
+    leaders: Vec<usize>,
+    lookup: Lookup,
+}
+
+impl CountedViews {
+    fn take<C: Collector>(&mut self) -> Result<C, Error> {
+        take_out(&mut self.collected).ok_or(Error::Untargeted)
+    }
+
+    /// The answer of one of several.
+    fn answer<C: Collector, A>(&mut self, answer: fn(C, Counted<'_>) -> A) -> Result<A, Error> {
+        let collected = self.take()?;
+        let CountedViews { report, leaders, lookup, .. } = self;
+        Ok(answer(collected, Counted { report: report.clone(), leaders, lookup }))
+    }
+}
+
+/// What [`crate::Pipeline::overview`] answers: each is as its own method would have it.
+#[derive(Debug)]
+pub struct Overview {
+    /// The query's rows, and what was counted in all.
+    pub rows: Report,
+    /// Why misses came about.
+    ///
+    /// # Errors
+    /// Without misses.
+    pub causes: Result<CauseReport, Error>,
+    /// Lines that several threads used.
+    pub sharing: SharingReport,
+    /// Types that samples are on.
+    pub types: TypeReport,
+    /// Where accesses are over time.
+    pub maps: MapReport,
+    /// What caches of other sizes would miss.
+    pub curves: CurveReport,
 }

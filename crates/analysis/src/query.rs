@@ -4,21 +4,22 @@ pub(crate) mod chain_view;
 pub mod filter;
 pub(crate) mod glob;
 pub(crate) mod key;
+pub(crate) mod needs;
 pub(crate) mod parameters;
 pub(crate) mod site;
 pub(crate) mod sort;
 pub(crate) mod target;
 pub(crate) mod time;
+pub(crate) mod view;
 
-use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::query::chain_view::{ChainView, FrameCut};
-use crate::query::filter::{Filter, FilterCondition};
+use crate::query::filter::Filter;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::site::SiteName;
 use crate::query::sort::Sort;
-use crate::query::target::RoutineTarget;
 use crate::query::time::RunTimes;
+use crate::query::view::View;
 use perfdata::InstructionClass;
 
 /// A question: which samples, counted by what, shown how.
@@ -35,7 +36,7 @@ pub struct Query {
     pub frames: FrameCut,
     /// What becomes of counted call chains; of another view than rows the key is
     /// [`Key::Stack`] alone.
-    pub view: ChainView,
+    pub chains: ChainView,
     /// Only samples of instructions of this class are counted, besides what
     /// the stream says of its events.
     pub class: Option<InstructionClass>,
@@ -56,26 +57,8 @@ pub struct Query {
     pub accesses: bool,
     /// Register histograms to make as well.
     pub registers: Option<RegisterQuery>,
-    /// The routines whose instructions are asked for, by
-    /// [`crate::Pipeline::annotate`] and [`crate::Pipeline::annotate_all`].
-    pub targets: Vec<RoutineTarget>,
-    /// Causes of misses are asked for, by [`crate::Pipeline::causes`].
-    pub causes: Option<CauseQuery>,
-    /// Lines that threads share are asked for, by
-    /// [`crate::Pipeline::shared_lines`]: bytes of a line, a power of two up to 128.
-    pub shared_lines: Option<u64>,
-    /// Types that samples are on are asked for, by [`crate::Pipeline::types`].
-    pub types: bool,
-    /// Samples are asked for one by one, with all that is known of each: for
-    /// [`crate::Pipeline::hand_to`].
-    pub samples: bool,
-    /// Accesses over time are asked for, by [`crate::Pipeline::maps`]: by object, and by set of
-    /// these caches.
-    pub maps: Option<CauseQuery>,
-    /// Histograms are asked for, by [`crate::Pipeline::plots`]: the first cache that sets are of.
-    pub plots: Option<CauseQuery>,
-    /// What caches of other sizes would miss is asked for, by [`crate::Pipeline::curves`].
-    pub curves: bool,
+    /// What is asked for besides rows.
+    pub views: Vec<View>,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -96,59 +79,6 @@ impl Query {
     /// into one.
     pub const MOST_ROWS: usize = (1 << 20) / 8 * 7;
 
-    pub(crate) fn needs_access(&self) -> bool {
-        let of_key = |key: &Key| matches!(key, Key::Access(_));
-        let of_filter = |filter: &Filter| {
-            matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
-        };
-        let all = self.accesses || !self.targets.is_empty() || self.is_about_data() || self.samples;
-        let all = all || self.plots.is_some() || self.curves;
-        all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
-    }
-
-    fn is_about_data(&self) -> bool {
-        self.causes.is_some() || self.shared_lines.is_some() || self.types
-    }
-
-    pub(crate) fn needs_class(&self) -> bool {
-        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
-        let all = self.keys.contains(&Key::Miss) || self.causes.is_some() || self.samples;
-        let all = all || self.curves;
-        all || self.filters.iter().any(of_filter)
-    }
-
-    pub(crate) fn needs_callers(&self) -> bool {
-        self.needs_stacks() || self.looks_at_callers()
-    }
-
-    pub(crate) fn needs_stacks(&self) -> bool {
-        let of_objects = self.causes.is_some() || self.shared_lines.is_some();
-        of_objects || self.keys.contains(&Key::Holder)
-    }
-
-    fn looks_at_callers(&self) -> bool {
-        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Frame(_));
-        self.samples
-            || !self.frames.is_none()
-            || self.keys.iter().any(Key::is_of_callers)
-            || self.filters.iter().any(of_filter)
-    }
-
-    /// Whether it asks for blocks of the heap, or for what they tell of: types, and what misses,
-    /// shared lines and accesses over time are on.
-    pub(crate) fn needs_heap(&self) -> bool {
-        let of_key = |key: &Key| key.is_of_heap() || key.is_of_types();
-        let of_objects =
-            self.causes.is_some() || self.shared_lines.is_some() || self.maps.is_some();
-        let of_types = self.types || !self.targets.is_empty();
-        self.samples || of_objects || of_types || self.keys.iter().any(of_key)
-    }
-
-    pub(crate) fn needs_regions(&self) -> bool {
-        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Region(_));
-        self.keys.contains(&Key::Region) || self.filters.iter().any(of_filter)
-    }
-
     /// Sizes must be powers of two, registers need names.
     pub fn check(&self) -> Result<(), QueryError> {
         let line = self.cache_line.unwrap_or(Query::CACHE_LINE);
@@ -157,7 +87,7 @@ impl Query {
                 return Err(QueryError::Size { what, size });
             }
         }
-        if self.view != ChainView::Rows && self.keys != [Key::Stack] {
+        if self.chains != ChainView::Rows && self.keys != [Key::Stack] {
             return Err(QueryError::View { keys: list(&self.keys) });
         }
         if self.keys.contains(&Key::Callee) && self.frames.callees.is_none() {
@@ -175,28 +105,11 @@ impl Query {
     }
 }
 
-impl CauseQuery {
-    /// The cache that misses of an event are judged by: the one that was typed,
-    /// that of the model which made them, the one that is likely. None: nobody
-    /// knows one.
-    pub(crate) fn shape(&self, level: MissedLevel, model: Option<&str>) -> Option<CacheShape> {
-        // PMUs count as misses of the TLB what no level of it has; models tell both.
-        let wanted = match (level, model) {
-            (MissedLevel::Dtlb, None) => MissedLevel::Stlb,
-            _ => level,
-        };
-        let of =
-            |is_typed| self.shapes.iter().find(|it| it.level == wanted && it.is_typed == is_typed);
-        let modelled = || model.and_then(|model| CacheShape::in_model(model, level));
-        of(true).map(|it| it.shape).or_else(modelled).or_else(|| of(false).map(|it| it.shape))
-    }
-}
-
 impl Query {
     /// The keys that rows have in the end: inclusive counts go by routine,
     /// whatever chains they are made of.
     pub(crate) fn row_keys(&self) -> &[Key] {
-        match self.view {
+        match self.chains {
             ChainView::Inclusive => &[Key::Routine],
             ChainView::Rows | ChainView::Tree(_) => &self.keys,
         }
@@ -214,7 +127,7 @@ impl Default for Query {
             sort: Sort::Share,
             filters: Vec::new(),
             frames: FrameCut::default(),
-            view: ChainView::default(),
+            chains: ChainView::default(),
             class: None,
             top: None,
             cache_line: None,
@@ -223,14 +136,7 @@ impl Default for Query {
             weighting: None,
             accesses: false,
             registers: None,
-            targets: Vec::new(),
-            causes: None,
-            shared_lines: None,
-            types: false,
-            samples: false,
-            maps: None,
-            plots: None,
-            curves: false,
+            views: Vec::new(),
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,
@@ -285,24 +191,6 @@ pub enum Weighting {
     Period,
 }
 
-/// The caches that misses are judged by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CauseQuery {
-    /// In spite of what the recording says, and where it says nothing.
-    pub shapes: Vec<QueriedCache>,
-}
-
-/// A cache and whose word it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueriedCache {
-    /// Which.
-    pub level: MissedLevel,
-    /// What it is like.
-    pub shape: CacheShape,
-    /// Counts against what the recording says.
-    pub is_typed: bool,
-}
-
 /// Register histograms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterQuery {
@@ -352,7 +240,7 @@ mod tests {
         );
         let inclusive = |sort| Query {
             keys: vec![Key::Stack],
-            view: ChainView::Inclusive,
+            chains: ChainView::Inclusive,
             sort: Sort::Key(sort),
             ..Query::default()
         };

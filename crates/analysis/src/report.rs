@@ -4,6 +4,7 @@ mod access_maps;
 pub(crate) mod answer;
 mod call_tree;
 pub(crate) mod chains;
+pub(crate) mod counted;
 pub(crate) mod emulation;
 mod facts;
 mod hindrances;
@@ -31,12 +32,12 @@ pub use call_tree::{CallTree, OtherNodes, TreeNode};
 pub use chains::{FrameName, ReportChain, ReportChains};
 pub(crate) use facts::strides;
 pub use facts::{CommonBits, KernelCountReport, RowFacts, Stride, WholeHit};
-pub(crate) use hindrances::event_hindrances;
 pub use hindrances::{EventHindrances, HinderingStore, HindranceEvidence, HindranceRow};
 pub use joined::{JoinedCount, JoinedEvent, JoinedReport, JoinedRow};
 pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayout};
 pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, UnlistedFile};
 pub use loss::{Bursts, CountEnd, Losses, RecorderLedger};
+pub(crate) use miss_causes::cause_report;
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub(crate) use miss_curves::curve_report;
 pub use miss_curves::{CurveLack, CurveMark, CurveReport, EventCurve};
@@ -55,7 +56,6 @@ pub use type_uses::{
 use crate::causes::share_interval::ratio;
 use crate::collect::registers::Register;
 use crate::collect::row_count::Sum;
-use crate::error::Error;
 use crate::query::Weighting;
 use crate::query::key::Key;
 use perfdata::IpMeaning;
@@ -429,24 +429,4 @@ impl NotKept {
              than that has a row; sums are exact (--most-rows keeps more)"
         )
     }
-}
-
-/// What [`crate::Pipeline::overview`] answers: each is as its own method would have it.
-#[derive(Debug)]
-pub struct Overview {
-    /// The query's rows, and what was counted in all.
-    pub rows: Report,
-    /// Why misses came about.
-    ///
-    /// # Errors
-    /// Without misses.
-    pub causes: Result<CauseReport, Error>,
-    /// Lines that several threads used.
-    pub sharing: SharingReport,
-    /// Types that samples are on.
-    pub types: TypeReport,
-    /// Where accesses are over time.
-    pub maps: MapReport,
-    /// What caches of other sizes would miss.
-    pub curves: CurveReport,
 }

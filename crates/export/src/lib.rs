@@ -11,9 +11,9 @@
 //!
 //! fn pipeline(format: ExportFormat) -> Result<(Pipeline, SharedExport), analysis::Error> {
 //!     let export = SharedExport::new(format.to(Box::new(Vec::new())));
-//!     let query = Query { keys: format.keys(), samples: true, ..Query::default() };
+//!     let query = Query { keys: format.keys(), ..Query::default() };
 //!     let symbolizer = Symbolizer::new(SymbolizerOptions::default());
-//!     Ok((Pipeline::new(query, symbolizer)?.hand_to(Box::new(export.clone())), export))
+//!     Ok((Pipeline::new(query, symbolizer)?.hand_to(Box::new(export.clone()), None), export))
 //! }
 //! # assert!(pipeline(ExportFormat::Csv).is_ok());
 //! ```

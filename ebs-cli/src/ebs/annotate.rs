@@ -12,9 +12,9 @@ pub use arguments::{
 
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::say;
-use analysis::annotate::{RoutineTarget, Syntax, View};
+use analysis::annotate::{ListingOptions, RoutineTarget, Syntax};
 use analysis::annotation::render;
-use analysis::{Glob, Query};
+use analysis::{Glob, Query, View};
 use anyhow::{Context, Result, bail};
 use source_files::SourceFiles;
 use std::io::Write;
@@ -40,7 +40,7 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     let mut sources = SourceFiles::new(&options.root, arguments);
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (annotation, end) =
-        recording.answer(|pipeline, decoder| pipeline.annotate(decoder, view(arguments)))?;
+        recording.answer(|pipeline, decoder| pipeline.annotate(decoder, shown(arguments)))?;
     let end = report::with_ending(end, ended);
     match arguments.format {
         AnnotationFormat::Text => {
@@ -96,11 +96,11 @@ fn query(arguments: &AnnotateArguments) -> Result<Query> {
         );
     }
     let target: RoutineTarget = routine.parse()?;
-    Ok(Query { targets: vec![target], ..asked(arguments)? })
+    Ok(Query { views: vec![View::Routines(vec![target])], ..asked(arguments)? })
 }
 
-fn view(arguments: &AnnotateArguments) -> View {
-    View {
+fn shown(arguments: &AnnotateArguments) -> ListingOptions {
+    ListingOptions {
         syntax: match arguments.syntax {
             SyntaxName::Att => Syntax::Att,
             SyntaxName::Intel => Syntax::Intel,

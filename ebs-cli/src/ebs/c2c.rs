@@ -2,7 +2,7 @@
 
 use crate::ebs::accesses::AccessQuestion;
 use crate::ebs::arguments::AccessArguments;
-use analysis::{Pipeline, Query, sharing};
+use analysis::{Pipeline, Query, View, sharing};
 use anyhow::Result;
 use clap::Args;
 use std::io::Write;
@@ -34,7 +34,7 @@ const PAIR: u64 = 128;
 pub fn run(arguments: &C2cArguments, out: &mut dyn Write) -> Result<()> {
     let line = if arguments.pair { PAIR } else { LINE };
     let question = AccessQuestion {
-        query: Query { shared_lines: Some(line), ..Query::default() },
+        query: Query { views: vec![View::SharedLines(line)], ..Query::default() },
         answer: Pipeline::shared_lines,
         text: sharing::render,
     };

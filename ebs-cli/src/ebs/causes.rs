@@ -11,7 +11,7 @@ use crate::ebs::exit_status::SUCCESS;
 use crate::terminal::number;
 use analysis::causes::{CacheShape, MissedLevel};
 use analysis::report::{CauseReport, CurveReport};
-use analysis::{CauseQuery, Pipeline, QueriedCache, Query, cause_cards, curves};
+use analysis::{KnownCache, KnownCaches, Pipeline, Query, View, cause_cards, curves};
 use anyhow::Result;
 use clap::Args;
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
@@ -96,41 +96,41 @@ fn tell(arguments: &CausesArguments, file: Option<&Path>, out: &mut dyn Write) -
 
 fn curve_question() -> AccessQuestion<CurveReport> {
     AccessQuestion {
-        query: Query { curves: true, ..Query::default() },
+        query: Query { views: vec![View::Curves], ..Query::default() },
         answer: Pipeline::curves,
         text: curves::render,
     }
 }
 
 fn question(arguments: &CausesArguments) -> Result<AccessQuestion<CauseReport>> {
-    let causes = Some(CauseQuery { shapes: shapes(&arguments.cache)? });
+    let views = vec![View::Causes(caches(&arguments.cache)?)];
     Ok(AccessQuestion {
-        query: Query { causes, ..Query::default() },
+        query: Query { views, ..Query::default() },
         answer: Pipeline::causes,
         text: cause_cards::render,
     })
 }
 
 /// The caches that were typed, and those of this machine.
-pub(in crate::ebs) fn shapes(typed: &[String]) -> Result<Vec<QueriedCache>> {
+pub(in crate::ebs) fn caches(typed: &[String]) -> Result<KnownCaches> {
     let machine = Geometry::of_machine(Path::new("/"));
     let mut all = Vec::new();
     if !typed.is_empty() {
         // Levels that were not typed are not taken for typed ones.
         let nothing = Geometry { l1d: None, l1i: None, l2: None, l3: None, ..machine.clone() };
         let geometry = typed.iter().try_fold(nothing.without_tlbs(), |all, text| all.with(text))?;
-        all.extend(queried(&geometry, true));
+        all.extend(known(&geometry, true));
     }
-    all.extend(queried(&machine, false));
-    Ok(all)
+    all.extend(known(&machine, false));
+    Ok(KnownCaches(all))
 }
 
-fn queried(geometry: &Geometry, is_typed: bool) -> Vec<QueriedCache> {
+fn known(geometry: &Geometry, is_typed: bool) -> Vec<KnownCache> {
     let cache =
         |CacheGeometry { bytes, ways }| CacheShape { entries: bytes / LINE, ways, unit: LINE };
     let tlb = |TlbGeometry { entries, ways }| CacheShape { entries, ways, unit: PAGE };
     let of = |level, shape: Option<CacheShape>| {
-        shape.filter(|shape| shape.entries > 0).map(|shape| QueriedCache { level, shape, is_typed })
+        shape.filter(|shape| shape.entries > 0).map(|shape| KnownCache { level, shape, is_typed })
     };
     // A walk is made where no level of the TLB has the page.
     let walked = geometry.stlb.or(geometry.dtlb).map(tlb);

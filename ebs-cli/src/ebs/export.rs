@@ -56,7 +56,6 @@ fn pipeline(arguments: &ExportArguments, format: ExportFormat, input: &Input) ->
         filters: report::filters(&arguments.filter)?,
         event: arguments.event.as_deref().map(Glob::new),
         class: arguments.class,
-        samples: format.takes_samples(),
         ..Query::default()
     };
     let query = report::in_time(query, arguments.time.as_deref(), arguments.file.as_deref())?;

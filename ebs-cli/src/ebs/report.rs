@@ -1,16 +1,16 @@
 //! `ebs report`: tables from a recording.
 
 use crate::ebs::arguments::{StandingArguments, SymbolArguments, TableArguments};
-use crate::ebs::causes::shapes;
+use crate::ebs::causes::caches;
 use crate::ebs::input::{End, Input};
 use crate::terminal::style::is_utf8;
 use crate::terminal::{debuginfod, number, percent, say};
 use analysis::filter::FilterCondition;
 use analysis::plot::PlotGlyphs;
-use analysis::report::{EventPlots, JoinedReport};
+use analysis::report::{EventPlots, JoinedReport, PlotReport};
 use analysis::{
-    CauseQuery, ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report,
-    RunPart, RunTimes, Sort, TreeOrder, TreeQuery, csv, folded, json, plot, table,
+    ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart,
+    RunTimes, Sort, TreeOrder, TreeQuery, View, csv, folded, json, plot, table,
 };
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -183,7 +183,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         (false, _) => Key::parse_list(&arguments.by.join(","))?,
     };
     let keys = if arguments.inline { with_inlined(keys)? } else { keys };
-    let plots = arguments.plot.is_some().then(|| shapes(&[])).transpose()?;
+    let plots = arguments.plot.is_some().then(|| caches(&[])).transpose()?;
     let site = arguments.site.as_deref().map(str::parse).transpose()?;
     let sort = match &arguments.sort {
         Some(sort) => sort.parse()?,
@@ -197,14 +197,14 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
             callees: arguments.callees.as_deref().map(Glob::new),
             ..cut_inwards(arguments.callers.as_deref(), &arguments.outside)
         },
-        view: view(arguments),
+        chains: chains(arguments),
         class: arguments.class,
         // Joined rows are cut once they are joined.
         top: if arguments.join { None } else { top(arguments) },
         cache_line: arguments.line_size,
         event: arguments.event.as_deref().map(Glob::new),
         accesses: arguments.mem,
-        plots: plots.map(|shapes| CauseQuery { shapes }),
+        views: plots.map(View::Plots).into_iter().collect(),
         most_rows: arguments.most_rows.unwrap_or(Query::MOST_ROWS).max(1),
         registers: arguments.regs.then(|| RegisterQuery { site, ..RegisterQuery::default() }),
         ..Query::default()
@@ -222,7 +222,7 @@ pub(crate) fn cut_inwards(callers: Option<&str>, outside: &[String]) -> FrameCut
     }
 }
 
-fn view(arguments: &ReportArguments) -> ChainView {
+fn chains(arguments: &ReportArguments) -> ChainView {
     let Some(direction) = arguments.tree else {
         return if arguments.children { ChainView::Inclusive } else { ChainView::Rows };
     };
@@ -442,9 +442,12 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
     let options = symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
-    let (told, end) = recording.answer(Pipeline::plots)?;
+    let (PlotReport { report, plots }, end) =
+        recording.answer(|pipeline, decoder| match arguments.plot {
+            Some(_) => pipeline.plots(decoder),
+            None => Ok(PlotReport { report: pipeline.finish(decoder)?, plots: Vec::new() }),
+        })?;
     let end = with_ending(end, ended);
-    let (report, plots) = (told.report, told.plots);
     if arguments.join {
         join(arguments, &report, out)?;
     } else if arguments.json {

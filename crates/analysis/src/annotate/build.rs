@@ -6,7 +6,7 @@ use super::extent::shown;
 use super::lines::{Code, Listing};
 use super::meaning::{Cause, EventMeaning, Meaning};
 use super::operand_type::RoutineTypes;
-use super::{Annotation, Extent, Heat, HotInstruction, View};
+use super::{Annotation, Extent, Heat, HotInstruction, ListingOptions};
 use crate::collect::row_count::Sum;
 use crate::collect::spots::{Candidate, InstructionSpot, Spots};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
-    pub(crate) view: View,
+    pub(crate) options: ListingOptions,
     pub(crate) order: ByteOrder,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn annotation(
     lookup: &mut Lookup,
     showing: Showing,
 ) -> Result<Annotation, Error> {
-    let Showing { view, order } = showing;
+    let Showing { options, order } = showing;
     let counted = report.events.iter().map(|event| event.totals.counted);
     let number = choose(&spots, counted.fold(0, u64::saturating_add), lookup)?;
     let index = usize::try_from(number).unwrap_or(usize::MAX);
@@ -73,20 +73,20 @@ pub(crate) fn annotation(
             meaning,
             interval: event.even_interval(),
             arch,
-            view,
+            options,
         };
         let heat = whole.heat(spots, &code, lookup);
         hot_lines.extend(
             heat.hot
                 .iter()
-                .filter(|(_, hot)| hot.share >= view.least_share)
+                .filter(|(_, hot)| hot.share >= options.least_share)
                 .filter_map(|(address, _)| Some(code.holding(*address)?.0)),
         );
         events.push(heat);
     }
     hot_lines.sort_unstable();
-    let shown = shown(code.len(), &hot_lines, view.context);
-    let listing = Listing { object: id, order, syntax: view.syntax };
+    let shown = shown(code.len(), &hot_lines, options.context);
+    let listing = Listing { object: id, order, syntax: options.syntax };
     let (items, reasons) = listing.items(&code, &shown, &types, lookup);
     notes.extend(reasons);
     let routine = Extent { name, object, start, end };
@@ -100,7 +100,7 @@ struct Whole<'w> {
     /// The even one of the event; see [`Register::interval`](crate::registers::Register).
     interval: u64,
     arch: Arch,
-    view: View,
+    options: ListingOptions,
 }
 
 impl Whole<'_> {
@@ -110,7 +110,7 @@ impl Whole<'_> {
         let mut ranks: Vec<u64> =
             spots.iter().map(|(_, spot)| spot.sum.weight(self.weighting)).collect();
         ranks.sort_unstable_by_key(|weight| std::cmp::Reverse(*weight));
-        let least = match self.view.detailed.checked_sub(1) {
+        let least = match self.options.detailed.checked_sub(1) {
             Some(last) => ranks.get(last).or(ranks.last()).copied().unwrap_or(0),
             None => u64::MAX,
         };
@@ -123,7 +123,7 @@ impl Whole<'_> {
             hot: BTreeMap::new(),
             misplaced: BTreeMap::new(),
         };
-        let mut left = self.view.detailed;
+        let mut left = self.options.detailed;
         for (address, spot) in spots {
             let found = code.holding(address);
             if !found.is_some_and(|(_, begins)| begins) {

@@ -1,11 +1,15 @@
 //! Where accesses are over time: counts by time and set of a cache, and by time
 //! and place in objects. How much is kept does not grow with the samples.
 
-use crate::causes::cache_shape::CacheShape;
+use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::map_cells::{CellPlace, MapAxis, MapCells};
 use crate::collect::sampled::CountedSample;
+use crate::error::Error;
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
+use crate::query::needs::Needs;
+use crate::query::view::KnownCaches;
 use perfdata::Pid;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -20,8 +24,9 @@ const MOST_OBJECTS: usize = 512;
 /// Nanoseconds of a column at first.
 const SHORTEST: u64 = 1000;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct AccessMaps {
+    caches: KnownCaches,
     shapes: BTreeMap<usize, CacheShape>,
     pub(crate) events: BTreeMap<usize, EventMaps>,
 }
@@ -50,22 +55,39 @@ pub(crate) struct EventMaps {
 }
 
 impl AccessMaps {
-    /// The sets of this cache are to be told of an event.
-    pub(crate) fn judge(&mut self, event: usize, shape: CacheShape) {
-        self.shapes.insert(event, shape);
+    pub(crate) fn new(caches: KnownCaches) -> AccessMaps {
+        AccessMaps { caches, shapes: BTreeMap::new(), events: BTreeMap::new() }
+    }
+}
+
+impl Collector for AccessMaps {
+    fn needs(&self) -> Needs {
+        Needs::HEAP
     }
 
-    pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, lookup: &mut Lookup) {
+    // Only a cache that programs' own addresses choose the sets of has rows for them.
+    fn learn(&mut self, new: &NewEvent<'_>) {
+        if let Some(level) = MissedLevel::of_event(&new.event.name)
+            && level.is_indexed_virtually()
+            && let Some(shape) = self.caches.shape(level, new.model())
+        {
+            self.shapes.insert(new.event.leader, shape);
+        }
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
+        let event = sample.event;
         let shape = self.shapes.get(&event).copied();
         let maps = self.events.entry(event).or_insert_with(|| EventMaps::new(shape));
         let Ok(address) = sample.address() else {
             maps.without_address += 1;
-            return;
+            return Ok(());
         };
         let has_data = sample.data(lookup).is_ok();
         let band = has_data
             .then(|| BandKey { pid: sample.held.pid(), holder: sample.holder_but_stacks(lookup) });
         maps.add(sample.held.time.0, address, band);
+        Ok(())
     }
 }
 

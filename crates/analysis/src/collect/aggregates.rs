@@ -6,6 +6,7 @@ use crate::query::Query;
 use crate::query::chain_view::FrameCut;
 use crate::query::filter::FilterCondition;
 use crate::query::key::Key;
+use crate::query::view::View;
 use perfdata::Time;
 use perfdata::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site, SiteKey};
 use perfdata::stream::{RoundBatch, Rounds};
@@ -189,7 +190,7 @@ pub(crate) fn refuse(query: &Query, event: &Event, apart: ToldApart) -> Result<(
     if let Some((option, _)) = cut.into_iter().find(|(_, is_asked)| *is_asked && !apart.callers) {
         return refused(format!("--{option}"), CALLERS);
     }
-    if query.types {
+    if query.views.contains(&View::Types) {
         return refused("types and members".to_owned(), ADDRESSES);
     }
     if query.accesses {

@@ -1,70 +1,51 @@
 //! What counting changes: events, rows, and the instructions of a routine.
 
-use crate::causes::cache_shape::{CacheShape, MissedLevel};
-use crate::causes::curve_subject::CurveSubject;
-use crate::causes::hindrance::Hindrance;
 use crate::code::{SampledInstruction, register_number};
-use crate::collect::access_maps::AccessMaps;
-use crate::collect::curve_streams::CurveStreams;
-use crate::collect::event::{Event, HeapEvent, says};
+use crate::collect::collector::{Collector, NewEvent};
+use crate::collect::event::{Event, HeapEvent};
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
-use crate::collect::hindered::HinderedAccesses;
-use crate::collect::miss_streams::MissStreams;
-use crate::collect::plot_counts::{PlotCounts, PlottedSets, SetOrigin};
 use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
-use crate::collect::shared_lines::SharedLines;
-use crate::collect::single_samples::SingleSamples;
-use crate::collect::spots::Spots;
-use crate::collect::type_uses::TypeUses;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
-use crate::query::{CauseQuery, Query, key::Key};
+use crate::query::needs::Needs;
+use crate::query::view::View;
+use crate::query::{Query, key::Key};
 use crate::sieve::{Sieve, SieveVerdict};
 use iced_x86::Register;
 use perfdata::Misc;
-use perfdata::attr::SamplingRate;
 use perfdata::registers::{name, number};
-use perfdata::stream::{EventDescription, SampleRecord, StreamDecoder};
+use perfdata::stream::{SampleRecord, StreamDecoder};
+use std::ops::BitOr;
 
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) events: Vec<Event>,
     pub(crate) rows: RowCounter,
     pub(crate) sieve: Sieve,
-    /// Samples by instruction, of each routine that was asked for.
-    pub(crate) spots: Vec<Spots>,
-    /// Misses in order, where their causes were asked for.
-    pub(crate) streams: Option<MissStreams>,
-    /// Likewise of accesses that something hinders.
-    pub(crate) hindered: Option<HinderedAccesses>,
-    pub(crate) shared: Option<SharedLines>,
-    pub(crate) types: Option<TypeUses>,
-    pub(crate) singles: Option<SingleSamples>,
-    pub(crate) maps: Option<AccessMaps>,
-    pub(crate) plots: Option<PlotCounts>,
-    /// Accesses in order, where curves of misses were asked for.
-    pub(crate) curves: Option<CurveStreams>,
+    /// What counts for the views that are asked for.
+    pub(crate) collectors: Vec<Box<dyn Collector>>,
+    /// What the rows and all of these need.
+    pub(crate) needs: Needs,
 }
 
 impl Counters {
-    pub(crate) fn new(query: &Query) -> Counters {
+    pub(crate) fn new(query: &Query, collectors: Vec<Box<dyn Collector>>) -> Counters {
+        let of_views = collectors.iter().map(|it| it.needs());
         Counters {
             events: Vec::new(),
             rows: RowCounter::new(query),
             sieve: Sieve::new(query.class),
-            spots: query.targets.iter().cloned().map(Spots::new).collect(),
-            streams: query.causes.is_some().then(MissStreams::new),
-            hindered: query.causes.is_some().then(HinderedAccesses::default),
-            shared: query.shared_lines.map(SharedLines::new),
-            types: query.types.then(TypeUses::default),
-            singles: None,
-            maps: query.maps.is_some().then(AccessMaps::default),
-            plots: query.plots.is_some().then(PlotCounts::default),
-            curves: query.curves.then(CurveStreams::default),
+            needs: of_views.fold(query.needs(), Needs::bitor),
+            collectors,
         }
+    }
+
+    pub(crate) fn add(&mut self, collector: Box<dyn Collector>) {
+        self.needs = self.needs | collector.needs();
+        self.collectors.push(collector);
     }
 
     pub(crate) fn learn(
@@ -81,22 +62,19 @@ impl Counters {
                 self.rows.round.line = u64::from(line);
             }
             self.rows.columns = columns(&query.keys, arch)?;
-            for spots in &mut self.spots {
-                spots.arch = arch;
-            }
-            (lookup.stacks.is_wanted, lookup.stacks.arch) = (query.needs_stacks(), arch);
+            lookup.stacks.is_wanted = self.needs.has(Needs::STACKS);
+            lookup.stacks.arch = arch;
         }
         self.sieve.learn(decoder)?;
-        let callers = query.needs_callers();
-        let (access, class) = (query.needs_access(), query.needs_class());
-        let mut wanted = WantedFields { registers: 0, access, class, heap: false, callers };
-        let of_registers =
-            query.registers.is_some() || !query.targets.is_empty() || query.types || query.samples;
-        let of_operands = |key: &Key| *key == Key::AddrBefore || key.is_of_types();
-        if of_registers || query.keys.iter().any(of_operands) {
-            wanted.registers = u64::MAX;
-        }
-        if query.needs_stacks() {
+        let needs = self.needs;
+        let mut wanted = WantedFields {
+            registers: if needs.has(Needs::REGISTERS) { u64::MAX } else { 0 },
+            access: needs.has(Needs::ACCESS),
+            class: needs.has(Needs::CLASS),
+            heap: false,
+            callers: needs.has(Needs::CALLERS),
+        };
+        if needs.has(Needs::STACKS) {
             let pointers = [Register::RSP, Register::RBP].into_iter().filter_map(register_number);
             pointers.for_each(|number| wanted.registers |= 1 << number);
         }
@@ -109,7 +87,7 @@ impl Counters {
                 true => WantedFields { registers: u64::MAX, ..wanted },
                 false => wanted,
             };
-            let heap = HeapEvent::of(description).filter(|_| query.needs_heap());
+            let heap = HeapEvent::of(description).filter(|_| needs.has(Needs::HEAP));
             let wanted = match heap {
                 Some(_) => WantedFields { heap: true, callers: true, ..wanted },
                 None => wanted,
@@ -125,40 +103,18 @@ impl Counters {
             event.leader = first.unwrap_or(index);
             event.heap = heap;
             // A block that was given, or given back, is no access to its members.
-            event.selected &= !(query.types && heap.is_some());
+            event.selected &= !(heap.is_some() && query.views.contains(&View::Types));
             event.is_sifted = !self.sieve.filter(index).is_all();
-            if let Some(shared) = &mut self.shared {
-                shared.has_transfers |= event.is_of_transfers && event.selected;
-            }
-            if let (Some(streams), Some(causes)) = (&mut self.streams, &query.causes)
-                && let Some(level) = MissedLevel::of_event(&event.name)
-                && let Some(shape) = causes.shape(level, says(description, "model"))
-            {
-                streams.judge(event.leader, level, shape);
-            }
-            if let (Some(maps), Some(caches)) = (&mut self.maps, &query.maps)
-                && let Some(level) = MissedLevel::of_event(&event.name)
-                && level.is_indexed_virtually()
-                && let Some(shape) = caches.shape(level, says(description, "model"))
-            {
-                maps.judge(event.leader, shape);
-            }
-            if let (Some(plots), Some(wanted)) = (&mut self.plots, &query.plots) {
-                let line = self.rows.round.line;
-                plots.judge(event.leader, plotted_sets(wanted, description, line));
-            }
-            if let Some(curves) = &mut self.curves
-                && has_each_access(description)
-                && CurveSubject::of_event(&event.name).is_ok()
-            {
-                curves.want(event.leader);
-            }
-            if let (Some(hindered), Some(hindrance)) =
-                (&mut self.hindered, Hindrance::of_event(&event.name))
-            {
-                hindered.judge(event.leader, hindrance);
-            }
             self.events.push(event);
+            let line = self.rows.round.line;
+            let new = NewEvent {
+                event: &self.events[index],
+                events: &self.events,
+                description,
+                arch,
+                line,
+            };
+            self.collectors.iter_mut().for_each(|it| it.learn(&new));
         }
         Ok(())
     }
@@ -212,16 +168,10 @@ impl Counters {
             }
         }
         let latency = event.latency(words.weight);
-        let mut sample = CountedSample {
-            held,
-            words,
-            latency,
-            fields: &event.fields,
-            place: None,
-            chain: None,
-            typed: None,
-            point: None,
-        };
+        let period = event.fixed_period.unwrap_or(held.period);
+        let one = Sum::one(period, held.misc.contains(Misc::EXACT_IP));
+        let mut sample = CountedSample::new(held, words, &event.fields);
+        (sample.event, sample.sum, sample.latency) = (event.leader, one, latency);
         if let Some(heap) = event.heap {
             sample.change_heap(heap, lookup);
             if !event.selected {
@@ -233,52 +183,18 @@ impl Counters {
         }
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
-            if lookup.heap.is_told && (lookup.types.is_told || !self.spots.is_empty()) {
+            if lookup.heap.is_told && self.needs.has_types() {
                 // It tells of blocks that others are on.
                 sample.vote(lookup);
             }
             return Ok(());
         }
-        let period = event.fixed_period.unwrap_or(held.period);
-        let mut one = Sum::default();
-        one.add(period, held.misc.contains(Misc::EXACT_IP));
-        let leader = event.leader;
-        let first = u32::try_from(leader).unwrap_or(u32::MAX);
-        self.rows.count(first, &mut sample, lookup, one)?;
+        self.rows.count(&mut sample, lookup)?;
         event.sum.join(one);
         let is_outside = event.left_out >> (held.misc.0 & 7) & 1;
         event.outside = event.outside.saturating_add(u64::from(is_outside));
-        if let Some(streams) = &mut self.streams {
-            streams.count(leader, &mut sample, one, lookup);
-        }
-        if let Some(hindered) = &mut self.hindered {
-            hindered.count(leader, &mut sample, one, lookup);
-        }
-        if let Some(shared) = &mut self.shared {
-            let transfers = shared.has_transfers.then_some(event.is_of_transfers);
-            shared.count(transfers, &mut sample, one, lookup);
-        }
-        if let Some(types) = &mut self.types {
-            types.count(leader, &mut sample, one, lookup);
-        }
-        if let Some(singles) = &mut self.singles {
-            singles.count(leader, &mut sample, one, lookup);
-        }
-        if let Some(maps) = &mut self.maps {
-            maps.count(leader, &sample, lookup);
-        }
-        if let Some(plots) = &mut self.plots {
-            plots.count(leader, &sample, one);
-        }
-        if let Some(curves) = &mut self.curves {
-            curves.count(leader, &sample);
-        }
-        for spots in &mut self.spots {
-            spots.count(leader, &mut sample, one, lookup);
-        }
-        if !self.spots.is_empty() && lookup.heap.is_told && sample.typed.is_none() {
-            // Other routines tell of blocks that these are on.
-            sample.vote(lookup);
+        for collector in &mut self.collectors {
+            collector.take(&mut sample, lookup)?;
         }
         let Some(registers) = &query.registers else { return Ok(()) };
         let there = match &registers.site {
@@ -291,6 +207,7 @@ impl Counters {
             return Ok(());
         }
         let (address, kept) = (sample.address(), event.fields.registers().len());
+        let leader = event.leader;
         event.at_site = event.at_site.saturating_add(1);
         let first = self.events.get_mut(leader);
         let Some(histogram) = first.and_then(|first| first.histogram.as_mut()) else {
@@ -305,56 +222,18 @@ impl Counters {
         Ok(())
     }
 
-    /// Joins rows where there are more than are kept, and hands samples out
-    /// where enough wait for that.
+    /// Joins rows where there are more than are kept.
     #[inline]
-    pub(crate) fn make_room(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
-        if self.singles.as_ref().is_some_and(SingleSamples::is_full) {
-            self.hand_out(lookup)?;
-        }
+    pub(crate) fn make_room(&mut self) -> Result<(), Error> {
         match self.rows.is_full() {
             true => self.rows.make_room(&self.events),
             false => Ok(()),
         }
     }
 
-    pub(crate) fn hand_out(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
-        match &mut self.singles {
-            Some(singles) => singles.hand_out(&self.events, lookup),
-            None => Ok(()),
-        }
-    }
-
     pub(crate) fn end(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
-        match &mut self.singles {
-            Some(singles) => singles.end(&self.events, lookup),
-            None => Ok(()),
-        }
+        self.collectors.iter_mut().try_for_each(|it| it.end(lookup))
     }
-}
-
-/// Whether a recording's model made a sample of each of an event's accesses.
-fn has_each_access(event: &EventDescription) -> bool {
-    let is_each = event.attr.sampling() == SamplingRate::Period(1);
-    is_each && says(event, "source") == Some("emulated") && says(event, "burst").is_none()
-}
-
-/// Sets of the first cache when nobody says: of 32 KiB and 8 ways, as of 48 KiB
-/// and 12.
-const USUAL_SETS: u64 = 64;
-
-/// The sets that an event's addresses are told by: those of the model that made
-/// its samples, else those that the query knows.
-fn plotted_sets(wanted: &CauseQuery, event: &EventDescription, line: u64) -> PlottedSets {
-    let level = MissedLevel::L1d;
-    let model = says(event, "model");
-    let modelled = model.and_then(|model| CacheShape::in_model(model, level));
-    let (sets, origin) = match (modelled, wanted.shape(level, None)) {
-        (Some(shape), _) => (shape.sets(), SetOrigin::Model),
-        (None, Some(shape)) => (shape.sets(), SetOrigin::Machine),
-        (None, None) => (USUAL_SETS, SetOrigin::Assumed),
-    };
-    PlottedSets { sets, line, origin }
 }
 
 /// Judges a sample whose side records are in: by its instruction, unless its

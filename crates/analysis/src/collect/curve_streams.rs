@@ -1,9 +1,17 @@
 //! Accesses in order, for what caches of other sizes would miss of them.
 
+use crate::causes::curve_subject::CurveSubject;
 use crate::causes::miss_curve::DistanceSums;
 use crate::causes::stack_distances::StackDistances;
+use crate::collect::collector::{Collector, NewEvent};
+use crate::collect::event::says;
 use crate::collect::sampled::CountedSample;
+use crate::error::Error;
+use crate::name::lookup::Lookup;
+use crate::query::needs::Needs;
+use perfdata::attr::SamplingRate;
 use perfdata::data_src::{Operation, Snoop};
+use perfdata::stream::EventDescription;
 use perfdata::{MissClass, Pid, Tid};
 use rustc_hash::FxHashMap;
 
@@ -36,32 +44,6 @@ struct EventAccesses {
 }
 
 impl CurveStreams {
-    pub(crate) fn want(&mut self, event: usize) {
-        self.events.entry(event).or_default();
-    }
-
-    pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>) {
-        let Some(of) = self.events.get_mut(&event) else { return };
-        let Ok(address) = sample.address() else { return };
-        if self.kept >= MOST_ACCESSES {
-            of.left_out += 1;
-            return;
-        }
-        self.kept += 1;
-        let source = sample.words.data_src;
-        let is_taken = match sample.words.class {
-            Some(class) => class == MissClass::Sharing,
-            None => source.is_some_and(|it| it.snoop().contains(Snoop::HITM)),
-        };
-        of.of.entry(sample.held.pid()).or_default().push(CurveAccess {
-            time: sample.held.time.0,
-            line: address / LINE,
-            tid: sample.held.tid(),
-            writes: source.is_some_and(|it| it.operation().contains(Operation::STORE)),
-            is_taken,
-        });
-    }
-
     /// Accesses of an event that there was no room for.
     pub(crate) fn left_out(&self, event: usize) -> u64 {
         self.events.get(&event).map_or(0, |of| of.left_out)
@@ -85,6 +67,47 @@ impl CurveStreams {
         }
         sums
     }
+}
+
+impl Collector for CurveStreams {
+    fn needs(&self) -> Needs {
+        Needs::ACCESS | Needs::CLASS
+    }
+
+    fn learn(&mut self, new: &NewEvent<'_>) {
+        if has_each_access(new.description) && CurveSubject::of_event(&new.event.name).is_ok() {
+            self.events.entry(new.event.leader).or_default();
+        }
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, _: &mut Lookup) -> Result<(), Error> {
+        let Some(of) = self.events.get_mut(&sample.event) else { return Ok(()) };
+        let Ok(address) = sample.address() else { return Ok(()) };
+        if self.kept >= MOST_ACCESSES {
+            of.left_out += 1;
+            return Ok(());
+        }
+        self.kept += 1;
+        let source = sample.words.data_src;
+        let is_taken = match sample.words.class {
+            Some(class) => class == MissClass::Sharing,
+            None => source.is_some_and(|it| it.snoop().contains(Snoop::HITM)),
+        };
+        of.of.entry(sample.held.pid()).or_default().push(CurveAccess {
+            time: sample.held.time.0,
+            line: address / LINE,
+            tid: sample.held.tid(),
+            writes: source.is_some_and(|it| it.operation().contains(Operation::STORE)),
+            is_taken,
+        });
+        Ok(())
+    }
+}
+
+/// Whether a recording's model made a sample of each of an event's accesses.
+fn has_each_access(event: &EventDescription) -> bool {
+    let is_each = event.attr.sampling() == SamplingRate::Period(1);
+    is_each && says(event, "source") == Some("emulated") && says(event, "burst").is_none()
 }
 
 impl CurveAccess {

@@ -53,8 +53,6 @@ pub(crate) struct Event {
     pub(crate) in_kernel: Option<KernelCount>,
     /// The event only carries side records.
     pub(crate) is_dummy: bool,
-    /// Its samples are of lines that another core had modified.
-    pub(crate) is_of_transfers: bool,
     /// What allocators did its samples tell, where that is asked for.
     pub(crate) heap: Option<HeapEvent>,
 }
@@ -99,12 +97,6 @@ pub(crate) fn says<'n>(description: &'n EventDescription, key: &str) -> Option<&
     description.notes.iter().find_map(|text| note::value(text, key))
 }
 
-/// By the names that types and the makers of CPUs have for such events.
-fn is_of_transfers(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["hitm", "false_sharing", "xsnp_fwd"].iter().any(|word| name.contains(word))
-}
-
 impl Event {
     pub(crate) fn new(
         description: &EventDescription,
@@ -146,7 +138,6 @@ impl Event {
             weighting: query.weighting.unwrap_or(by_nature),
             fixed_period: (!has_period && !reads_group).then_some(fixed),
             reads_group,
-            is_of_transfers: is_of_transfers(&name),
             heap: None,
             name,
             fields,

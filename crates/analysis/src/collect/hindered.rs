@@ -2,7 +2,6 @@
 
 use crate::causes::hindrance::Hindrance;
 use crate::causes::split_offsets::SplitOffsets;
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::collect::unit_key::{MOST_UNITS, UnitCount, UnitKey};
 use crate::name::lookup::Lookup;
@@ -40,17 +39,12 @@ impl HinderedAccesses {
         self.without_address.get(&event).copied().unwrap_or(0)
     }
 
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        one: Sum,
-        lookup: &mut Lookup,
-    ) {
+    pub(crate) fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
+        let event = sample.event;
         if self.judged(event).is_none() {
             return;
         }
-        let (Ok(key), Ok(address)) = (UnitKey::of(event, sample, lookup), sample.address()) else {
+        let (Ok(key), Ok(address)) = (UnitKey::of(sample, lookup), sample.address()) else {
             *self.without_address.entry(event).or_default() += 1;
             return;
         };
@@ -65,7 +59,7 @@ impl HinderedAccesses {
             self.units.push(HinderedUnit { count, offsets: SplitOffsets::default() });
         }
         let unit = &mut self.units[number];
-        unit.count.add(sample, one);
+        unit.count.add(sample);
         unit.offsets.add(address);
     }
 

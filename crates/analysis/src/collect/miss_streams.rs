@@ -8,7 +8,6 @@ use crate::causes::set_counts::SetCounts;
 use crate::causes::split_offsets::LineOffsets;
 use crate::causes::step_sizes::StepSizes;
 use crate::causes::verdict::ClassCounts;
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::collect::unit_key::{MOST_UNITS, UnitCount, UnitKey};
 use crate::name::lookup::Lookup;
@@ -66,7 +65,7 @@ pub(crate) struct MissStream {
     pub(crate) misses: Vec<StreamedMiss>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct MissStreams {
     judged: FxHashMap<usize, (MissedLevel, CacheShape)>,
     by_key: FxHashMap<UnitKey, u32>,
@@ -80,18 +79,6 @@ pub(crate) struct MissStreams {
 }
 
 impl MissStreams {
-    pub(crate) fn new() -> MissStreams {
-        MissStreams {
-            judged: FxHashMap::default(),
-            by_key: FxHashMap::default(),
-            units: Vec::new(),
-            streams: FxHashMap::default(),
-            kept: 0,
-            left_out: 0,
-            without_address: FxHashMap::default(),
-        }
-    }
-
     /// Samples of this event are misses of a cache of this shape. Others are not
     /// looked at.
     pub(crate) fn judge(&mut self, event: usize, level: MissedLevel, shape: CacheShape) {
@@ -113,15 +100,10 @@ impl MissStreams {
         self.without_address.get(&event).copied().unwrap_or(0)
     }
 
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        one: Sum,
-        lookup: &mut Lookup,
-    ) {
+    pub(crate) fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
+        let event = sample.event;
         let Some((_, shape)) = self.judged(event) else { return };
-        let (Ok(key), Ok(address)) = (UnitKey::of(event, sample, lookup), sample.address()) else {
+        let (Ok(key), Ok(address)) = (UnitKey::of(sample, lookup), sample.address()) else {
             *self.without_address.entry(event).or_default() += 1;
             return;
         };
@@ -136,7 +118,7 @@ impl MissStreams {
         let (line, tid) = (address / shape.unit.max(1), sample.held.tid());
         let unit = &mut self.units[number as usize];
         unit.add(address, line, tid);
-        unit.count.add(sample, one);
+        unit.count.add(sample);
         unit.classes.add(sample.words.class);
         unit.sources.add(sample.words.data_src.unwrap_or_default());
         if self.kept >= MOST_MISSES {

@@ -1,7 +1,13 @@
 //! Samples by cache set, and by latency, for plots.
 
+use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::error::Error;
+use crate::name::lookup::Lookup;
+use crate::query::needs::Needs;
+use crate::query::view::KnownCaches;
 use perfdata::DataSrc;
 use rustc_hash::FxHashMap;
 
@@ -15,6 +21,7 @@ const MOST_KINDS: usize = 1 << 16;
 /// counted under.
 #[derive(Debug, Default)]
 pub(crate) struct PlotCounts {
+    caches: KnownCaches,
     events: FxHashMap<usize, EventPlotCounts>,
 }
 
@@ -50,14 +57,22 @@ pub enum SetOrigin {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PlottedSets {
-    pub(crate) sets: u64,
-    pub(crate) line: u64,
-    pub(crate) origin: SetOrigin,
+struct PlottedSets {
+    sets: u64,
+    line: u64,
+    origin: SetOrigin,
 }
 
+/// Sets of the first cache when nothing says: of 32 KiB and 8 ways, as of 48 KiB
+/// and 12.
+const USUAL_SETS: u64 = 64;
+
 impl PlotCounts {
-    pub(crate) fn judge(&mut self, event: usize, by: PlottedSets) {
+    pub(crate) fn new(caches: KnownCaches) -> PlotCounts {
+        PlotCounts { caches, events: FxHashMap::default() }
+    }
+
+    fn judge(&mut self, event: usize, by: PlottedSets) {
         let sets = usize::try_from(by.sets.clamp(1, MOST_SETS)).unwrap_or(1);
         self.events.entry(event).or_insert_with(|| EventPlotCounts {
             line: by.line.max(1),
@@ -67,18 +82,38 @@ impl PlotCounts {
         });
     }
 
-    pub(crate) fn count(&mut self, event: usize, sample: &CountedSample<'_>, one: Sum) {
-        let Some(counts) = self.events.get_mut(&event) else { return };
-        if let Ok(address) = sample.address() {
-            counts.add_address(address, one);
-        }
-        if let Some(cycles) = sample.latency {
-            counts.add_latency(cycles, sample.words.data_src, one);
-        }
-    }
-
     pub(crate) fn of(&self, event: usize) -> Option<&EventPlotCounts> {
         self.events.get(&event)
+    }
+}
+
+impl Collector for PlotCounts {
+    fn needs(&self) -> Needs {
+        Needs::ACCESS
+    }
+
+    fn learn(&mut self, new: &NewEvent<'_>) {
+        // Those of the model that made the samples, else those of a cache that is known.
+        let level = MissedLevel::L1d;
+        let modelled = new.model().and_then(|model| CacheShape::in_model(model, level));
+        let (sets, origin) = match (modelled, self.caches.shape(level, None)) {
+            (Some(shape), _) => (shape.sets(), SetOrigin::Model),
+            (None, Some(shape)) => (shape.sets(), SetOrigin::Machine),
+            (None, None) => (USUAL_SETS, SetOrigin::Assumed),
+        };
+        self.judge(new.event.leader, PlottedSets { sets, line: new.line, origin });
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, _: &mut Lookup) -> Result<(), Error> {
+        if let Some(counts) = self.events.get_mut(&sample.event) {
+            if let Ok(address) = sample.address() {
+                counts.add_address(address, sample.sum);
+            }
+            if let Some(cycles) = sample.latency {
+                counts.add_latency(cycles, sample.words.data_src, sample.sum);
+            }
+        }
+        Ok(())
     }
 }
 

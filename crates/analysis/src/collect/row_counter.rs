@@ -3,7 +3,6 @@
 use crate::collect::access::AccessKinds;
 use crate::collect::event::Event;
 use crate::collect::room::Room;
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::{CountedSample, KeyColumn, Rounding, Verdicts};
 use crate::collect::tally::RowTally;
 use crate::error::Error;
@@ -64,20 +63,18 @@ impl RowCounter {
     #[inline]
     pub(crate) fn count(
         &mut self,
-        event: u32,
         sample: &mut CountedSample<'_>,
         lookup: &mut Lookup,
-        one: Sum,
     ) -> Result<(), Error> {
         if self.columns.is_empty() && self.accesses.is_none() {
             return Ok(());
         }
         self.find(sample, lookup);
-        let row = self.tally.row(event, &self.atoms)?;
-        row.sum.join(one);
+        let row = self.tally.row(number(sample.event), &self.atoms)?;
+        row.sum.join(sample.sum);
         if let Some(accesses) = &mut self.accesses {
             let answers = accesses.number(sample.words.data_src, lookup);
-            let is_new = row.add_access(answers, sample.latency, one);
+            let is_new = row.add_access(answers, sample.latency, sample.sum);
             self.room.accesses += usize::from(is_new);
         }
         Ok(())
@@ -85,7 +82,6 @@ impl RowCounter {
 
     pub(crate) fn count_site(
         &mut self,
-        event: u32,
         sample: &mut CountedSample<'_>,
         lookup: &mut Lookup,
         site: &Site,
@@ -94,8 +90,8 @@ impl RowCounter {
             return Ok(());
         }
         self.find(sample, lookup);
-        let row = self.tally.row(event, &self.atoms)?;
-        row.sum.join(Sum::of(site.count, site.period));
+        let row = self.tally.row(number(sample.event), &self.atoms)?;
+        row.sum.join(sample.sum);
         self.room.sites += usize::from(row.add_site(site, &mut self.chance));
         Ok(())
     }
@@ -125,4 +121,8 @@ impl RowCounter {
         }
         Ok(())
     }
+}
+
+fn number(event: usize) -> u32 {
+    u32::try_from(event).unwrap_or(u32::MAX)
 }

@@ -5,6 +5,7 @@ use crate::collect::event::HeapEvent;
 use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
 use crate::collect::memory_change::MemoryChange;
+use crate::collect::row_count::Sum;
 use crate::name::access_types::TypedAtoms;
 use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
@@ -40,6 +41,10 @@ pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
 pub(crate) struct CountedSample<'s> {
     pub(crate) held: &'s HeldSample,
     pub(crate) words: SampleWords<'s>,
+    /// The number that rows of its event are counted under.
+    pub(crate) event: usize,
+    /// What it counts for.
+    pub(crate) sum: Sum,
     /// Cycles that its access took, where its weight says so.
     pub(crate) latency: Option<u64>,
     pub(crate) fields: &'s FieldReader,
@@ -50,6 +55,19 @@ pub(crate) struct CountedSample<'s> {
     pub(crate) typed: Option<TypedAtoms>,
     /// Where its thread is on its stack, or that nothing tells, once that was asked for.
     pub(crate) point: Option<Option<ThreadPoint>>,
+}
+
+impl<'s> CountedSample<'s> {
+    #[inline]
+    pub(crate) fn new(
+        held: &'s HeldSample,
+        words: SampleWords<'s>,
+        fields: &'s FieldReader,
+    ) -> CountedSample<'s> {
+        let (event, sum, latency) = (0, Sum::default(), None);
+        let (place, chain, typed, point) = (None, None, None, None);
+        CountedSample { held, words, event, sum, latency, fields, place, chain, typed, point }
+    }
 }
 
 impl CountedSample<'_> {

@@ -3,13 +3,16 @@
 use crate::causes::line_use::{ByteMask, ThreadUse, bytes};
 use crate::code::access_shape::{AccessShape, access_shape};
 use crate::collect::access_totals::AccessTotals;
+use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::error::Error;
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
+use crate::query::needs::Needs;
 use perfdata::data_src::{Operation, Snoop};
 use perfdata::{DataSrc, Pid, Tid, Time};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use symbolizer::{Place, SampledAddress};
 
 /// Lines, and of each the threads and sites, that are kept.
@@ -49,8 +52,10 @@ pub(crate) struct SiteUse {
 pub(crate) struct SharedLines {
     /// Bytes.
     line: u64,
-    /// An event of the recording is about transfers alone.
-    pub(crate) has_transfers: bool,
+    /// Events whose samples are all of lines that another core had modified. With one of them
+    /// no sample of another event counts as a transfer, which it may be once more; without any
+    /// the data source of each sample tells.
+    transfers: FxHashSet<u32>,
     pub(crate) lines: FxHashMap<LineOfProcess, LineUses>,
     shapes: FxHashMap<Place, Option<AccessShape>>,
     pub(crate) left_out: u64,
@@ -64,7 +69,7 @@ impl SharedLines {
     pub(crate) fn new(line: u64) -> SharedLines {
         SharedLines {
             line,
-            has_transfers: false,
+            transfers: FxHashSet::default(),
             lines: FxHashMap::default(),
             shapes: FxHashMap::default(),
             left_out: 0,
@@ -77,17 +82,33 @@ impl SharedLines {
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
+}
 
-    /// Counts a sample. `transfers`: whether its event is about nothing else, where
-    /// the recording has such an event; samples of others are not counted as
-    /// transfers once more then.
-    pub(crate) fn count(
-        &mut self,
-        transfers: Option<bool>,
-        sample: &mut CountedSample<'_>,
-        one: Sum,
-        lookup: &mut Lookup,
-    ) {
+impl Collector for SharedLines {
+    fn needs(&self) -> Needs {
+        Needs::ACCESS | Needs::STACKS | Needs::HEAP
+    }
+
+    fn learn(&mut self, new: &NewEvent<'_>) {
+        if new.event.selected && is_of_transfers(&new.event.name) {
+            self.transfers.extend(u32::try_from(new.events.len() - 1));
+        }
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
+        self.count(sample, lookup);
+        Ok(())
+    }
+}
+
+/// By the names that types and the makers of CPUs have for such events.
+fn is_of_transfers(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["hitm", "false_sharing", "xsnp_fwd"].iter().any(|word| name.contains(word))
+}
+
+impl SharedLines {
+    fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
         self.samples += 1;
         sample.words.data_src.into_iter().for_each(|source| self.totals.add(source));
         let (Ok(site), Ok(address)) = (sample.place(lookup), sample.address()) else {
@@ -97,7 +118,10 @@ impl SharedLines {
         let held = *sample.held;
         let shape = self.shape(site, held.at(), lookup);
         let source = sample.words.data_src;
-        let is_transfer = transfers.unwrap_or_else(|| source.is_some_and(is_transfer));
+        let is_transfer = match self.transfers.is_empty() {
+            true => source.is_some_and(is_transfer),
+            false => self.transfers.contains(&held.event),
+        };
         let key = LineOfProcess { pid: held.pid(), address: address & !(self.line - 1) };
         if self.lines.len() >= MOST_LINES && !self.lines.contains_key(&key) {
             self.left_out += 1;
@@ -119,11 +143,11 @@ impl SharedLines {
             of_site.threads.push(held.tid());
         }
         if is_transfer {
-            of_site.transfers.join(one);
-            let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);
+            of_site.transfers.join(sample.sum);
+            let cycles = sample.latency.unwrap_or(0).saturating_mul(sample.sum.period);
             of_site.cycles = of_site.cycles.saturating_add(cycles);
         } else {
-            of_site.others.join(one);
+            of_site.others.join(sample.sum);
         }
     }
 

@@ -3,9 +3,9 @@
 //! to such blocks of the heap may tell, they wait for the end: a report decides
 //! with all of them, too.
 
+use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::event::{Event, title};
 use crate::collect::late_samples::{LateSample, LateSamples, SampleRoom};
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::collect::single_sample::{
     NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent,
@@ -17,7 +17,9 @@ use crate::name::comms::Comm;
 use crate::name::lookup::{Lookup, PlaceKind};
 use crate::name::sampled_stacks::{FrameOf, NameNumber, SampledStacks, StackId};
 use crate::query::Weighting;
+use crate::query::needs::Needs;
 use perfdata::SampleType;
+use perfdata::aggregate::Site;
 use perfdata::data_src::Aspect;
 use rustc_hash::FxHashMap;
 use std::io::{self, Cursor};
@@ -39,39 +41,35 @@ pub(crate) struct SingleSamples {
     stacks: SampledStacks,
     comms: FxHashMap<Comm, NameNumber>,
     allocations: FxHashMap<Place, NameNumber>,
-    /// By number.
+    /// What is known of events, by number.
+    known: FxHashMap<usize, TakenEvent>,
+    /// The same of those that samples were handed out of, as it was when the first was.
     events: Vec<Option<TakenEvent>>,
     frames: Vec<FrameOf>,
 }
 
 impl SingleSamples {
-    pub(crate) fn new(sink: Box<dyn SampleSink>) -> SingleSamples {
+    pub(crate) fn new(
+        sink: Box<dyn SampleSink>,
+        room: Option<Box<dyn SampleRoom>>,
+    ) -> SingleSamples {
         SingleSamples {
             sink,
             waiting: Vec::with_capacity(BATCH),
             undecided: FxHashMap::default(),
             late: None,
-            room: Some(Box::new(Cursor::new(Vec::new()))),
+            room: Some(room.unwrap_or_else(|| Box::new(Cursor::new(Vec::new())))),
             stacks: SampledStacks::default(),
             comms: FxHashMap::default(),
             allocations: FxHashMap::default(),
+            known: FxHashMap::default(),
             events: Vec::new(),
             frames: Vec::new(),
         }
     }
 
-    /// Has samples that wait for the end do so there.
-    pub(crate) fn wait_in(&mut self, room: Box<dyn SampleRoom>) {
-        self.room = Some(room);
-    }
-
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        sum: Sum,
-        lookup: &mut Lookup,
-    ) {
+    fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
+        let (event, sum) = (sample.event, sample.sum);
         let (held, fields) = (sample.held, sample.fields);
         let has = |field| fields.has(field);
         let place = sample.place(lookup);
@@ -168,15 +166,9 @@ impl SingleSamples {
         *self.allocations.entry(place).or_insert_with(number)
     }
 
-    /// Whether as many wait as are named at once.
-    #[inline]
-    pub(crate) fn is_full(&self) -> bool {
-        self.waiting.len() >= BATCH
-    }
-
     /// Names what waits, and hands it out.
     #[inline(never)]
-    pub(crate) fn hand_out(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
+    fn hand_out(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
         self.stacks.learn(lookup);
         if !self.undecided.is_empty() && self.late.is_none() {
             self.late = self.room.take().map(LateSamples::new);
@@ -188,7 +180,7 @@ impl SingleSamples {
             if let Some(event) = self.events.get_mut(sample.event)
                 && event.is_none()
             {
-                *event = sampled_event(sample.event, events);
+                *event = self.known.get(&sample.event).cloned();
             }
         }
         let mut waiting = self.waiting.drain(..);
@@ -220,9 +212,38 @@ impl SingleSamples {
         }
         Ok(())
     }
+}
 
-    pub(crate) fn end(&mut self, events: &[Event], lookup: &mut Lookup) -> Result<(), Error> {
-        self.hand_out(events, lookup)?;
+impl Collector for SingleSamples {
+    fn needs(&self) -> Needs {
+        let of_types = Needs::REGISTERS | Needs::TYPES | Needs::TYPE_NOTE;
+        Needs::ACCESS | Needs::CLASS | Needs::CALLERS | Needs::HEAP | of_types
+    }
+
+    fn learn(&mut self, new: &NewEvent<'_>) {
+        let leader = new.event.leader;
+        self.known.extend(sampled_event(leader, new.events).map(|event| (leader, event)));
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
+        self.count(sample, lookup);
+        match self.waiting.len() >= BATCH {
+            true => self.hand_out(lookup),
+            false => Ok(()),
+        }
+    }
+
+    fn take_site(
+        &mut self,
+        _: &Site,
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+    ) -> Result<(), Error> {
+        self.take(sample, lookup)
+    }
+
+    fn end(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
+        self.hand_out(lookup)?;
         self.hand_out_late(lookup)?;
         let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
         self.sink.end(&names).map_err(refused)

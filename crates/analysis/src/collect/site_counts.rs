@@ -7,13 +7,13 @@ use crate::collect::fields::SampleWords;
 use crate::collect::held::HeldSample;
 use crate::collect::row_count::{Sum, join_sites};
 use crate::collect::sampled::CountedSample;
-use crate::collect::spots::{SpotAddress, is_of_code};
 use crate::error::Error;
 use crate::name::atom::Lack;
 use crate::name::chain_words::ChainWords;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
-use perfdata::aggregate::{Range, Site};
+use crate::query::needs::Needs;
+use perfdata::aggregate::Site;
 use perfdata::callchain::{CallChainWord, parts};
 use perfdata::{ChainContext, CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::{Place, SampledAddress};
@@ -45,7 +45,7 @@ impl Counters {
         for site in &aggregate.sites {
             let place = place(site, &alive, lookup);
             self.count_site(PlacedSite { event: *index, site, place }, lookup, query)?;
-            self.make_room(lookup)?;
+            self.make_room()?;
         }
         Ok(())
     }
@@ -70,46 +70,26 @@ impl Counters {
             ..HeldSample::default()
         };
         let fields = event.fields.of_sites();
-        let callers = match query.needs_callers() {
+        let callers = match self.needs.has(Needs::CALLERS) {
             true => Some(callers(site, place, lookup)),
             false => None,
         };
-        let mut sample = CountedSample {
-            held: &held,
-            words: SampleWords { callers, ..SampleWords::default() },
-            latency: None,
-            fields: &fields,
-            place: Some(place),
-            chain: None,
-            typed: None,
-            point: None,
-        };
+        let sum = Sum::of(site.count, site.period);
+        let words = SampleWords { callers, ..SampleWords::default() };
+        let mut sample = CountedSample::new(&held, words, &fields);
+        (sample.event, sample.sum, sample.place) = (event.leader, sum, Some(place));
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(site.count);
             return Ok(());
         }
-        let sum = Sum::of(site.count, site.period);
-        self.rows.count_site(number, &mut sample, lookup, site)?;
+        self.rows.count_site(&mut sample, lookup, site)?;
         if sample.chain.is_some_and(|chain| matches!(chain.part, Err(Lack::NotKept))) {
             // One was booked when it was looked up.
             lookup.chains.left_out = lookup.chains.left_out.saturating_add(site.count - 1);
         }
-        let event_of_row = event.leader;
         count(event, site, sum);
-        if let Some(singles) = &mut self.singles {
-            singles.count(event_of_row, &mut sample, sum, lookup);
-        }
-        for spots in &mut self.spots {
-            let Ok(place) = place else { break };
-            let found = spots.of(place, &witness(site, &held), site.count, lookup);
-            let Some(candidate) = found else { continue };
-            let at = SpotAddress { event: event_of_row, candidate, address: place.address };
-            if let Some((spot, _)) = spots.add(at, sum, fields.registers()) {
-                let of_code =
-                    |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
-                spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
-                join_sites(&mut spot.facts, site, &mut self.rows.chance);
-            }
+        for collector in &mut self.collectors {
+            collector.take_site(site, &mut sample, lookup)?;
         }
         let Some(registers) = &query.registers else { return Ok(()) };
         let is_there = match &registers.site {
@@ -146,7 +126,7 @@ fn callers<'s>(site: &'s Site, place: Result<Place, Lack>, lookup: &mut Lookup) 
 }
 
 /// A hit whose process is known, where some is: its memory holds the code.
-fn witness(site: &Site, held: &HeldSample) -> HeldSample {
+pub(crate) fn witness(site: &Site, held: &HeldSample) -> HeldSample {
     let hit = site.taken.first().map(|hit| (hit.pid, hit.time));
     let own = site.process.or(only(site)).map(|pid| (pid, site.last));
     let (pid, time) = own.or(hit).unwrap_or((held.pid(), held.time));

@@ -2,17 +2,21 @@
 //! is, only the whole recording tells.
 
 use crate::collect::addresses::Addresses;
+use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::fields::register_name;
 use crate::collect::held::HeldSample;
 use crate::collect::registers::Histogram;
-use crate::collect::row_count::Sum;
+use crate::collect::row_count::{Sum, join_sites};
 use crate::collect::sampled::CountedSample;
+use crate::collect::site_counts::witness;
+use crate::error::Error;
 use crate::name::access_types::TypedAtoms;
 use crate::name::atom::Atom;
 use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::query::needs::Needs;
 use crate::query::target::{Fit, RoutineTarget, What};
 use perfdata::Arch;
-use perfdata::aggregate::Site;
+use perfdata::aggregate::{Chance, Range, Site};
 use perfdata::data_src::Aspect;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -121,6 +125,50 @@ struct Room {
     candidates: usize,
     spots: usize,
     values: usize,
+}
+
+/// Samples by instruction, of each routine that is asked for.
+#[derive(Debug)]
+pub(crate) struct RoutineSpots {
+    pub(crate) routines: Vec<Spots>,
+    chance: Chance,
+}
+
+impl RoutineSpots {
+    pub(crate) fn new(targets: &[RoutineTarget]) -> RoutineSpots {
+        let routines = targets.iter().cloned().map(Spots::new).collect();
+        RoutineSpots { routines, chance: Chance::default() }
+    }
+}
+
+impl Collector for RoutineSpots {
+    fn needs(&self) -> Needs {
+        Needs::ACCESS | Needs::HEAP | Needs::REGISTERS | Needs::TYPES
+    }
+
+    fn learn(&mut self, new: &NewEvent<'_>) {
+        self.routines.iter_mut().for_each(|spots| spots.arch = new.arch);
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
+        self.routines.iter_mut().for_each(|spots| spots.count(sample, lookup));
+        if lookup.heap.is_told && sample.typed.is_none() {
+            // Other routines tell of blocks that these are on.
+            sample.vote(lookup);
+        }
+        Ok(())
+    }
+
+    fn take_site(
+        &mut self,
+        site: &Site,
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+    ) -> Result<(), Error> {
+        let chance = &mut self.chance;
+        self.routines.iter_mut().for_each(|spots| spots.count_site(site, sample, lookup, chance));
+        Ok(())
+    }
 }
 
 impl Spots {
@@ -269,13 +317,8 @@ impl Spots {
         Some(Verdict::Of(number))
     }
 
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        one: Sum,
-        lookup: &mut Lookup,
-    ) {
+    fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
+        let (event, one) = (sample.event, sample.sum);
         let Ok(place) = sample.place(lookup) else { return };
         let Some(candidate) = self.of(place, sample.held, 1, lookup) else { return };
         let at = SpotAddress { event, candidate, address: place.address };
@@ -316,6 +359,26 @@ impl Spots {
         let spot = self.spots.entry(at).or_insert_with(|| InstructionSpot::new(registers, arch));
         spot.sum.join(sum);
         Some((spot, &mut self.room.values))
+    }
+
+    /// Counts the hits of a place that the kernel counted; `chance` chooses of what they have.
+    fn count_site(
+        &mut self,
+        site: &Site,
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+        chance: &mut Chance,
+    ) {
+        let Ok(place) = sample.place(lookup) else { return };
+        let found = self.of(place, &witness(site, sample.held), site.count, lookup);
+        let Some(candidate) = found else { return };
+        let at = SpotAddress { event: sample.event, candidate, address: place.address };
+        if let Some((spot, _)) = self.add(at, sample.sum, sample.fields.registers()) {
+            let of_code =
+                |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
+            spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
+            join_sites(&mut spot.facts, site, chance);
+        }
     }
 
     /// The places that were looked at, the last ones of very many.

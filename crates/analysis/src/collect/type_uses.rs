@@ -1,13 +1,16 @@
 //! Accesses by type and place in it: who reads, who writes, how long it takes.
 
 use crate::code::access_shape::{AccessShape, access_shape};
+use crate::collect::collector::Collector;
 use crate::collect::object_visits::{ObjectAccess, ObjectVisits};
 use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
 use crate::collect::thread_set::ThreadSet;
+use crate::error::Error;
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
 use crate::name::undecided_types::BlockAccess;
+use crate::query::needs::Needs;
 use crate::typed::object_types::TypedAccess;
 use perfdata::data_src::Operation;
 use perfdata::{Pid, Tid};
@@ -124,14 +127,20 @@ impl Default for TypeUses {
     }
 }
 
+impl Collector for TypeUses {
+    fn needs(&self) -> Needs {
+        Needs::ACCESS | Needs::HEAP | Needs::REGISTERS | Needs::TYPES | Needs::TYPE_NOTE
+    }
+
+    fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
+        self.count(sample, lookup);
+        Ok(())
+    }
+}
+
 impl TypeUses {
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        one: Sum,
-        lookup: &mut Lookup,
-    ) {
+    fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
+        let (event, one) = (sample.event, sample.sum);
         let access = sample.block_access(lookup);
         if let BlockAccess::Left(Err(_)) = access {
             self.untyped.entry(event).or_default().join(one);

@@ -18,14 +18,10 @@ pub(crate) struct UnitKey {
 }
 
 impl UnitKey {
-    pub(crate) fn of(
-        event: usize,
-        sample: &mut CountedSample<'_>,
-        lookup: &mut Lookup,
-    ) -> Result<UnitKey, Lack> {
+    pub(crate) fn of(sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<UnitKey, Lack> {
         let site = sample.place(lookup)?;
         sample.address()?;
-        Ok(UnitKey { event, site, holder: sample.holder(lookup) })
+        Ok(UnitKey { event: sample.event, site, holder: sample.holder(lookup) })
     }
 }
 
@@ -44,9 +40,9 @@ impl UnitCount {
         UnitCount { key, witness: sample.held.at(), sum: Sum::default(), cycles: 0 }
     }
 
-    pub(crate) fn add(&mut self, sample: &CountedSample<'_>, one: Sum) {
-        self.sum.join(one);
-        let cycles = sample.latency.unwrap_or(0).saturating_mul(one.period);
+    pub(crate) fn add(&mut self, sample: &CountedSample<'_>) {
+        self.sum.join(sample.sum);
+        let cycles = sample.latency.unwrap_or(0).saturating_mul(sample.sum.period);
         self.cycles = self.cycles.saturating_add(cycles);
     }
 

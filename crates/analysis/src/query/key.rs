@@ -172,14 +172,6 @@ impl Key {
         matches!(self, Key::Type | Key::Member)
     }
 
-    pub(crate) fn is_of_heap(&self) -> bool {
-        matches!(self, Key::Alloc | Key::AllocLine | Key::Block | Key::Holder)
-    }
-
-    pub(crate) fn is_of_callers(&self) -> bool {
-        matches!(self, Key::Caller | Key::Callee | Key::Stack)
-    }
-
     /// Every word that stands for a key but `reg:NAME`.
     pub fn words() -> impl Iterator<Item = &'static str> {
         WORDS.iter().map(|(word, _)| *word)

@@ -5,6 +5,7 @@ use crate::collect::access_maps::{AccessMaps, BandCells, BandKey, EventMaps, set
 use crate::collect::map_cells::MapCells;
 use crate::name::lookup::Lookup;
 use crate::report::Report;
+use crate::report::counted::Counted;
 use serde::Serialize;
 
 /// Objects of an event that have a band of their own.
@@ -80,12 +81,8 @@ pub struct MapCell {
     pub count: u64,
 }
 
-pub(crate) fn map_report(
-    report: Report,
-    leaders: &[usize],
-    maps: &AccessMaps,
-    lookup: &mut Lookup,
-) -> MapReport {
+pub(crate) fn map_report(maps: AccessMaps, counted: Counted<'_>) -> MapReport {
+    let Counted { report, leaders, lookup } = counted;
     let mut events = Vec::new();
     for (event, leader) in report.events.iter().zip(leaders) {
         let Some(maps) = maps.events.get(leader) else { continue };

@@ -57,7 +57,7 @@ pub(crate) fn report(
     let RowCounter { columns, round, tally, accesses, room, mut chance, .. } = rows;
     let mut rows = with_late_names(tally.into_rows(), &columns, lookup, &mut chance)?;
     let (mut own, mut columns) = (None, columns);
-    if query.view == ChainView::Inclusive {
+    if query.chains == ChainView::Inclusive {
         let by_routine = inclusive(&rows, lookup, &mut chance)?;
         (rows, own) = (by_routine.rows, Some(by_routine.own));
         columns = vec![KeyColumn { key: Key::Routine, register: None }];
@@ -111,7 +111,7 @@ pub(crate) fn report(
         if let Some(accesses) = &accesses {
             accesses.describe(counts, &mut report, &mut words);
         }
-        if let ChainView::Tree(TreeQuery { order, least_millionths }) = query.view {
+        if let ChainView::Tree(TreeQuery { order, least_millionths }) = query.chains {
             let least = ratio(u64::from(least_millionths), 1_000_000);
             let shares = TreeShares { whole, weighting: report.weighting, least };
             let path = |atom| frames.path(atom, lookup);
@@ -215,7 +215,7 @@ fn question(query: &Query, round: Rounding) -> Question {
     let site = query.registers.as_ref().and_then(|registers| registers.site.as_ref());
     Question {
         by: query.row_keys().iter().map(Key::to_string).collect(),
-        view: query.view.word(),
+        view: query.chains.word(),
         sort: query.sort.to_string(),
         filters: query.filters.iter().map(ToString::to_string).collect(),
         callers: query.frames.callers.as_ref().map(ToString::to_string),

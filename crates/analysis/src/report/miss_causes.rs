@@ -6,13 +6,17 @@ use crate::causes::remedy::{MissEvidence, Remedy, remedies};
 use crate::causes::share_interval::ratio;
 use crate::causes::verdict::{CauseGrade, MissVerdict};
 use crate::code::access_shape::{AccessShape, access_shape};
+use crate::collect::counted_misses::CountedMisses;
 use crate::collect::miss_distances::DistanceCounts;
 use crate::collect::miss_recurrence::RecurrenceCounts;
 use crate::collect::miss_streams::{MissStreams, MissUnit};
 use crate::collect::unit_key::UnitCount;
+use crate::error::Error;
 use crate::name::cell::{Cell, SiteCell};
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::{Lookup, PlaceKind};
+use crate::report::counted::Counted;
+use crate::report::hindrances::event_hindrances;
 use crate::report::way_to_judge::{Judge, UnitPast, WayToJudge};
 use crate::report::{EventHindrances, EventReport, Report};
 use perfdata::MissClass;
@@ -102,9 +106,30 @@ pub(super) fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S
     Cell::Site(site.clone()).serialize(serializer)
 }
 
+pub(crate) fn cause_report(
+    misses: CountedMisses,
+    counted: Counted<'_>,
+) -> Result<CauseReport, Error> {
+    let Counted { report, leaders, lookup } = counted;
+    let CountedMisses { mut streams, hindered, .. } = misses;
+    let (mut events, mut hindrances) = (Vec::new(), Vec::new());
+    for (event, leader) in report.events.iter().zip(leaders.iter().copied()) {
+        events.extend(event_causes(event, leader, &mut streams, lookup));
+        hindrances.extend(event_hindrances(event, leader, &hindered, lookup));
+    }
+    if events.is_empty() && hindrances.is_empty() {
+        let have = report.events.iter().map(|event| event.name.clone()).collect();
+        return Err(Error::NoMisses { have });
+    }
+    let mut notes = streams.notes();
+    notes.extend(hindered.note());
+    let hardmeter_causes = CauseReport::VERSION;
+    Ok(CauseReport { hardmeter_causes, events, hindrances, notes, report })
+}
+
 /// The causes of an event whose samples are in `streams` under this number;
 /// None: it is about no cache.
-pub(crate) fn event_causes(
+fn event_causes(
     event: &EventReport,
     leader: usize,
     streams: &mut MissStreams,

@@ -5,6 +5,7 @@ use crate::causes::curve_subject::CurveSubject;
 use crate::causes::miss_curve::{CurveSizes, MissCurve};
 use crate::causes::remedy::size;
 use crate::collect::curve_streams::{CurveStreams, LINE, MOST_ACCESSES};
+use crate::report::counted::Counted;
 use crate::report::{EventReport, Report};
 use serde::Serialize;
 
@@ -116,11 +117,8 @@ impl EventCurve {
 
 /// The curves that there are; `leaders` are the numbers that events' accesses are
 /// kept under.
-pub(crate) fn curve_report(
-    report: Report,
-    leaders: &[usize],
-    mut streams: CurveStreams,
-) -> CurveReport {
+pub(crate) fn curve_report(mut streams: CurveStreams, counted: Counted<'_>) -> CurveReport {
+    let Counted { report, leaders, .. } = counted;
     let mut without = Vec::new();
     let mut fit: Vec<(CurveSubject, usize)> = Vec::new();
     let lack = |event: &EventReport, why: String| CurveLack { event: event.name.clone(), why };

@@ -3,6 +3,7 @@
 use crate::collect::plot_counts::{EventPlotCounts, LatencyKind, PlotCounts, SetOrigin};
 use crate::collect::row_count::Sum;
 use crate::query::Weighting;
+use crate::report::counted::Counted;
 use crate::report::{EventReport, Report};
 use perfdata::data_src::Aspect;
 use std::collections::BTreeMap;
@@ -94,11 +95,11 @@ impl PlotBar {
 
 /// The histograms of every event; `leaders` are the numbers that their rows
 /// are counted under.
-pub(crate) fn plot_report(report: Report, leaders: &[usize], counts: &PlotCounts) -> PlotReport {
-    let of_event = report.events.iter().zip(leaders);
-    let plots = of_event
+pub(crate) fn plot_report(counts: PlotCounts, counted: Counted<'_>) -> PlotReport {
+    let plots = counted
+        .events()
         .filter_map(|(event, leader)| {
-            let counts = counts.of(*leader)?;
+            let counts = counts.of(leader)?;
             let in_kernel = event.in_kernel.as_ref().map_or(0, |kernel| kernel.counted);
             Some(EventPlots {
                 name: event.name.clone(),
@@ -110,7 +111,7 @@ pub(crate) fn plot_report(report: Report, leaders: &[usize], counts: &PlotCounts
             })
         })
         .collect();
-    PlotReport { report, plots }
+    PlotReport { report: counted.report, plots }
 }
 
 fn sets(event: &EventReport, counts: &EventPlotCounts) -> SetPlot {

@@ -8,6 +8,7 @@ use crate::collect::shared_lines::{LineOfProcess, LineUses, SharedLines, SiteUse
 use crate::name::cell::{SiteCell, hex};
 use crate::name::lookup::{Lookup, PlaceKind};
 use crate::report::Report;
+use crate::report::counted::Counted;
 use crate::report::miss_causes::as_cell;
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
@@ -121,7 +122,8 @@ fn as_hex<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(&hex(*address))
 }
 
-pub(crate) fn sharing(shared: SharedLines, report: Report, lookup: &mut Lookup) -> SharingReport {
+pub(crate) fn sharing(shared: SharedLines, counted: Counted<'_>) -> SharingReport {
+    let Counted { report, lookup, .. } = counted;
     let mut notes = Vec::new();
     if shared.left_out > 0 {
         notes.push(format!(

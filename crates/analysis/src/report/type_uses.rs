@@ -13,6 +13,7 @@ use crate::collect::type_uses::{PlaceAccesses, PlaceInType, TypeUse, TypeUses};
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
 use crate::report::Report;
+use crate::report::counted::Counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,15 +99,10 @@ pub(crate) struct EventShares {
     is_of_misses: bool,
 }
 
-pub(crate) fn type_report(
-    report: Report,
-    leaders: &[usize],
-    mut uses: TypeUses,
-    lookup: &mut Lookup,
-) -> TypeReport {
-    uses.add_waiting(lookup);
-    let of_event = report.events.iter().zip(leaders).map(|(event, leader)| EventShares {
-        leader: *leader,
+pub(crate) fn type_report(mut uses: TypeUses, counted: Counted<'_>) -> TypeReport {
+    uses.add_waiting(counted.lookup);
+    let of_event = counted.events().map(|(event, leader)| EventShares {
+        leader,
         weighting: event.weighting,
         whole: Sum::of(event.totals.counted, event.totals.period),
         is_of_misses: matches!(
@@ -115,6 +111,7 @@ pub(crate) fn type_report(
         ),
     });
     let events: Arc<[EventShares]> = of_event.collect();
+    let Counted { report, lookup, .. } = counted;
     let notes = uses.notes().collect();
     let untyped = counts(&uses.untyped, &events);
     let mut types: Vec<SampledType> =

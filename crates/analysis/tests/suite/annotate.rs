@@ -4,9 +4,9 @@ use crate::recording::{
     Hit, KERNEL, REGISTER_COUNT, Recording, USER, page_faults, task, usual_fields,
 };
 use crate::symbolizer;
-use analysis::annotate::{Annotation, Syntax, View};
+use analysis::annotate::{Annotation, ListingOptions, Syntax};
 use analysis::annotation::render;
-use analysis::{Pipeline, Query, table};
+use analysis::{Pipeline, Query, View, table};
 use perfdata::attr::EventType;
 use perfdata::stream::{StreamDecoder, StreamStep};
 use perfdata::{Attr, Misc, SampleType};
@@ -21,7 +21,8 @@ const CX: usize = 2;
 const CODE: &[u8] =
     &[0x48, 0x8b, 0x00, 0x48, 0x03, 0x5c, 0xd1, 0x28, 0x06, 0xe8, 0xf2, 0xff, 0xff, 0xff, 0xc3];
 
-const WHOLE: View = View { syntax: Syntax::Att, context: None, least_share: 0.0, detailed: 5 };
+const WHOLE: ListingOptions =
+    ListingOptions { syntax: Syntax::Att, context: None, least_share: 0.0, detailed: 5 };
 
 /// A program of the code without symbols, for a machine (`e_machine`).
 fn program(machine: u64) -> Vec<u8> {
@@ -40,11 +41,11 @@ fn program(machine: u64) -> Vec<u8> {
 fn annotate(
     symbolizer: Symbolizer,
     target: &str,
-    view: View,
+    view: ListingOptions,
     stream: &[u8],
 ) -> Result<Annotation, analysis::Error> {
     let targets = vec![target.parse().unwrap()];
-    let query = Query { keys: vec![], targets, ..Query::default() };
+    let query = Query { keys: vec![], views: vec![View::Routines(targets)], ..Query::default() };
     let mut pipeline = Pipeline::new(query, symbolizer)?;
     let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
     while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {

@@ -261,8 +261,8 @@ proptest! {
             2 => FrameCut { outside: glob.into_iter().collect(), ..FrameCut::default() },
             _ => FrameCut::default(),
         };
-        let of = |view| {
-            let query = Query { view, ..cut_by("stack", frames.clone()) };
+        let of = |chains| {
+            let query = Query { chains, ..cut_by("stack", frames.clone()) };
             report(query, &stream.bytes).unwrap().events.remove(0)
         };
         let rows = of(ChainView::Rows);
@@ -285,9 +285,9 @@ proptest! {
     }
 }
 
-fn view(view: ChainView) -> Report {
+fn view(chains: ChainView) -> Report {
     let fields = usual_fields() | SampleType::CALLCHAIN;
-    let query = Query { view, ..cut_by("stack", FrameCut::default()) };
+    let query = Query { chains, ..cut_by("stack", FrameCut::default()) };
     report(query, &recording(fields).bytes).unwrap()
 }
 

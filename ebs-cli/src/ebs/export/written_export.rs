@@ -34,7 +34,7 @@ impl WrittenExport {
         let export = SharedExport::new(format.to(Box::new(BufWriter::new(out))));
         if format.takes_samples() {
             let room = tempfile::spooled_tempfile(IN_MEMORY);
-            pipeline = pipeline.hand_to(Box::new(export.clone())).wait_in(Box::new(room));
+            pipeline = pipeline.hand_to(Box::new(export.clone()), Some(Box::new(room)));
         }
         let recording = CountedRecording::of(input, pipeline)?;
         let ((report, features), end) = recording.answer(|pipeline, decoder| {

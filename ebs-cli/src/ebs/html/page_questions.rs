@@ -5,9 +5,7 @@ use crate::ebs::html::HtmlArguments;
 use crate::ebs::input::End;
 use crate::ebs::{causes, report};
 use analysis::report::{CurveReport, MapReport, SharingReport, TypeReport};
-use analysis::{
-    CauseQuery, ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery,
-};
+use analysis::{ChainView, Filter, Glob, Key, Pipeline, Query, Report, TreeOrder, TreeQuery, View};
 use anyhow::Result;
 use page::{PageContent, SectionContent};
 use std::path::Path;
@@ -52,21 +50,23 @@ impl PageQuestions {
         let tree = TreeQuery { order: TreeOrder::Callees, least_millionths: LEAST_MILLIONTHS };
         let level = Key::parse_list("level")?;
         let thread = Key::parse_list("comm,tid")?;
-        let causes = CauseQuery { shapes: causes::shapes(&[])? };
+        let caches = causes::caches(&[])?;
         let rows = Query { top: Some(SITES), ..asked.clone() };
         let overview = Query {
             accesses: true,
-            maps: Some(causes.clone()),
-            causes: Some(causes),
-            shared_lines: Some(LINE),
-            types: true,
-            curves: true,
+            views: vec![
+                View::Causes(caches.clone()),
+                View::SharedLines(LINE),
+                View::Types,
+                View::Maps(caches),
+                View::Curves,
+            ],
             ..rows.clone()
         };
         Ok(vec![
             overview,
             rows,
-            Query { keys: vec![Key::Stack], view: ChainView::Tree(tree), ..asked.clone() },
+            Query { keys: vec![Key::Stack], chains: ChainView::Tree(tree), ..asked.clone() },
             Query { keys: level, accesses: true, ..asked.clone() },
             Query { keys: thread, top: Some(THREADS), ..asked },
         ])

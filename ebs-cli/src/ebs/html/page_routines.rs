@@ -6,9 +6,9 @@ use super::shared_reading::SharedReading;
 use crate::ebs::annotate::source_files::SourceFiles;
 use crate::ebs::html::HtmlArguments;
 use crate::ebs::report;
-use analysis::annotate::{Annotation, ListingItem, RoutineTarget, Syntax, View, What};
+use analysis::annotate::{Annotation, ListingItem, ListingOptions, RoutineTarget, Syntax, What};
 use analysis::report::{Cell, SiteCell};
-use analysis::{Glob, Query, Report};
+use analysis::{Glob, Query, Report, View};
 use anyhow::Result;
 use page::{AnnotatedRoutine, SectionContent};
 use std::collections::BTreeMap;
@@ -38,18 +38,19 @@ pub(super) fn of(
             object: Some(Glob::new(&*site.object)),
         };
         let asked = Query { keys: Vec::new(), ..questions.asked() };
-        let query = Query { targets: hottest.iter().map(target).collect(), ..asked };
+        let views = vec![View::Routines(hottest.iter().map(target).collect())];
+        let query = Query { views, ..asked };
         let (mut input, _) = report::open(Some(file), &arguments.standing)?;
         let options = report::symbols_of(&input, &arguments.symbols)?;
         let mut reading = SharedReading::of(&mut input, vec![query], &options)?;
-        let view = View {
+        let shown = ListingOptions {
             syntax: Syntax::Att,
             context: Some(AROUND),
             least_share: 0.0,
             detailed: DETAILED,
         };
         let mut sources = SourceFiles::at(&options.root);
-        let all = reading.next(|of, decoder| of.annotate_all(decoder, view))?;
+        let all = reading.next(|of, decoder| of.annotate_all(decoder, shown))?;
         let annotations = all.into_iter().flatten();
         Ok(annotations.map(|annotation| with_source(annotation, &mut sources)).collect())
     };

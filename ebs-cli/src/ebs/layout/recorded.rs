@@ -4,7 +4,7 @@ use super::{sampled_json, sampled_text};
 use crate::ebs::layout::LayoutArguments;
 use crate::ebs::report::{self, CountedRecording};
 use analysis::report::{SampledType, TypeReport};
-use analysis::{Glob, Pipeline, Query};
+use analysis::{Glob, Pipeline, Query, View};
 use anyhow::{Context, Result, anyhow};
 use perfdata::recording::RecordingForm;
 use std::fs::File;
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &LayoutArguments, out: &mut dyn Write) -> Result<()
         keys: Vec::new(),
         filters: report::filters(&arguments.filter)?,
         event: arguments.event.as_deref().map(Glob::new),
-        types: true,
+        views: vec![View::Types],
         ..Query::default()
     };
     let (mut input, ended) = report::open(Some(&arguments.file), &Default::default())?;

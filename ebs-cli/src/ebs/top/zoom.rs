@@ -4,9 +4,9 @@ use super::counting::{SharedStream, TopQuestion};
 use crate::ebs::annotate::source_files::SourceFiles;
 use crate::ebs::input::Input;
 use crate::ebs::report::CountedRecording;
-use analysis::annotate::{RoutineTarget, Syntax, View};
+use analysis::annotate::{ListingOptions, RoutineTarget, Syntax};
 use analysis::annotation::render;
-use analysis::{Pipeline, Query, table};
+use analysis::{Pipeline, Query, View, table};
 use anyhow::{Context, Result};
 use perfdata::stream::{StreamDecoder, StreamStep};
 use std::path::PathBuf;
@@ -30,18 +30,22 @@ pub(super) fn zoom(source: &ZoomSource, target: RoutineTarget, asked: &TopQuesti
 }
 
 fn annotated(source: &ZoomSource, target: RoutineTarget, asked: &TopQuestion) -> Result<String> {
-    let query =
-        Query { keys: Vec::new(), accesses: false, targets: vec![target], ..asked.query.clone() };
+    let views = vec![View::Routines(vec![target])];
+    let query = Query { keys: Vec::new(), accesses: false, views, ..asked.query.clone() };
     let symbolizer = Symbolizer::new(asked.symbols.clone());
-    let view =
-        View { syntax: Syntax::Att, context: Some(AROUND), least_share: 0.0, detailed: DETAILED };
+    let shown = ListingOptions {
+        syntax: Syntax::Att,
+        context: Some(AROUND),
+        least_share: 0.0,
+        detailed: DETAILED,
+    };
     let (annotation, note) = match source {
         ZoomSource::Recording(path) => {
             let mut input = Input::open(path)?;
             let counted = CountedRecording::read(&mut input, query, symbolizer)?;
             // What is wrong with it is said where it is played.
             let (annotation, _end) =
-                counted.answer(|pipeline, decoder| pipeline.annotate(decoder, view))?;
+                counted.answer(|pipeline, decoder| pipeline.annotate(decoder, shown))?;
             (annotation, None)
         }
         ZoomSource::Stream(kept) => {
@@ -55,7 +59,7 @@ fn annotated(source: &ZoomSource, target: RoutineTarget, asked: &TopQuestion) ->
                 pipeline.record(&decoder, &record)?;
                 rest = &rest[consumed..];
             }
-            (pipeline.annotate_so_far(&decoder, view).context("of what is kept")?, note)
+            (pipeline.annotate_so_far(&decoder, shown).context("of what is kept")?, note)
         }
     };
     let mut sources = SourceFiles::at(&asked.symbols.root);

@@ -53,7 +53,7 @@ impl EventRows<'_> {
         totals.unresolved_routine_lines = without(Key::RoutineLine, columns, &rows, words.lookup);
         totals.unresolved_operands = without(Key::Operands, columns, &rows, words.lookup);
         totals.unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
-        if matches!(query.view, ChainView::Tree(_)) {
+        if matches!(query.chains, ChainView::Tree(_)) {
             return;
         }
         let (weighting, sampling) = (report.weighting, report.sampling);
