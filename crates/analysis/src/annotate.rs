@@ -1,8 +1,10 @@
 //! The instructions of one routine with the samples that lie at them: source
 //! lines, operands, and what registers and data addresses have in common.
 
+mod addresses;
 mod build;
 mod choice;
+pub(crate) mod collect;
 mod details;
 mod extent;
 mod instructions;
@@ -11,14 +13,16 @@ mod lines;
 mod meaning;
 mod operand;
 mod operand_type;
+mod print;
 
-pub use crate::collect::addresses::Stretch;
 pub use crate::error::{ChoiceError, Commonest};
 pub use crate::query::target::{RoutineTarget, TargetError, What};
+pub use addresses::Stretch;
 pub use instructions::Syntax;
 pub use meaning::Cause;
 pub use operand::{Operand, OperandRegister};
 pub use operand_type::OperandType;
+pub use print::{SourceTexts, render};
 
 pub(crate) use build::{Showing, annotation};
 pub(crate) use meaning::meanings;

@@ -1,51 +1,59 @@
 //! Why instructions miss: what the gaps, lines, sets and steps of their misses
-//! say, and what to change. Pure functions of numbers; docs/causes.md has the
-//! method.
+//! say, and what to change. docs/causes.md has the method.
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `collect` | what is counted: `miss_streams`, `stalled_accesses` |
+//! | `unit_key` | an instruction and an object, which each count is of |
 //! | `access_sources` | whether other nodes, or walks, were waited for |
-//! | `cache_shape` | the cache that misses are judged by |
-//! | `curve_subject` | which accesses a curve can be of |
-//! | `miss_curve` | how many of them caches of other sizes would miss |
-//! | `stack_distances` | distinct lines between two misses of the same line |
 //! | `footprint` | how many distinct lines there are |
 //! | `hindrance` | what hinders accesses whose lines are near |
-//! | `line_sharing` | whether threads use the same bytes of a line |
-//! | `line_use` | what a thread did to a line, and when |
+//! | `miss_distances`, `miss_recurrence` | what came between two misses of a line |
 //! | `split_offsets` | where accesses begin in lines and pages |
 //! | `set_counts` | which sets they are in |
 //! | `step_sizes` | how far apart successive addresses are |
-//! | `share_interval` | a share, and where the share of all lies |
-//! | `object_extent` | where an object is |
+//! | `way_to_judge` | how sure what can be said of an event's misses |
 //! | `verdict` | the cause, and how sure it is |
 //! | `remedy` | what to change |
+//! | `cause_report`, `stall_report`, `layout_trial` | the answers |
+//! | `print`, `print_stalls`, `print_trial` | their text |
+//!
+//! All but what collects, answers and prints are pure functions of numbers.
 
-pub(crate) mod access_sources;
-pub(crate) mod cache_shape;
-pub(crate) mod curve_subject;
-pub(crate) mod footprint;
-pub(crate) mod hindrance;
-pub(crate) mod line_sharing;
-pub(crate) mod line_use;
-pub(crate) mod miss_curve;
-pub(crate) mod remedy;
-pub(crate) mod set_counts;
-pub(crate) mod share_interval;
-pub(crate) mod split_offsets;
-pub(crate) mod stack_distances;
-pub(crate) mod step_sizes;
-pub(crate) mod verdict;
+mod access_sources;
+mod card;
+pub(crate) mod cause_report;
+pub(crate) mod collect;
+mod footprint;
+mod hindrance;
+mod layout_trial;
+mod miss_distances;
+mod miss_recurrence;
+mod miss_streams;
+mod print;
+mod print_stalls;
+mod print_trial;
+mod remedy;
+mod set_counts;
+mod split_offsets;
+mod stall_report;
+mod stalled_accesses;
+mod step_sizes;
+mod unit_key;
+mod verdict;
+mod way_to_judge;
 
 use serde::Serialize;
 
-pub use cache_shape::{CacheShape, MissedLevel};
+pub use cause_report::{CauseReport, CauseRow, EventCauses};
 pub use hindrance::{Hindrance, HindranceVerdict};
-pub use line_sharing::LineSharing;
-pub use miss_curve::{MissCurve, MissCurvePoint};
+pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayout};
+pub use print::{judged_by, render, told};
+pub use print_stalls::{hindrance_method, told_of_hindrance};
+pub use print_trial::render_trial;
 pub use remedy::{MissEvidence, Remedy};
-pub use share_interval::ShareInterval;
 pub use split_offsets::OffsetCount;
+pub use stall_report::{EventHindrances, HinderingStore, HindranceEvidence, HindranceRow};
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};
 
 /// The bytes of an object at run time.

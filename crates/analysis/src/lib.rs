@@ -24,14 +24,14 @@
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
 //! - [`SampleSink`]: takes each counted sample, a [`SingleSample`].
-//! - [`annotate`]: the instructions of a routine with their samples.
-//! - [`report::TypeReport`]: types, and what was sampled of each member.
+//! - [`View`]: what else is asked, each a folder with what collects for it, its
+//!   numbers and its text: [`causes`], [`curve`], [`c2c`], [`layout`], [`maps`],
+//!   [`plots`] and [`annotate`].
 //! - [`diff`]: two recordings, or two sets, side by side.
 //! - [`Sieve`]: which samples of an event its type means.
 //! - [`Comms`]: names of threads, over time.
 //! - [`emulation()`]: what made samples that no hardware made.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
-//! - [`report::EventPlots`]: histograms of what a report counts; [`plot`] draws them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means. [`folded`]: its call chains.
 //!
@@ -41,11 +41,12 @@
 //! - `typed`: the type of what it accesses.
 //! - `name`: places, threads and objects become words.
 //! - `sieve`: which samples are meant.
-//! - `collect`: samples become rows of numbers, and are counted.
-//! - `reorder`: other orders of members, and the lines that they touch.
-//! - `report`: rows become words; [`annotate`]: the instructions of a routine;
-//!   [`diff`]: two reports side by side.
-//! - `print`: both as text.
+//! - `collect`: samples become rows of numbers, and are counted; a view counts
+//!   by its `Collector`.
+//! - `report`: rows become words.
+//! - `print`: reports as text.
+//! - a folder for each view.
+//! - `pipeline`: feeds the collectors of the views that are asked for.
 //!
 //! A sample passes through in these shapes, each named after what it holds:
 //! `HeldSample` while the side records of its time may come (`perfdata::stream::Rounds`),
@@ -55,11 +56,9 @@
 
 #![warn(missing_docs)]
 
-pub mod annotate;
-pub mod diff;
 pub mod report;
 
-pub mod causes;
+mod cache_shape;
 mod code;
 mod collect;
 mod error;
@@ -87,7 +86,6 @@ mod name {
     pub(crate) mod mappings;
     pub(crate) mod names;
     pub(crate) mod regions;
-    pub(crate) mod sampled_stacks;
     pub(crate) mod stacks;
     pub(crate) mod thread_pointers;
     pub(crate) mod undecided_types;
@@ -95,31 +93,17 @@ mod name {
 }
 mod pipeline;
 mod print {
-    //! Reports and annotations as text.
+    //! Reports as text.
 
-    pub mod annotation;
-    pub mod causes;
     pub mod csv;
-    pub mod curves;
-    mod diff_columns;
-    pub mod diff_csv;
     pub mod folded;
-    pub(crate) mod hindrances;
     pub mod json;
-    pub mod plot;
     pub(crate) mod row_table;
-    pub mod sharing;
     pub mod table;
+    mod text;
 }
 mod query;
-mod reorder {
-    //! Another order of a structure's members, of which fewer lines are touched.
-    //! Pure functions of what was accessed together.
-
-    pub(crate) mod line_costs;
-    pub(crate) mod member_order;
-    pub(crate) mod movable_part;
-}
+mod share_interval;
 mod sieve;
 mod typed {
     //! On whose data an instruction works: type and offset of what it accesses.
@@ -147,20 +131,96 @@ mod typed {
     pub(crate) mod typed_operand;
 }
 
+pub mod annotate;
+pub mod c2c {
+    //! Lines that several threads use: docs/c2c.md.
+
+    mod access_totals;
+    pub(crate) mod collect;
+    mod line_sharing;
+    mod line_use;
+    mod print;
+    pub(crate) mod sharing_report;
+
+    pub use access_totals::AccessTotals;
+    pub use line_sharing::LineSharing;
+    pub use print::{eights, render};
+    pub use sharing_report::{LineSite, LineThread, SharedLine, SharingReport, SiteWait};
+}
+pub mod causes;
+pub mod curve {
+    //! What caches of other sizes would miss: docs/causes.md.
+
+    pub(crate) mod collect;
+    pub(crate) mod curve_report;
+    mod curve_subject;
+    mod miss_curve;
+    mod print;
+    pub(crate) mod stack_distances;
+
+    pub use curve_report::{CurveLack, CurveMark, CurveReport, EventCurve};
+    pub use miss_curve::{MissCurve, MissCurvePoint};
+    pub use print::{fits, marks, render, size};
+}
+pub mod diff;
+pub mod layout {
+    //! Types that samples are on, and orders of their members that would touch fewer lines:
+    //! docs/types.md.
+
+    pub(crate) mod collect;
+    mod line_costs;
+    mod member_order;
+    mod movable_part;
+    mod object_visits;
+    mod order;
+    mod rows;
+    mod thread_set;
+    pub(crate) mod type_report;
+
+    pub use movable_part::NoOrder;
+    pub use order::{OrderedMember, SuggestedOrder};
+    pub use rows::{PartUse, RowUse};
+    pub use type_report::{MemberUse, SampledType, TypeReport, UseCount};
+}
+pub mod maps {
+    //! Where accesses are over time.
+
+    pub(crate) mod collect;
+    mod map_cells;
+    pub(crate) mod map_report;
+
+    pub use map_report::{EventMap, MapCell, MapReport, ObjectBand, SetMap};
+}
+pub mod plots {
+    //! Histograms of a report's samples.
+
+    pub(crate) mod collect;
+    pub(crate) mod plot_report;
+    mod print;
+
+    pub use collect::SetOrigin;
+    pub use plot_report::{EventPlots, LatencyPlot, PlotBar, PlotLevel, PlotReport, SetPlot};
+    pub use print::{PlotGlyphs, render};
+}
+mod samples {
+    //! Each counted sample in words, for exports.
+
+    pub(crate) mod collect;
+    pub(crate) mod late_samples;
+    pub(crate) mod sampled_stacks;
+    pub(crate) mod single_sample;
+}
+
+pub use cache_shape::{CacheShape, MissedLevel};
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;
-pub use collect::late_samples::SampleRoom;
 pub use collect::members::{Growth, Members, SampleShare};
 pub use collect::registers;
-pub use collect::single_sample::{NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent};
 pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
-pub use name::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
 pub use pipeline::{Overview, Pipeline};
-pub use print::{
-    annotation, causes as cause_cards, csv, curves, diff_csv, folded, json, plot, sharing, table,
-};
+pub use print::{csv, folded, json, table};
 pub use query::chain_view::FrameCut;
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
@@ -174,5 +234,9 @@ pub use query::view::{KnownCache, KnownCaches, View};
 pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use report::emulation::emulation;
+pub use samples::late_samples::SampleRoom;
+pub use samples::sampled_stacks::{FrameId, FrameRoutine, NameNumber, NamedFrame, StackId};
+pub use samples::single_sample::{NamedAccess, SampleNames, SampleSink, SingleSample, TakenEvent};
+pub use share_interval::ShareInterval;
 pub use sieve::{Doubt, Sieve, SieveVerdict};
 pub use symbolizer::SampledAddress;

@@ -1,36 +1,39 @@
 //! Records in, report out.
 
+use crate::annotate::collect::RoutineSpots;
 use crate::annotate::{self, Annotation, ListingOptions, Showing};
-use crate::collect::access_maps::AccessMaps;
+use crate::c2c::collect::SharedLines;
+use crate::c2c::sharing_report::{SharingReport, sharing};
+use crate::causes::cause_report::{CauseReport, cause_report};
+use crate::causes::collect::CountedMisses;
 use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
 use crate::collect::collector::{Collector, take_out};
-use crate::collect::counted_misses::CountedMisses;
 use crate::collect::counters::Counters;
-use crate::collect::curve_streams::CurveStreams;
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
 use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
-use crate::collect::late_samples::SampleRoom;
 use crate::collect::members::{Growth, Members, SampleShare};
-use crate::collect::plot_counts::PlotCounts;
-use crate::collect::shared_lines::SharedLines;
-use crate::collect::single_sample::SampleSink;
-use crate::collect::single_samples::SingleSamples;
-use crate::collect::spots::RoutineSpots;
 use crate::collect::time_order::{self, TimeOrder};
-use crate::collect::type_uses::TypeUses;
+use crate::curve::collect::CurveStreams;
+use crate::curve::curve_report::{CurveReport, curve_report};
 use crate::error::Error;
+use crate::layout::collect::TypeUses;
+use crate::layout::type_report::{TypeReport, type_report};
+use crate::maps::collect::AccessMaps;
+use crate::maps::map_report::{MapReport, map_report};
 use crate::name::lookup::Lookup;
+use crate::plots::collect::PlotCounts;
+use crate::plots::plot_report::{PlotReport, plot_report};
 use crate::query::Query;
 use crate::query::key::Key;
 use crate::query::needs::Needs;
 use crate::query::view::View;
 use crate::report::answer::{StreamAccount, leaders, report};
 use crate::report::counted::Counted;
-use crate::report::{
-    CauseReport, CurveReport, Losses, MapReport, PlotReport, Report, SharingReport, TypeReport,
-    cause_report, curve_report, map_report, plot_report, sharing, type_report,
-};
+use crate::report::{Losses, Report};
+use crate::samples::collect::SingleSamples;
+use crate::samples::late_samples::SampleRoom;
+use crate::samples::single_sample::SampleSink;
 use crate::sieve::SieveVerdict;
 use perfdata::aggregate::AggregatePart;
 use perfdata::callchain::DeferredKey;

@@ -1,63 +1,35 @@
 //! The answer to a query, as plain data.
 
-mod access_maps;
 pub(crate) mod answer;
 mod call_tree;
 pub(crate) mod chains;
 pub(crate) mod counted;
 pub(crate) mod emulation;
 mod facts;
-mod hindrances;
 pub(crate) mod joined;
-mod layout_trial;
 mod listing;
 mod loss;
-pub(crate) mod miss_causes;
-mod miss_curves;
-mod plots;
 pub(crate) mod row_columns;
-mod shared_lines;
 mod sieved;
-mod type_uses;
-mod way_to_judge;
 
-pub use crate::collect::access_totals::AccessTotals;
 pub use crate::collect::event::{PeriodUnit, SamplingMode};
-pub use crate::collect::plot_counts::SetOrigin;
 pub(crate) use crate::name::cell::hex;
 pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};
-pub(crate) use access_maps::map_report;
-pub use access_maps::{EventMap, MapCell, MapReport, ObjectBand, SetMap};
 pub use call_tree::{CallTree, OtherNodes, TreeNode};
 pub use chains::{FrameName, ReportChain, ReportChains};
 pub(crate) use facts::strides;
 pub use facts::{CommonBits, KernelCountReport, RowFacts, Stride, WholeHit};
-pub use hindrances::{EventHindrances, HinderingStore, HindranceEvidence, HindranceRow};
 pub use joined::{JoinedCount, JoinedEvent, JoinedReport, JoinedRow};
-pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayout};
 pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, UnlistedFile};
 pub use loss::{Bursts, CountEnd, Losses, RecorderLedger};
-pub(crate) use miss_causes::cause_report;
-pub use miss_causes::{CauseReport, CauseRow, EventCauses};
-pub(crate) use miss_curves::curve_report;
-pub use miss_curves::{CurveLack, CurveMark, CurveReport, EventCurve};
-pub(crate) use plots::plot_report;
-pub use plots::{EventPlots, LatencyPlot, PlotBar, PlotLevel, PlotReport, SetPlot};
-pub(crate) use shared_lines::sharing;
-pub use shared_lines::{LineSite, LineThread, SharedLine, SharingReport, SiteWait};
 pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;
-pub(crate) use type_uses::type_report;
-pub use type_uses::{
-    MemberUse, NoOrder, OrderedMember, PartUse, RowUse, SampledType, SuggestedOrder, TypeReport,
-    UseCount,
-};
 
-use crate::causes::share_interval::ratio;
 use crate::collect::registers::Register;
 use crate::collect::row_count::Sum;
 use crate::query::Weighting;
 use crate::query::key::Key;
+use crate::share_interval::ratio;
 use perfdata::IpMeaning;
 use row_columns::ROW_COLUMNS;
 use serde::Serialize;

@@ -2,7 +2,11 @@
 
 use analysis::Report;
 use analysis::annotate::Annotation;
-use analysis::report::{CauseReport, CurveReport, MapReport, SharingReport, TypeReport};
+use analysis::c2c::SharingReport;
+use analysis::causes::CauseReport;
+use analysis::curve::CurveReport;
+use analysis::layout::TypeReport;
+use analysis::maps::MapReport;
 use std::collections::BTreeMap;
 
 /// A section's content; or, in a sentence, why the recording has none.

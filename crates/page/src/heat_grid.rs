@@ -1,7 +1,7 @@
 //! Cells of a picture by heat: a path a colour, so that a page does not grow
 //! with its cells more than it must.
 
-use analysis::report::MapCell;
+use analysis::maps::MapCell;
 use render::HtmlText;
 use std::collections::BTreeMap;
 

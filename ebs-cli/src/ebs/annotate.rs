@@ -12,8 +12,8 @@ pub use arguments::{
 
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::say;
+use analysis::annotate::render;
 use analysis::annotate::{ListingOptions, RoutineTarget, Syntax};
-use analysis::annotation::render;
 use analysis::{Glob, Query, View};
 use anyhow::{Context, Result, bail};
 use source_files::SourceFiles;

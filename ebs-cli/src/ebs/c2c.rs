@@ -2,7 +2,7 @@
 
 use crate::ebs::accesses::AccessQuestion;
 use crate::ebs::arguments::AccessArguments;
-use analysis::{Pipeline, Query, View, sharing};
+use analysis::{Pipeline, Query, View, c2c};
 use anyhow::Result;
 use clap::Args;
 use std::io::Write;
@@ -36,7 +36,7 @@ pub fn run(arguments: &C2cArguments, out: &mut dyn Write) -> Result<()> {
     let question = AccessQuestion {
         query: Query { views: vec![View::SharedLines(line)], ..Query::default() },
         answer: Pipeline::shared_lines,
-        text: sharing::render,
+        text: c2c::render,
     };
     question.put(arguments.file.as_deref(), &arguments.accesses, out)
 }

@@ -9,9 +9,10 @@ use crate::ebs::arguments::AccessArguments;
 use crate::ebs::causes::tried_change::TriedChanges;
 use crate::ebs::exit_status::SUCCESS;
 use crate::terminal::number;
-use analysis::causes::{CacheShape, MissedLevel};
-use analysis::report::{CauseReport, CurveReport};
-use analysis::{KnownCache, KnownCaches, Pipeline, Query, View, cause_cards, curves};
+use analysis::causes::CauseReport;
+use analysis::curve::CurveReport;
+use analysis::{CacheShape, MissedLevel};
+use analysis::{KnownCache, KnownCaches, Pipeline, Query, View, causes, curve};
 use anyhow::Result;
 use clap::Args;
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
@@ -98,7 +99,7 @@ fn curve_question() -> AccessQuestion<CurveReport> {
     AccessQuestion {
         query: Query { views: vec![View::Curves], ..Query::default() },
         answer: Pipeline::curves,
-        text: curves::render,
+        text: curve::render,
     }
 }
 
@@ -107,7 +108,7 @@ fn question(arguments: &CausesArguments) -> Result<AccessQuestion<CauseReport>> 
     Ok(AccessQuestion {
         query: Query { views, ..Query::default() },
         answer: Pipeline::causes,
-        text: cause_cards::render,
+        text: causes::render,
     })
 }
 

@@ -4,8 +4,8 @@ use crate::ebs::arguments::{ComparingArguments, SymbolArguments};
 use crate::ebs::exit_status::{BEYOND, SUCCESS};
 use crate::ebs::input::{End, Input};
 use crate::ebs::report::{CountedRecording, filters, run_times_of, symbols_of};
-use analysis::diff::{DiffPer, DiffQuery, DiffReport, DiffRun, DiffSides, LimitVerdict};
-use analysis::{Glob, Key, Pipeline, Query, Report, csv, diff_csv, table};
+use analysis::diff::{self, DiffPer, DiffQuery, DiffReport, DiffRun, DiffSides, LimitVerdict};
+use analysis::{Glob, Key, Pipeline, Query, Report, csv};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::io::{IsTerminal, Write};
@@ -153,10 +153,10 @@ fn print(diff: &DiffReport, comparing: &ComparingArguments, out: &mut dyn Write)
             true => csv::CsvNames::Printable,
             false => csv::CsvNames::Exact,
         };
-        diff_csv::write(diff, names, &mut *out)?;
+        diff::write_csv(diff, names, &mut *out)?;
     } else {
         let top = comparing.top.unwrap_or(ROWS);
-        let text = table::render_diff(diff, Some(top), comparing.table.style());
+        let text = diff::render(diff, Some(top), comparing.table.style());
         out.write_all(text.as_bytes())?;
     }
     out.flush()?;

@@ -6,11 +6,12 @@ use crate::ebs::input::{End, Input};
 use crate::terminal::style::is_utf8;
 use crate::terminal::{debuginfod, number, percent, say};
 use analysis::filter::FilterCondition;
-use analysis::plot::PlotGlyphs;
-use analysis::report::{EventPlots, JoinedReport, PlotReport};
+use analysis::plots::PlotGlyphs;
+use analysis::plots::{EventPlots, PlotReport};
+use analysis::report::JoinedReport;
 use analysis::{
     ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart,
-    RunTimes, Sort, TreeOrder, TreeQuery, View, csv, folded, json, plot, table,
+    RunTimes, Sort, TreeOrder, TreeQuery, View, csv, folded, json, plots, table,
 };
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -474,14 +475,14 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     end.into_result().context("the table shows what could be read")
 }
 
-fn draw(arguments: &ReportArguments, plots: &[EventPlots], out: &mut dyn Write) -> Result<()> {
+fn draw(arguments: &ReportArguments, drawn: &[EventPlots], out: &mut dyn Write) -> Result<()> {
     let Some(form) = arguments.plot else { return Ok(()) };
     let glyphs = match form {
         PlotForm::Auto if is_utf8() => PlotGlyphs::Blocks,
         PlotForm::Blocks => PlotGlyphs::Blocks,
         PlotForm::Auto | PlotForm::Ascii => PlotGlyphs::Ascii,
     };
-    let text = plot::render(plots, glyphs, arguments.table.style());
+    let text = plots::render(drawn, glyphs, arguments.table.style());
     out.write_all(text.as_bytes())?;
     Ok(())
 }

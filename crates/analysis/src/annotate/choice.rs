@@ -1,6 +1,6 @@
 //! One routine of those that may be meant.
 
-use crate::collect::spots::{Candidate, Spots};
+use crate::annotate::collect::{Candidate, Spots};
 use crate::error::{ChoiceError, Commonest};
 use crate::name::lookup::Lookup;
 use crate::query::glob::Glob;

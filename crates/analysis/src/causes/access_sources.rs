@@ -1,7 +1,7 @@
 //! Where accesses got their data from: other nodes' memory, and after which
 //! translation.
 
-use crate::causes::share_interval::ratio;
+use crate::share_interval::ratio;
 use perfdata::DataSrc;
 use perfdata::data_src::{Level, TlbOutcome};
 

@@ -1,8 +1,10 @@
 //! Why an access is slow though its line may be near.
 
+use crate::causes::remedy::Remedy;
 use crate::causes::split_offsets::SplitOffsets;
-use crate::causes::{CauseGrade, LEAST_SAMPLES, Remedy, ShareInterval};
+use crate::causes::verdict::{CauseGrade, LEAST_SAMPLES};
 use crate::code::store_before::StoreBefore;
+use crate::share_interval::ShareInterval;
 use serde::Serialize;
 
 /// What hinders an access.

@@ -1,6 +1,6 @@
 //! What to change, with numbers: from what is known of a row's misses.
 
-use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::cache_shape::{CacheShape, MissedLevel, size};
 use perfdata::MissClass;
 use serde::Serialize;
 
@@ -298,16 +298,6 @@ fn translations(shape: CacheShape, evidence: &MissEvidence) -> Option<Remedy> {
     })
 }
 
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    for (name, unit) in UNITS {
-        if bytes >= unit && bytes.is_multiple_of(unit / 4) {
-            return format!("{} {name}", bytes as f64 / unit as f64);
-        }
-    }
-    format!("{bytes} bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -398,12 +388,5 @@ mod tests {
         let texts = of(MissClass::Capacity, &evidence);
         assert!(texts.iter().any(|it| it.kind == "prefetch" && it.text.starts_with("no prefetch")));
         assert!(texts.iter().any(|it| it.kind == "pack"));
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        assert_eq!(size(32 << 10), "32 KiB");
-        assert_eq!(size(1536 << 10), "1.5 MiB");
-        assert_eq!(size(100), "100 bytes");
     }
 }

@@ -1,7 +1,7 @@
 //! Why an instruction misses on an object: the shares of its misses by class,
 //! and how sure they are.
 
-use crate::causes::share_interval::ShareInterval;
+use crate::share_interval::ShareInterval;
 use perfdata::MissClass;
 use serde::{Serialize, Serializer};
 

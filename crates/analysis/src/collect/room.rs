@@ -114,5 +114,5 @@ fn wholes(rows: &CountedRows, events: &[Event]) -> FxHashMap<usize, u64> {
 /// share the room: an event with few samples keeps its rows.
 fn share(part: u64, whole: u64) -> u64 {
     // As their bits numbers ascend that are not negative.
-    crate::causes::share_interval::ratio(part, whole).to_bits()
+    crate::share_interval::ratio(part, whole).to_bits()
 }

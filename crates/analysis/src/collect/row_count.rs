@@ -1,8 +1,8 @@
 //! What is counted of one row.
 
-use crate::causes::share_interval::ratio;
 use crate::collect::access::AccessCount;
 use crate::query::Weighting;
+use crate::share_interval::ratio;
 use perfdata::aggregate::{Chance, Site};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The value of one key in one row.
 
-use crate::causes::share_interval::ratio;
+use crate::share_interval::ratio;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +39,21 @@ pub struct SiteCell {
     pub object: Arc<str>,
     /// Routine, or variable, and offset, or the reason why it has no name.
     pub routine: Result<RoutineOffset, UnresolvedName>,
+}
+
+impl SiteCell {
+    /// An instruction by its routine, or its address.
+    pub(crate) fn in_routine(&self) -> String {
+        match &self.routine {
+            Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
+            Err(unknown) => format!("{:#x} {}", self.address, unknown.tag),
+        }
+    }
+}
+
+/// A site as a row's cell has it in JSON.
+pub(crate) fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S::Ok, S::Error> {
+    Cell::Site(site.clone()).serialize(serializer)
 }
 
 /// `parse+0x1c`; without a name why there is none, and the address in the file.

@@ -2,18 +2,17 @@
 //! header, a line a row, columns aligned.
 
 mod call_tree;
-mod diff;
 pub(crate) mod facts;
 mod head;
 mod joined;
 mod listing;
-mod trials;
 
-use crate::causes::share_interval::ratio;
 use crate::print::row_table::RowTable;
 pub use crate::print::row_table::number_table;
+pub use crate::print::text::{Style, note};
+pub(crate) use crate::print::text::{Text, number_of};
 use crate::report::{EventReport, Report, ReportChains, Row};
-pub use diff::render as render_diff;
+use crate::share_interval::ratio;
 pub use joined::render as render_joined;
 pub(crate) use joined::told;
 pub use listing::render_listing;
@@ -21,20 +20,6 @@ pub(crate) use listing::tidy;
 pub(crate) use perfdata::printable::printable;
 pub(crate) use render::percent;
 use render::{Cell, Head, Table};
-pub use trials::render_trial;
-
-/// How text looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Terminal colours: bold headers, dim notes.
-    pub color: bool,
-    /// Lines are cut to so many columns of the terminal; long names lose
-    /// their middle. Without it nothing is ever cut.
-    pub width: Option<usize>,
-    /// Every reason why samples have no name is listed, not only the
-    /// commonest.
-    pub reasons: bool,
-}
 
 /// The whole report.
 pub fn render(report: &Report, style: Style) -> String {
@@ -82,39 +67,6 @@ pub(crate) fn heads(report: &Report, style: Style) -> (String, Vec<String>) {
 pub fn head(report: &Report, style: Style) -> String {
     let (all, heads) = heads(report, style);
     heads.iter().fold(all, |text, head| text + head)
-}
-
-/// A line about the numbers.
-pub fn note(line: &str, style: Style) -> String {
-    let mut out = Text { text: String::new(), style };
-    out.note(line);
-    out.text
-}
-
-struct Text {
-    text: String,
-    style: Style,
-}
-
-impl Text {
-    /// A line about the numbers, not of them.
-    fn note(&mut self, line: &str) {
-        let (dim, plain) = if self.style.color { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
-        self.text.push_str(dim);
-        self.text.push_str("# ");
-        self.text.push_str(&printable(line));
-        self.text.push_str(plain);
-        self.text.push('\n');
-    }
-
-    fn table(&mut self, table: &Table<'_>) {
-        self.text.push_str(&table.text(self.style.width, self.style.color));
-    }
-}
-
-pub(crate) fn number_of(count: u64, thing: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{plural}")
 }
 
 fn rows(rows: &[Row], event: &EventReport, chains: &ReportChains, out: &mut Text) {

@@ -1,6 +1,6 @@
 //! What is asked for besides rows.
 
-use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::cache_shape::{CacheShape, MissedLevel};
 use crate::query::target::RoutineTarget;
 
 /// A view of a recording, which a method of [`crate::Pipeline`] answers.

@@ -10,7 +10,6 @@ mod rows;
 mod share;
 mod sieved;
 
-use crate::causes::share_interval::ratio;
 use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::inclusive::inclusive;
@@ -27,6 +26,7 @@ use crate::query::chain_view::{ChainView, TreeQuery};
 use crate::query::key::Key;
 use crate::query::nearest;
 use crate::report::{Losses, Machine, NotKept, Question, Report};
+use crate::share_interval::ratio;
 use accesses::EventAccesses;
 use call_tree::{TreeShares, call_tree};
 pub(crate) use facts::facts;

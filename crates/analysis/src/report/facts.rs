@@ -199,7 +199,7 @@ impl RowFacts {
     pub fn stride(&self) -> Option<(Stride, f64)> {
         let most = self.strides.iter().max_by_key(|stride| stride.count)?;
         let all = self.strides.iter().fold(0u64, |sum, one| sum.saturating_add(one.count));
-        Some((*most, crate::causes::share_interval::ratio(most.count, all)))
+        Some((*most, crate::share_interval::ratio(most.count, all)))
     }
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::causes::share_interval::ratio;
 use crate::collect::event::request;
 use crate::error::Error;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::report::{Cell, EventReport, Machine, PeriodUnit, Question, Report, ReportChains};
+use crate::share_interval::ratio;
 
 /// What a recorder of ours calls executed instructions: what other counts
 /// are told per, where it is there.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::causes::share_interval::ratio;
 use crate::error::Error;
 use crate::query::key::Key;
 use crate::report::{Cell, JoinedCount, JoinedEvent, JoinedReport, Machine, Question, Report};
+use crate::share_interval::ratio;
 
 /// What was counted in each line of source files.
 #[derive(Clone, Debug, PartialEq, Serialize)]

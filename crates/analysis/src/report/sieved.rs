@@ -1,6 +1,6 @@
 //! Which of an event's samples its type means.
 
-use crate::causes::share_interval::ratio;
+use crate::share_interval::ratio;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

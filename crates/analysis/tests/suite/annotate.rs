@@ -4,8 +4,8 @@ use crate::recording::{
     Hit, KERNEL, REGISTER_COUNT, Recording, USER, page_faults, task, usual_fields,
 };
 use crate::symbolizer;
+use analysis::annotate::render;
 use analysis::annotate::{Annotation, ListingOptions, Syntax};
-use analysis::annotation::render;
 use analysis::{Pipeline, Query, View, table};
 use perfdata::attr::EventType;
 use perfdata::stream::{StreamDecoder, StreamStep};

@@ -2,9 +2,10 @@
 //! instruction and object.
 
 use crate::content::PageContent;
-use analysis::cause_cards::{hindrance_method, judged_by, told, told_of_hindrance};
 use analysis::causes::Remedy;
-use analysis::report::{EventCauses, EventHindrances, SiteCell};
+use analysis::causes::{EventCauses, EventHindrances};
+use analysis::causes::{hindrance_method, judged_by, told, told_of_hindrance};
+use analysis::report::SiteCell;
 use render::HtmlText;
 
 /// Cards of an event.

@@ -3,8 +3,8 @@
 use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::heat_grid::number;
-use analysis::curves::{fits, marks, size};
-use analysis::report::EventCurve;
+use analysis::curve::EventCurve;
+use analysis::curve::{fits, marks, size};
 use render::{Cell, Head, HtmlText, Table};
 
 /// Pixels.
@@ -158,8 +158,8 @@ fn rule(class: &'static str, [x1, y1, x2, y2]: [f64; 4], out: &mut HtmlText) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::causes::MissCurve;
-    use analysis::report::CurveMark;
+    use analysis::curve::CurveMark;
+    use analysis::curve::MissCurve;
 
     #[test]
     fn a_scale_ends_where_numbers_do() {

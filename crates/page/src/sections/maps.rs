@@ -3,7 +3,7 @@
 use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::heat_grid::{HeatGrid, number};
-use analysis::report::{EventMap, MapCell, ObjectBand, SetMap};
+use analysis::maps::{EventMap, MapCell, ObjectBand, SetMap};
 use render::{Cell, Head, HtmlText, Table};
 
 /// Pixels.

@@ -2,7 +2,7 @@
 
 use crate::content::PageContent;
 use crate::figure::PagePicture;
-use analysis::report::{MemberUse, RowUse, SampledType};
+use analysis::layout::{MemberUse, RowUse, SampledType};
 use render::{Cell, Head, HtmlText, Table};
 use std::collections::BTreeMap;
 use types::{ClassLayout, LayoutRow, MemberRow};

@@ -3,8 +3,8 @@
 use crate::content::PageContent;
 use crate::figure::PagePicture;
 use crate::sections::threads;
-use analysis::report::{LineThread, SharedLine, SharingReport};
-use analysis::sharing::eights;
+use analysis::c2c::eights;
+use analysis::c2c::{LineThread, SharedLine, SharingReport};
 use render::{Cell, Head, HtmlText, Table};
 use std::collections::BTreeMap;
 

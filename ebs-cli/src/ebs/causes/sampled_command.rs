@@ -3,7 +3,7 @@
 use crate::ebs::causes::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::outputs;
-use analysis::causes::MissedLevel;
+use analysis::MissedLevel;
 use anyhow::{Context, Result, bail};
 use recorder::Facts;
 use std::ffi::OsString;

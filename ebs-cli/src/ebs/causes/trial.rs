@@ -6,8 +6,7 @@ use crate::ebs::causes::CausesArguments;
 use crate::ebs::recorder::{Recorder, RunPlace};
 use crate::ebs::sys::fix_addresses;
 use crate::outputs;
-use analysis::report::{CauseReport, LayoutTrial, TriedLayout};
-use analysis::table;
+use analysis::causes::{CauseReport, LayoutTrial, TriedLayout, render_trial};
 use anyhow::{Context, Result, bail};
 use emulator::ObjectLayout;
 use std::ffi::OsString;
@@ -46,7 +45,7 @@ pub(super) fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8
         out.write_all(b"\n")?;
     } else {
         let (top, style) = (arguments.accesses.top, arguments.accesses.table.style());
-        out.write_all(table::render_trial(&trial, top, style).as_bytes())?;
+        out.write_all(render_trial(&trial, top, style).as_bytes())?;
     }
     out.flush()?;
     Ok(status)

@@ -2,7 +2,7 @@
 //! layouts of addresses once a run has shown where the objects are.
 
 use analysis::causes::ObjectExtent;
-use analysis::report::{CauseReport, CauseRow};
+use analysis::causes::{CauseReport, CauseRow};
 use emulator::{LayoutChange, ObjectLayout};
 use std::str::FromStr;
 

@@ -2,7 +2,7 @@
 
 use super::FoundType;
 use crate::ebs::layout::LayoutArguments;
-use analysis::report::{MemberUse, PartUse, RowUse};
+use analysis::layout::{MemberUse, PartUse, RowUse};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;

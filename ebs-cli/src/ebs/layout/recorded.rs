@@ -3,7 +3,7 @@
 use super::{sampled_json, sampled_text};
 use crate::ebs::layout::LayoutArguments;
 use crate::ebs::report::{self, CountedRecording};
-use analysis::report::{SampledType, TypeReport};
+use analysis::layout::{SampledType, TypeReport};
 use analysis::{Glob, Pipeline, Query, View};
 use anyhow::{Context, Result, anyhow};
 use perfdata::recording::RecordingForm;

@@ -5,7 +5,7 @@ use super::json::{ShownType, shown};
 use super::suggested::ShownOrder;
 use crate::ebs::layout::LayoutArguments;
 use analysis::Report;
-use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
+use analysis::layout::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
 use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;

@@ -3,7 +3,7 @@
 use super::suggested;
 use super::text::Printer;
 use crate::ebs::layout::LayoutArguments;
-use analysis::report::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
+use analysis::layout::{MemberUse, RowUse, SampledType, TypeReport, UseCount};
 use analysis::table::{self, Style};
 use anyhow::Result;
 use perfdata::printable::printable;

@@ -1,9 +1,8 @@
 //! Another order of a type's members, and what it would spare.
 
 use super::text::Printer;
-use analysis::report::{
-    EventReport, NoOrder, OrderedMember, SampledType, SuggestedOrder, TypeReport,
-};
+use analysis::layout::{NoOrder, OrderedMember, SampledType, SuggestedOrder, TypeReport};
+use analysis::report::EventReport;
 use anyhow::Result;
 use perfdata::printable::printable;
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! Columns and lines of what the kernel counted.
 
-use super::Text;
-use crate::causes::share_interval::ratio;
+use crate::print::text::Text;
 use crate::report::{CommonBits, RowFacts, Stride, hex};
+use crate::share_interval::ratio;
 use render::{Cell, Head, percent};
 
 /// What people are shown in words, then what programs have.

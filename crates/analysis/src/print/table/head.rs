@@ -2,13 +2,13 @@
 //! the numbers.
 
 use super::{Text, number_of, percent};
-use crate::causes::share_interval::ratio;
 use crate::query::Weighting;
 use crate::report::emulation::emulation;
 use crate::report::{
     Bursts, CountEnd, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit,
     RecorderLedger, Report, SamplingMode,
 };
+use crate::share_interval::ratio;
 use std::fmt::Write;
 
 pub(super) fn report(report: &Report, out: &mut Text) {

@@ -2,7 +2,6 @@
 
 use super::rows::Words;
 use super::share::share_error;
-use crate::causes::share_interval::ratio;
 use crate::collect::access::{ASPECTS, AccessCount, AccessKinds};
 use crate::collect::distribution::Distribution;
 use crate::collect::row_count::{RowCount, Sum};
@@ -11,6 +10,7 @@ use crate::name::atom::{Atom, Lack};
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::report::{AccessReport, EventReport, Latencies, Row};
+use crate::share_interval::ratio;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

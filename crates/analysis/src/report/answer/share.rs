@@ -1,9 +1,9 @@
 //! How sure it is what part of an event's samples a row has.
 
-use crate::causes::share_interval::ratio;
 use crate::collect::row_count::Sum;
 use crate::query::Weighting;
 use crate::report::SamplingMode;
+use crate::share_interval::ratio;
 
 /// The standard error of a row's share of the whole, as of samples that were taken at random: each
 /// weighs as much as its period says where shares are of periods, and 1
