@@ -1,6 +1,7 @@
 //! Samples become rows of atoms, with their counts.
 
 pub(crate) mod access;
+pub(crate) mod access_shapes;
 pub(crate) mod aggregates;
 pub(crate) mod collector;
 pub(crate) mod counters;
@@ -19,6 +20,7 @@ pub(crate) mod row_counter;
 pub(crate) mod sample_holder;
 pub(crate) mod sampled;
 pub(crate) mod site_counts;
+pub(crate) mod sum;
 pub(crate) mod tally;
 pub(crate) mod time_order;
 pub(crate) mod weight;

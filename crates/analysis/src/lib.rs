@@ -58,6 +58,7 @@
 
 pub mod report;
 
+mod bounded;
 mod cache_shape;
 mod code;
 mod collect;
@@ -78,18 +79,21 @@ mod name {
     pub(crate) mod comms;
     pub(crate) mod data_holder;
     pub(crate) mod frame_bytes;
+    pub(crate) mod heap_block;
     pub(crate) mod heap_blocks;
+    pub(crate) mod holder_names;
     pub(crate) mod lookup;
     pub(crate) mod mapped_spans;
     pub(crate) mod mapping_maker;
     pub(crate) mod mapping_sizes;
     pub(crate) mod mappings;
     pub(crate) mod names;
+    pub(crate) mod place_names;
     pub(crate) mod regions;
+    pub(crate) mod source_lines;
     pub(crate) mod stacks;
     pub(crate) mod thread_pointers;
     pub(crate) mod undecided_types;
-    mod variable_atoms;
 }
 mod pipeline;
 mod print {

@@ -125,7 +125,7 @@ impl Pipeline {
     }
 
     fn other(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) -> Result<(), Error> {
-        self.lookup.symbolizer.observe(decoder, record);
+        self.lookup.places.symbolizer.observe(decoder, record);
         match record {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.lookup.comms.side(record, id);

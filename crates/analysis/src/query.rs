@@ -4,6 +4,7 @@ pub(crate) mod chain_view;
 pub mod filter;
 pub(crate) mod glob;
 pub(crate) mod key;
+pub(crate) mod nearest;
 pub(crate) mod needs;
 pub(crate) mod parameters;
 pub(crate) mod site;
@@ -206,16 +207,6 @@ impl Default for RegisterQuery {
     fn default() -> RegisterQuery {
         RegisterQuery { site: None, top_values: 8, distinct_limit: 1 << 16 }
     }
-}
-
-/// At most three of `known` that are near `word`, nearest first.
-pub(crate) fn nearest<'w>(word: &str, known: impl Iterator<Item = &'w str>) -> Vec<&'w str> {
-    let mut scored: Vec<(f64, &str)> = known
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(score, _)| *score > 0.75)
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;
 
 use crate::collect::registers::Register;
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::share_interval::ratio;

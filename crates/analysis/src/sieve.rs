@@ -10,10 +10,10 @@ mod split;
 
 pub use doubts::Doubt;
 
+use crate::bounded::{Bounded, MOST_PLACES};
 use crate::code::SampledInstruction;
 use crate::code::instruction_class::{classes, decode};
 use crate::error::Error;
-use crate::name::lookup::MOST_PLACES;
 use doubts::Doubts;
 use iced_x86::Instruction;
 use perfdata::ibs::{IbsCaps, Quirks};
@@ -43,7 +43,7 @@ pub struct Sieve {
     asked: SampleFilter,
     rules: Vec<Rule>,
     quirks: FxHashMap<IbsCaps, Quirks>,
-    instructions: FxHashMap<Place, Result<Known, Doubt>>,
+    instructions: Bounded<Place, Result<Known, Doubt>, MOST_PLACES>,
     doubts: Doubts,
 }
 
@@ -60,7 +60,7 @@ impl Sieve {
             asked: class.map_or(SampleFilter::ALL, SampleFilter::class),
             rules: Vec::new(),
             quirks: FxHashMap::default(),
-            instructions: FxHashMap::default(),
+            instructions: Bounded::default(),
             doubts: Doubts::default(),
         }
     }
@@ -219,9 +219,6 @@ impl Sieve {
             },
             Err(error) => Err(self.doubts.number(&error.to_string())),
         };
-        if self.instructions.len() >= MOST_PLACES {
-            self.instructions.clear();
-        }
         self.instructions.insert(place, known);
         known
     }

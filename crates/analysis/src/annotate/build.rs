@@ -8,7 +8,7 @@ use super::meaning::{Cause, EventMeaning, Meaning};
 use super::operand_type::RoutineTypes;
 use super::{Annotation, Extent, Heat, HotInstruction, ListingOptions};
 use crate::annotate::collect::{Candidate, InstructionSpot, Spots};
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
@@ -40,7 +40,7 @@ pub(crate) fn annotation(
     let arch = spots.arch;
     let not_kept: Vec<String> = spots.notes().collect();
     let spots = spots.of_candidate(number);
-    let text = lookup.symbolizer.text(witness, &(start..end));
+    let text = lookup.places.symbolizer.text(witness, &(start..end));
     let sampled = spots.iter().map(|(at, _)| at.address);
     let (code, incomplete) = Code::new(text, start..end, sampled);
     let mut notes = Vec::new();

@@ -4,7 +4,7 @@ use crate::annotate::collect::{Candidate, Spots};
 use crate::error::{ChoiceError, Commonest};
 use crate::name::lookup::Lookup;
 use crate::query::glob::Glob;
-use crate::query::nearest;
+use crate::query::nearest::nearest;
 use crate::query::site::SiteName;
 use crate::query::target::{Fit, What};
 
@@ -62,6 +62,6 @@ fn commonest(spots: &Spots) -> Option<Commonest> {
 
 fn near(spots: &Spots, lookup: &mut Lookup) -> Vec<String> {
     let What::Routine(wanted) = &spots.target.what else { return Vec::new() };
-    let names = lookup.named(spots.places(), &SiteName::Routine(Glob::new(wanted.as_str())));
+    let names = lookup.places.named(spots.places(), &SiteName::Routine(Glob::new(wanted.as_str())));
     nearest(wanted, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
 }

@@ -2,17 +2,19 @@
 //! is, only the whole recording tells.
 
 use crate::annotate::addresses::Addresses;
+use crate::bounded::{Bounded, MOST_PLACES};
 use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::fields::register_name;
 use crate::collect::held::HeldSample;
 use crate::collect::registers::Histogram;
-use crate::collect::row_count::{Sum, join_sites};
+use crate::collect::row_count::join_sites;
 use crate::collect::sampled::CountedSample;
 use crate::collect::site_counts::witness;
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::access_types::TypedAtoms;
 use crate::name::atom::Atom;
-use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::name::lookup::Lookup;
 use crate::query::needs::Needs;
 use crate::query::target::{Fit, RoutineTarget, What};
 use perfdata::Arch;
@@ -107,7 +109,7 @@ pub(crate) struct Spots {
     pub(crate) arch: Arch,
     /// Which candidate a place is of. An address as sampled tells places of
     /// one object apart that lay elsewhere; a name does not.
-    verdicts: FxHashMap<(Place, u64), Verdict>,
+    verdicts: Bounded<(Place, u64), Verdict, MOST_PLACES>,
     /// Why samples have no routine, and how many each.
     pub(crate) nameless: Vec<(String, u64)>,
     /// Where each reason is among them.
@@ -176,7 +178,7 @@ impl Spots {
         Spots {
             target,
             arch: Arch::default(),
-            verdicts: FxHashMap::default(),
+            verdicts: Bounded::default(),
             nameless: Vec::new(),
             reasons: FxHashMap::default(),
             candidates: Vec::new(),
@@ -221,9 +223,6 @@ impl Spots {
             Some(known) => *known,
             None => {
                 let verdict = self.judge(place, held, lookup);
-                if self.verdicts.len() >= MOST_PLACES {
-                    self.verdicts.clear();
-                }
                 self.verdicts.insert((place, ip), verdict);
                 verdict
             }
@@ -244,7 +243,7 @@ impl Spots {
     }
 
     fn judge(&mut self, place: Place, held: &HeldSample, lookup: &mut Lookup) -> Verdict {
-        match lookup.symbolizer.resolve(place) {
+        match lookup.places.symbolizer.resolve(place) {
             Resolution::Unknown(reason) if matches!(self.target.what, What::Routine(_)) => {
                 let why = reason.to_string();
                 if let Some(known) = self.reasons.get(&why) {
@@ -265,12 +264,12 @@ impl Spots {
         held: &HeldSample,
         lookup: &mut Lookup,
     ) -> Option<Verdict> {
-        let object = lookup.object(place.object);
-        let object = lookup.name(object);
+        let object = lookup.places.object(place.object);
+        let object = lookup.places.name(object);
         if !self.target.is_of(&object) {
             return None;
         }
-        let found = match lookup.symbolizer.resolve(place) {
+        let found = match lookup.places.symbolizer.resolve(place) {
             Resolution::Routine(routine) => {
                 Ok((routine.name.into_owned(), routine.start, routine.end))
             }
@@ -330,7 +329,7 @@ impl Spots {
             registers: sample.words.registers,
             address: sample.address().ok(),
             level: sample.words.data_src.map(|source| lookup.access(Aspect::Level, source)),
-            variable: sample.data(lookup).ok().map(|place| lookup.variable(place)),
+            variable: sample.data(lookup).ok().map(|place| lookup.places.variable(place)),
             typed: typed.is_known_or_waits().then_some(typed),
         };
         spot.tell(&values, room);
@@ -471,14 +470,14 @@ mod tests {
             let record = SideRecord::Ksymbol { address, length, kind, flags, name };
             let id = SampleId::default();
             let side = StreamRecord::Side { event: 0, misc: Misc(0), record, id };
-            lookup.symbolizer.observe(&StreamDecoder::new(), &side);
+            lookup.places.symbolizer.observe(&StreamDecoder::new(), &side);
         }
         lookup
     }
 
     fn candidate(spots: &mut Spots, ip: u64, lookup: &mut Lookup) -> Option<u32> {
         let held = HeldSample { ip, misc: Misc(1), ..HeldSample::default() };
-        let place = lookup.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
+        let place = lookup.places.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
         spots.of(place, &held, 5, lookup)
     }
 

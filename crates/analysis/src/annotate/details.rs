@@ -123,7 +123,7 @@ fn findings(
 /// Names with their samples, most first.
 fn named(counts: FxHashMap<Atom, u64>, lookup: &Lookup) -> Vec<(String, u64)> {
     let mut named: Vec<(String, u64)> =
-        counts.into_iter().map(|(atom, count)| (lookup.name_or_lack(atom), count)).collect();
+        counts.into_iter().map(|(atom, count)| (lookup.places.name_or_lack(atom), count)).collect();
     named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     named.truncate(MOST_FREQUENT);
     named

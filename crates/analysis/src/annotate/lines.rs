@@ -135,7 +135,8 @@ impl Listing {
         let address = |index| code.extent(index).0;
         let places =
             shown.iter().cloned().flatten().map(|index| Place { object, address: address(index) });
-        let mut all_frames = lookup.symbolizer.all_frames(&places.collect::<Vec<_>>()).into_iter();
+        let mut all_frames =
+            lookup.places.symbolizer.all_frames(&places.collect::<Vec<_>>()).into_iter();
         for stretch in shown {
             gap(code, next..stretch.start, &mut items);
             for index in stretch.clone() {
@@ -203,11 +204,11 @@ fn word(bytes: &[u8], order: ByteOrder) -> String {
 }
 
 fn named(place: Place, lookup: &mut Lookup) -> Option<String> {
-    let routine = match lookup.symbolizer.resolve(place) {
+    let routine = match lookup.places.symbolizer.resolve(place) {
         Resolution::Routine(routine) => Some((routine.name.into_owned(), routine.offset)),
         Resolution::Unknown(_) => None,
     };
-    let found = routine.or_else(|| match lookup.symbolizer.resolve_data(place) {
+    let found = routine.or_else(|| match lookup.places.symbolizer.resolve_data(place) {
         Resolution::Routine(variable) => Some((variable.name.into_owned(), variable.offset)),
         Resolution::Unknown(_) => None,
     });

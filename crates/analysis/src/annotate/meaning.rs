@@ -4,7 +4,7 @@
 //! its promise says what a record without EXACT_IP means.
 
 use crate::collect::event::Event;
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::report::answer::leaders;
 use crate::sieve::{RegistersOf, Sieve};
 use perfdata::stream::{EventDescription, StreamDecoder, note};

@@ -57,7 +57,7 @@ impl RoutineTypes {
             let typed = typed
                 .of
                 .as_undecided()
-                .and_then(|number| lookup.decided_type(number))
+                .and_then(|number| lookup.undecided.decided_type(number))
                 .unwrap_or(*typed);
             if typed.of.as_name().is_ok() {
                 *known.entry(typed).or_default() += count;
@@ -77,9 +77,10 @@ impl RoutineTypes {
         let sampled = self.sampled.get(&place.address).filter(|types| !types.is_empty());
         let (typed, others) = match sampled {
             Some(types) => (commonest(types, lookup)?, types.len() - 1),
-            None => (lookup.operand_type(self.witness, place)?, 0),
+            None => (lookup.types.operand_type(self.witness, place, &mut lookup.places)?, 0),
         };
-        let (of, member) = (lookup.name_or_lack(typed.of), lookup.name_or_lack(typed.member));
+        let (of, member) =
+            (lookup.places.name_or_lack(typed.of), lookup.places.name_or_lack(typed.member));
         Some(OperandType { of, member, others })
     }
 }
@@ -87,7 +88,7 @@ impl RoutineTypes {
 /// What most samples tell; of as many the first by name.
 fn commonest(types: &FxHashMap<TypedAtoms, u64>, lookup: &Lookup) -> Option<TypedAtoms> {
     let rank = |(typed, count): (&TypedAtoms, &u64)| {
-        let name = lookup.name_or_lack(typed.of) + &lookup.name_or_lack(typed.member);
+        let name = lookup.places.name_or_lack(typed.of) + &lookup.places.name_or_lack(typed.member);
         ((std::cmp::Reverse(*count), name), *typed)
     };
     types.iter().map(rank).min_by(|a, b| a.0.cmp(&b.0)).map(|(_, typed)| typed)

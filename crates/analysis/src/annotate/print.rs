@@ -2,7 +2,7 @@
 
 use crate::annotate::addresses::Stretch;
 use crate::annotate::{Annotation, Details, HotInstruction, InstructionLine, ListingItem};
-use crate::name::lookup::NOT_AVAILABLE;
+use crate::name::place_names::NOT_AVAILABLE;
 use crate::print::table::{Style, heads, note, number_of, percent, printable, tidy};
 use crate::query::Weighting;
 use crate::share_interval::ratio;

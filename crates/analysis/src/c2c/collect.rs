@@ -2,10 +2,11 @@
 
 use crate::c2c::access_totals::AccessTotals;
 use crate::c2c::line_use::{ByteMask, ThreadUse, bytes};
-use crate::code::access_shape::{AccessShape, access_shape};
+use crate::code::access_shape::AccessShape;
+use crate::collect::access_shapes::AccessShapes;
 use crate::collect::collector::{Collector, NewEvent};
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
@@ -13,13 +14,11 @@ use crate::query::needs::Needs;
 use perfdata::data_src::{Operation, Snoop};
 use perfdata::{DataSrc, Pid, Tid, Time};
 use rustc_hash::{FxHashMap, FxHashSet};
-use symbolizer::{Place, SampledAddress};
+use symbolizer::Place;
 
 /// Lines, and of each the threads and sites, that are kept.
 const MOST_LINES: usize = 1 << 17;
 const MOST_OF_A_LINE: usize = 64;
-/// Code that is looked at for an access, bytes.
-const LOOKED_AT: u64 = 96;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LineOfProcess {
@@ -57,7 +56,7 @@ pub(crate) struct SharedLines {
     /// the data source of each sample tells.
     transfers: FxHashSet<u32>,
     pub(crate) lines: FxHashMap<LineOfProcess, LineUses>,
-    shapes: FxHashMap<Place, Option<AccessShape>>,
+    shapes: AccessShapes,
     pub(crate) left_out: u64,
     pub(crate) without_address: u64,
     pub(crate) samples: u64,
@@ -71,7 +70,7 @@ impl SharedLines {
             line,
             transfers: FxHashSet::default(),
             lines: FxHashMap::default(),
-            shapes: FxHashMap::default(),
+            shapes: AccessShapes::default(),
             left_out: 0,
             without_address: 0,
             samples: 0,
@@ -116,7 +115,7 @@ impl SharedLines {
             return;
         };
         let held = *sample.held;
-        let shape = self.shape(site, held.at(), lookup);
+        let shape = self.shapes.of(site, held.at(), &mut lookup.places.symbolizer);
         let source = sample.words.data_src;
         let is_transfer = match self.transfers.is_empty() {
             true => source.is_some_and(is_transfer),
@@ -149,19 +148,6 @@ impl SharedLines {
         } else {
             of_site.others.join(sample.sum);
         }
-    }
-
-    fn shape(
-        &mut self,
-        site: Place,
-        at: SampledAddress,
-        lookup: &mut Lookup,
-    ) -> Option<AccessShape> {
-        *self.shapes.entry(site).or_insert_with(|| {
-            let stretch = site.address..site.address.saturating_add(LOOKED_AT);
-            let text = lookup.symbolizer.text(at, &stretch).ok()?;
-            access_shape(&text.bytes, text.bits?, at.address)
-        })
     }
 }
 

@@ -4,9 +4,10 @@ use crate::c2c::access_totals::AccessTotals;
 use crate::c2c::collect::{LineOfProcess, LineUses, SharedLines, SiteUse};
 use crate::c2c::line_sharing::LineSharing;
 use crate::c2c::line_use::{ByteMask, ThreadUse};
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::name::cell::{SiteCell, as_cell, hex};
-use crate::name::lookup::{Lookup, PlaceKind};
+use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceKind;
 use crate::report::Report;
 use crate::report::counted::Counted;
 use rustc_hash::FxHashMap;
@@ -184,7 +185,7 @@ fn shared_line(
         .sites
         .iter()
         .map(|site| LineSite {
-            site: lookup.site_cell(PlaceKind::Code, site.site),
+            site: lookup.places.site_cell(PlaceKind::Code, site.site),
             data: site.holder.name(lookup),
             bytes: map(site.read, site.written, line_size),
             threads: site.threads.len(),
@@ -274,10 +275,10 @@ impl Waits {
             };
             let writes = |site: &SiteUse| (site.others.period + site.transfers.period) as f64;
             let all: f64 = uses.sites.iter().filter(others).map(writes).sum();
-            let waiter = lookup.site_cell(PlaceKind::Code, waiting.site);
+            let waiter = lookup.places.site_cell(PlaceKind::Code, waiting.site);
             for writer in uses.sites.iter().filter(others) {
                 let part = writes(writer) / all.max(1.0);
-                let writer = lookup.site_cell(PlaceKind::Code, writer.site);
+                let writer = lookup.places.site_cell(PlaceKind::Code, writer.site);
                 let sum = self.sums.entry((waiter.clone(), writer)).or_default();
                 sum.transfers += waiting.transfers.period as f64 * part;
                 sum.cycles += waiting.cycles as f64 * part;

@@ -15,7 +15,8 @@ use crate::code::access_shape::AccessShape;
 use crate::error::Error;
 use crate::name::cell::{SiteCell, as_cell};
 use crate::name::data_holder::DataHolder;
-use crate::name::lookup::{Lookup, PlaceKind};
+use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceKind;
 use crate::report::counted::Counted;
 use crate::report::{EventReport, Report};
 use crate::share_interval::ratio;
@@ -197,7 +198,7 @@ impl JudgedEvent<'_> {
         });
         let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
         CauseRow {
-            site: lookup.site_cell(PlaceKind::Code, unit.count.key.site),
+            site: lookup.places.site_cell(PlaceKind::Code, unit.count.key.site),
             data: unit.count.key.holder.name(lookup),
             stack_of: match unit.count.key.holder {
                 DataHolder::Stack(tid) => lookup.comms.place(tid),
@@ -265,7 +266,8 @@ impl JudgedEvent<'_> {
 }
 
 fn extent(unit: &MissUnit, width: Option<u64>, lookup: &mut Lookup) -> ObjectExtent {
-    if let Some((offset, size)) = unit.place.and_then(|place| lookup.variable_extent(place)) {
+    if let Some((offset, size)) = unit.place.and_then(|place| lookup.places.variable_extent(place))
+    {
         return ObjectExtent { start: unit.address.wrapping_sub(offset), size, is_variable: true };
     }
     let (start, last) = (*unit.addresses.start(), *unit.addresses.end());

@@ -7,7 +7,8 @@ use crate::causes::stalled_accesses::{HinderedAccesses, HinderedUnit};
 use crate::code::access_shape::AccessShape;
 use crate::code::store_before::StoreBefore;
 use crate::name::cell::{SiteCell, as_cell};
-use crate::name::lookup::{Lookup, PlaceKind};
+use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceKind;
 use crate::report::EventReport;
 use serde::Serialize;
 use symbolizer::Place;
@@ -115,7 +116,7 @@ fn row(
 ) -> HindranceRow {
     let access: Option<AccessShape> = unit.count.access(lookup);
     let width = access.map(|access| access.width).filter(|width| *width > 0);
-    let site = lookup.site_cell(PlaceKind::Code, unit.count.key.site);
+    let site = lookup.places.site_cell(PlaceKind::Code, unit.count.key.site);
     let store = match hindrance {
         Hindrance::Forwarding => store_before(unit, &site, lookup),
         Hindrance::Split => None,
@@ -135,7 +136,7 @@ fn row(
         crossing_pages: width.map(|width| unit.offsets.crossing_pages(width)),
         apart: unit.offsets.apart(),
         store: store.map(|store| HinderingStore {
-            site: lookup.site_cell(
+            site: lookup.places.site_cell(
                 PlaceKind::Code,
                 Place { address: store.address, ..unit.count.key.site },
             ),
@@ -160,6 +161,6 @@ fn store_before(unit: &HinderedUnit, site: &SiteCell, lookup: &mut Lookup) -> Op
     let offset = site.routine.as_ref().ok()?.offset;
     let start = load.checked_sub(offset).filter(|_| offset <= SEARCHED)?;
     let stretch = start..load.saturating_add(LONGEST);
-    let text = lookup.symbolizer.text(unit.count.witness, &stretch).ok()?;
+    let text = lookup.places.symbolizer.text(unit.count.witness, &stretch).ok()?;
     StoreBefore::find(&text.bytes, text.bits?, start, load)
 }

@@ -1,8 +1,9 @@
 //! What accesses are told apart by: an instruction and an object.
 
-use crate::code::access_shape::{AccessShape, access_shape};
-use crate::collect::row_count::Sum;
+use crate::code::access_shape::AccessShape;
+use crate::collect::access_shapes::shape_at;
 use crate::collect::sampled::CountedSample;
+use crate::collect::sum::Sum;
 use crate::name::atom::Lack;
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
@@ -10,9 +11,6 @@ use symbolizer::{Place, SampledAddress};
 
 /// Instructions with their objects that are kept.
 pub(crate) const MOST_UNITS: usize = 1 << 14;
-
-/// Code behind an access that is looked at, bytes.
-const LOOKED_AT: u64 = 96;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnitKey {
@@ -52,10 +50,7 @@ impl UnitCount {
 
     /// What the instruction accesses, where its code can be had.
     pub(crate) fn access(&self, lookup: &mut Lookup) -> Option<AccessShape> {
-        let start = self.key.site.address;
-        let stretch = start..start.saturating_add(LOOKED_AT);
-        let text = lookup.symbolizer.text(self.witness, &stretch).ok()?;
-        access_shape(&text.bytes, text.bits?, self.witness.address)
+        shape_at(self.key.site, self.witness, &mut lookup.places.symbolizer)
     }
 
     /// Its cycles; None: no sample says.

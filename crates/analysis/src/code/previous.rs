@@ -7,22 +7,20 @@
 //! says where the program was at work, by time; never that it missed, nor
 //! what served it.
 
+use crate::bounded::{Bounded, MOST_REMEMBERED};
 use crate::code::instruction_class::decode;
 use crate::code::{register_number, written};
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
-use rustc_hash::FxHashMap;
 use symbolizer::{Place, Resolution, SampledAddress, Symbolizer};
 
 /// Instructions of a routine that are looked at before the sampled one.
 const LONGEST_ROUTINE: usize = 1 << 16;
 
-const MOST_REMEMBERED: usize = 1 << 16;
-
 /// Instructions before sampled ones, each found once.
 #[derive(Debug, Default)]
 pub struct Previous {
     /// By place, and address at run time.
-    known: FxHashMap<(Place, u64), Result<Instruction, NoAccess>>,
+    known: Bounded<(Place, u64), Result<Instruction, NoAccess>, MOST_REMEMBERED>,
 }
 
 impl Previous {
@@ -52,9 +50,6 @@ impl Previous {
         let ip = at.address;
         if let Some(known) = self.known.get(&(place, ip)) {
             return *known;
-        }
-        if self.known.len() >= MOST_REMEMBERED {
-            self.known.clear();
         }
         let offset = match symbolizer.resolve(place) {
             Resolution::Routine(routine) => routine.offset,

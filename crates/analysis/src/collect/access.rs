@@ -3,8 +3,9 @@
 //! A row counts its accesses by their answers, those of the data source, which
 //! have a number. Each keeps the distribution of its latencies.
 
+use crate::bounded::{Bounded, MOST_REMEMBERED};
 use crate::collect::distribution::Distribution;
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
@@ -15,9 +16,6 @@ use rustc_hash::FxHashMap;
 /// What a kind of access is told by, in the order of columns.
 pub(crate) const ASPECTS: [Aspect; 4] =
     [Aspect::Level, Aspect::Operation, Aspect::Tlb, Aspect::Snoop];
-
-/// Data sources remembered: real recordings have dozens.
-const MOST_WORDS: usize = 1 << 16;
 
 /// Kinds told apart: real recordings have dozens; a made one could have one a
 /// record.
@@ -69,16 +67,13 @@ pub(crate) struct AccessAnswers {
 pub(crate) struct AccessKinds {
     kinds: Vec<AccessAnswers>,
     by_answers: FxHashMap<[Atom; 4], u32>,
-    by_word: FxHashMap<Option<DataSrc>, u32>,
+    by_word: Bounded<Option<DataSrc>, u32, MOST_REMEMBERED>,
 }
 
 impl AccessKinds {
     pub(crate) fn number(&mut self, source: Option<DataSrc>, lookup: &mut Lookup) -> u32 {
         if let Some(kind) = self.by_word.get(&source) {
             return *kind;
-        }
-        if self.by_word.len() >= MOST_WORDS {
-            self.by_word.clear();
         }
         if self.kinds.len() >= MOST_KINDS {
             return self.other_kind();

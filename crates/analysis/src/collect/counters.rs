@@ -5,9 +5,9 @@ use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::event::{Event, HeapEvent};
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
-use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::needs::Needs;
@@ -200,7 +200,7 @@ impl Counters {
         let there = match &registers.site {
             None => true,
             Some(site) => {
-                sample.place(lookup).is_ok_and(|place| lookup.is_at(site, place, held.ip))
+                sample.place(lookup).is_ok_and(|place| lookup.places.is_at(site, place, held.ip))
             }
         };
         if !there {
@@ -258,7 +258,7 @@ fn judge(
         register: &register,
     };
     let index = usize::try_from(held.event).unwrap_or(usize::MAX);
-    match (sieve.by_class(&mut lookup.symbolizer, index, instruction), held.doubt) {
+    match (sieve.by_class(&mut lookup.places.symbolizer, index, instruction), held.doubt) {
         (SieveVerdict::Kept, Some(doubt)) => SieveVerdict::Undecided(doubt),
         (verdict, _) => verdict,
     }

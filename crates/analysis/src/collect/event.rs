@@ -2,7 +2,7 @@
 
 use crate::collect::fields::{FieldReader, register_name};
 use crate::collect::registers::Histogram;
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::collect::weight::Weighing;
 use crate::query::glob::Glob;
 use crate::query::{Query, Weighting};

@@ -1,6 +1,6 @@
 //! Rows of call chains as rows of the routines on them.
 
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
 use crate::name::atom::Atom;

@@ -5,11 +5,12 @@
 //! places. When all places are known, debug info is asked for them together,
 //! object by object, and rows of one line are joined.
 
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::KeyColumn;
+use crate::collect::sum::Sum;
 use crate::collect::tally::CountedRows;
 use crate::error::Error;
 use crate::name::atom::Atom;
+use crate::name::holder_names::named_holder;
 use crate::name::lookup::Lookup;
 use crate::query::key::Key;
 use perfdata::aggregate::Chance;
@@ -30,11 +31,13 @@ pub(crate) fn with_late_names(
     };
     let cells = rows.atoms().flat_map(|atoms| columns.iter().zip(atoms));
     let places: Vec<Place> = cells.filter_map(of_lines).collect();
-    lookup.build_keys.wants_lines = columns.iter().any(|it| it.key == Key::RoutineLine);
-    lookup.learn_lines(places);
+    lookup.lines.build_keys.wants_lines = columns.iter().any(|it| it.key == Key::RoutineLine);
+    lookup.lines.learn(places, &mut lookup.places);
     let rename = |_, atoms: &mut [Atom], _: &Sum| {
         for (column, atom) in columns.iter().zip(atoms) {
-            if let Some(typed) = atom.as_undecided().and_then(|it| lookup.decided_type(it)) {
+            if let Some(typed) =
+                atom.as_undecided().and_then(|it| lookup.undecided.decided_type(it))
+            {
                 *atom = if column.key == Key::Type { typed.of } else { typed.member };
                 continue;
             }
@@ -43,11 +46,11 @@ pub(crate) fn with_late_names(
                 continue;
             }
             if column.key == Key::Holder {
-                *atom = lookup.named_holder(*atom);
+                *atom = named_holder(*atom, lookup);
                 continue;
             }
             let place = of_lines((column, atom));
-            let Some(lines) = place.and_then(|place| lookup.lines(place)) else { continue };
+            let Some(lines) = place.and_then(|place| lookup.lines.of(place)) else { continue };
             match column.key {
                 Key::Srcline => *atom = lines.source,
                 Key::AllocLine => *atom = lines.own_source,

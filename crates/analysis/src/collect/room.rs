@@ -9,7 +9,7 @@
 //! counting; Manku and Motwani, VLDB 2002). That much is told.
 
 use crate::collect::event::Event;
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
 use crate::name::atom::Atom;

@@ -4,12 +4,15 @@ use crate::code::register_number;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
 use crate::name::data_holder::{DataHolder, MappingHolder};
-use crate::name::heap_blocks::HeapBlock;
+use crate::name::frame_bytes::FrameCode;
+use crate::name::heap_block::HeapBlock;
 use crate::name::lookup::Lookup;
 use crate::name::mappings::MappingMaker;
+use crate::name::place_names::PlaceNames;
 use crate::name::stacks::ThreadPoint;
 use iced_x86::Register;
 use perfdata::{Arch, CpuMode, SampleType};
+use symbolizer::SampledAddress;
 
 impl CountedSample<'_> {
     /// What holds the bytes that it is on.
@@ -50,7 +53,7 @@ impl CountedSample<'_> {
 
     fn mapped(&self, lookup: &mut Lookup) -> DataHolder {
         let data = self.data(lookup);
-        let variable = data.map_or_else(Atom::lack, |place| lookup.variable(place));
+        let variable = data.map_or_else(Atom::lack, |place| lookup.places.variable(place));
         DataHolder::Mapped { variable, object: data.ok().map(|place| place.object) }
     }
 
@@ -60,7 +63,9 @@ impl CountedSample<'_> {
         }
         let address = self.address().ok()?;
         let point = self.thread_point(lookup)?;
-        if let Some(name) = lookup.thread_local(point.at.pid, point.at.time, address) {
+        let SampledAddress { pid, time, .. } = point.at;
+        let pointers = &mut lookup.stacks.pointers;
+        if let Some(name) = pointers.variable(pid, time, address, &mut lookup.places) {
             return Some(DataHolder::ThreadLocal(name));
         }
         if point.may_reach(address) {
@@ -68,21 +73,27 @@ impl CountedSample<'_> {
                 Some(_) => _ = self.chain(lookup),
                 None => lookup.chains.forget(),
             }
-            if let Some(byte) = lookup.frame_byte(&point, address) {
-                return Some(DataHolder::Frame(lookup.frame_name(byte)));
+            let Lookup { places, frames, types, chains, .. } = lookup;
+            let types = &mut types.objects;
+            let mut code = FrameCode { types, symbolizer: &mut places.symbolizer };
+            if let Some(byte) = code.frame_byte(&point, address, chains) {
+                return Some(DataHolder::Frame(frames.name(byte, types, places)));
             }
         }
-        lookup.stack_owner(point.at.pid, address).map(DataHolder::Stack)
+        lookup.stacks.owner(point.at.pid, address).map(DataHolder::Stack)
     }
 
     /// Learns where its thread has its stack, and what is its own.
     pub(crate) fn learn_thread(&mut self, lookup: &mut Lookup) {
         let Some(point) = self.thread_point(lookup) else { return };
-        lookup.learn_stack(&point);
+        let Lookup { stacks, places: PlaceNames { symbolizer, .. }, .. } = lookup;
+        stacks.learn(&point, symbolizer);
+        let pointers = &mut stacks.pointers;
         if let Ok(address) = self.address()
-            && let Some(from) = lookup.instruction_facts(point.at, point.place).from_pointer
+            && let Some(from) = pointers.facts(point.at, point.place, symbolizer).from_pointer
         {
-            lookup.learn_pointer(point.at, point.tid, address.wrapping_sub(from.cast_unsigned()));
+            let pointer = address.wrapping_sub(from.cast_unsigned());
+            pointers.learn(point.at, point.tid, pointer, symbolizer);
         }
     }
 
@@ -109,8 +120,9 @@ impl CountedSample<'_> {
         let value = |register| self.register_of_kernel(register_number(register)?);
         let (stack, base) = (value(Register::RSP)?, value(Register::RBP));
         // What a PEBS record has may be what the instruction left.
-        let is_moved =
-            !self.fields.is_emulated() && lookup.instruction_facts(at, place).moves_stack;
+        let Lookup { stacks, places, .. } = lookup;
+        let is_moved = !self.fields.is_emulated()
+            && stacks.pointers.facts(at, place, &mut places.symbolizer).moves_stack;
         (!is_moved).then_some(ThreadPoint { at, tid: self.held.tid(), place, stack, base })
     }
 }

@@ -1,17 +1,20 @@
 //! One sample while it is counted: its fields by key, looked up when needed.
 
+use crate::bounded::{Bounded, MOST_PLACES};
 use crate::code::previous::{self, NoAccess};
 use crate::collect::event::HeapEvent;
 use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
 use crate::collect::memory_change::MemoryChange;
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::name::access_types::TypedAtoms;
+use crate::name::allocation_site::allocation_site;
 use crate::name::atom::{Atom, Lack};
-use crate::name::call_chains::Callers;
-use crate::name::chain_parts::SampledChain;
-use crate::name::heap_blocks::{BlockAsker, HeapBlock, ToldChange};
-use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::name::call_chains::{CallChains, Callers, SampledChain};
+use crate::name::heap_block::{BlockAsker, HeapBlock};
+use crate::name::heap_blocks::ToldChange;
+use crate::name::lookup::Lookup;
+use crate::name::mapping_maker::mapping_maker;
 use crate::name::mappings::{MappingMaker, OwnMapping, ToldMapping};
 use crate::name::regions::RegionPath;
 use crate::name::stacks::ThreadPoint;
@@ -22,7 +25,6 @@ use crate::query::key::Key;
 use crate::typed::block_votes::BlockPlace;
 use crate::typed::object_types::{SampledAccess, TypedAccess};
 use perfdata::{CpuMode, MappingCall, SampleType, Tid, Time};
-use rustc_hash::FxHashMap;
 use symbolizer::{Place, SampledAddress};
 
 /// What keys are rounded down to: addresses to sizes in bytes, powers of two; times to steps
@@ -35,7 +37,7 @@ pub(crate) struct Rounding {
 }
 
 /// Answers of filters about names, by filter and name.
-pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
+pub(crate) type Verdicts = Bounded<(usize, Atom), bool, MOST_PLACES>;
 
 #[derive(Debug)]
 pub(crate) struct CountedSample<'s> {
@@ -81,7 +83,7 @@ impl CountedSample<'_> {
         } else if self.held.mode() == CpuMode::User && !self.fields.has(SampleType::TID) {
             Err(Lack::Tid)
         } else {
-            Ok(lookup.place(self.held.at()))
+            Ok(lookup.places.place(self.held.at()))
         };
         self.place = Some(place);
         place
@@ -93,7 +95,8 @@ impl CountedSample<'_> {
         *self.chain.get_or_insert_with(|| {
             let words = words.filter(|_| fields.has(SampleType::TID)).unwrap_or_default();
             let copies_stack = fields.has(SampleType::STACK_USER);
-            lookup.chain(Callers { at, tid, words, mask: fields.of_user(), copies_stack })
+            let of = Callers { at, tid, words, mask: fields.of_user(), copies_stack };
+            lookup.chains.chain(of, &mut lookup.places)
         })
     }
 
@@ -123,7 +126,7 @@ impl CountedSample<'_> {
         if !self.fields.has(SampleType::TID) {
             return Err(Lack::Tid);
         }
-        Ok(lookup.data_place(SampledAddress { address, ..self.held.at() }))
+        Ok(lookup.places.data_place(SampledAddress { address, ..self.held.at() }))
     }
 
     pub(crate) fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
@@ -158,7 +161,7 @@ impl CountedSample<'_> {
         match (event, self.words.heap) {
             (HeapEvent::Allocation, Some(MemoryChange::Block(change))) => {
                 let chain = self.chain(lookup).whole;
-                let site = chain.and_then(|_| lookup.allocation_site());
+                let site = chain.and_then(|_| allocation_site(&lookup.chains, &mut lookup.places));
                 let told = ToldChange { pid, time, address, change };
                 lookup.heap.allocated(told, BlockAsker { site, chain: chain.ok() });
             }
@@ -170,7 +173,7 @@ impl CountedSample<'_> {
                     // Nobody asks who ended it, and no stack was copied.
                     MappingCall::Unmap => MappingMaker::System,
                     _ => match self.chain(lookup).whole {
-                        Ok(_) => lookup.mapping_maker(),
+                        Ok(_) => mapping_maker(&lookup.chains, &mut lookup.places),
                         Err(lack) => MappingMaker::Program(Err(lack)),
                     },
                 };
@@ -187,7 +190,13 @@ impl CountedSample<'_> {
         }
         let place = self.place_in_block(lookup);
         let typed = match (self.typed_access(lookup), place) {
-            (found, Some(place)) => lookup.typed_in_block(found, place),
+            (found, Some(place)) => match lookup.access_in_block(found, place) {
+                BlockAccess::Known(typed) | BlockAccess::Left(Ok(typed)) => {
+                    lookup.typed_atoms(&typed)
+                }
+                BlockAccess::Waiting(number) => Atom::undecided(number).into(),
+                BlockAccess::Left(Err(lack)) => lack,
+            },
             (Ok(typed), None) => lookup.typed_atoms(&typed),
             (Err(lack), None) => lack,
         };
@@ -214,13 +223,18 @@ impl CountedSample<'_> {
     pub(crate) fn vote(&mut self, lookup: &mut Lookup) {
         if let Some(at) = self.place_in_block(lookup) {
             // Without a place nothing is told.
-            let _ = self.ask(lookup, |lookup, access| lookup.vote(access, at));
+            let _ = self.ask(lookup, |lookup, access| {
+                let Lookup { types, places, undecided, .. } = lookup;
+                let found = types.objects.of(access, &mut places.symbolizer);
+                found.into_iter().for_each(|typed| undecided.take_vote(&typed, at));
+            });
         }
     }
 
     /// On whose data the instruction works; not to be asked twice of a sample.
     pub(crate) fn typed_access(&mut self, lookup: &mut Lookup) -> Result<TypedAccess, TypedAtoms> {
-        let found = self.ask(lookup, |lookup, access| lookup.typed_access(access));
+        let found = self
+            .ask(lookup, |lookup, access| lookup.types.typed_access(access, &mut lookup.places));
         found.map_err(|lack| TypedAtoms::from(Atom::lack(lack)))?
     }
 
@@ -258,7 +272,8 @@ impl CountedSample<'_> {
             return Err(NoAccess::Event);
         }
         let place = self.place(lookup).map_err(|_| NoAccess::NoCode)?;
-        let instruction = lookup.before(self.held.at(), place)?;
+        let symbolizer = &mut lookup.places.symbolizer;
+        let instruction = lookup.previous.instruction(symbolizer, self.held.at(), place)?;
         previous::accessed(&instruction, |number| self.register_of_kernel(number))
     }
 
@@ -297,7 +312,7 @@ impl CountedSample<'_> {
                 self.field(SampleType::CPU, Lack::Cpu, cpu)
             }
             Key::Routine => match self.site(lookup) {
-                Ok(place) => lookup.routine(place),
+                Ok(place) => lookup.places.routine(place),
                 Err(lack) => Atom::lack(lack),
             },
             // Until all places are known: with_late_names().
@@ -307,18 +322,25 @@ impl CountedSample<'_> {
             Key::Operands => match self.site(lookup) {
                 Ok(place) => {
                     let is_sampled = self.place(lookup) == Ok(place);
-                    lookup.operands(place, is_sampled.then(|| held.at()))
+                    let at = is_sampled.then(|| held.at());
+                    lookup.lines.build_keys.operands(place, at, &mut lookup.places)
                 }
                 Err(lack) => Atom::lack(lack),
             },
-            Key::Caller => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.caller(it)),
-            Key::Callee => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.callee(it)),
+            Key::Caller => match self.chain(lookup).part {
+                Ok(chain) => lookup.chains.caller(chain, &mut lookup.places),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Callee => match self.chain(lookup).part {
+                Ok(chain) => lookup.chains.callee(chain, &mut lookup.places),
+                Err(lack) => Atom::lack(lack),
+            },
             Key::Stack => match self.chain(lookup).part {
                 Ok(chain) => Atom::number(u64::from(chain)),
                 Err(lack) => Atom::lack(lack),
             },
             Key::Object => match self.site(lookup) {
-                Ok(place) => Atom::number(u64::from(lookup.object(place.object))),
+                Ok(place) => Atom::number(u64::from(lookup.places.object(place.object))),
                 Err(lack) => Atom::lack(lack),
             },
             Key::Comm if self.fields.has(SampleType::TID) => {
@@ -342,7 +364,7 @@ impl CountedSample<'_> {
             },
             Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
             Key::Variable => match self.data(lookup) {
-                Ok(place) => lookup.variable(place),
+                Ok(place) => lookup.places.variable(place),
                 Err(lack) => Atom::lack(lack),
             },
             // The line is not known until all places are: with_late_names().
@@ -390,9 +412,6 @@ impl CountedSample<'_> {
         verdicts: &mut Verdicts,
     ) -> bool {
         let (has_task, held) = (self.fields.has(SampleType::TID), self.held);
-        if verdicts.len() >= MOST_PLACES {
-            verdicts.clear();
-        }
         let holds = match &filter.condition {
             FilterCondition::Pid(pid) => has_task.then_some(held.pid().0 == *pid),
             FilterCondition::Tid(tid) => has_task.then_some(held.tid().0 == *tid),
@@ -409,8 +428,8 @@ impl CountedSample<'_> {
                 let answer = self.words.data_src.map(|source| lookup.access(*aspect, source));
                 let name = answer.and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
-                    let verdict = verdicts.entry((index, atom));
-                    *verdict.or_insert_with(|| is_called(glob, &lookup.name(number)))
+                    let asked = (index, atom);
+                    *verdicts.or_insert_with(asked, || is_called(glob, &lookup.places.name(number)))
                 })
             }
             FilterCondition::Weight(range) => {
@@ -424,42 +443,47 @@ impl CountedSample<'_> {
             FilterCondition::Comm(glob) => {
                 let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
                 comm.map(|comm| {
-                    let verdict = verdicts.entry((index, Atom::comm(comm)));
-                    *verdict.or_insert_with(|| glob.matches(&lookup.comms.text(comm)))
+                    let asked = (index, Atom::comm(comm));
+                    *verdicts.or_insert_with(asked, || glob.matches(&lookup.comms.text(comm)))
                 })
             }
             FilterCondition::Region(glob) => {
                 let path = has_task.then(|| lookup.regions.at(held.tid(), held.time));
                 let path = path.filter(|path| *path != RegionPath::NOT_KEPT);
                 path.map(|path| {
-                    let verdict = verdicts.entry((index, Atom::number(u64::from(path.0))));
-                    *verdict.or_insert_with(|| lookup.is_in_region(path, glob))
+                    let asked = (index, Atom::number(u64::from(path.0)));
+                    *verdicts.or_insert_with(asked, || lookup.regions.is_in(path, glob))
                 })
             }
             FilterCondition::Routine(glob) => {
-                let routine = self.place(lookup).map(|place| lookup.routine(place));
+                let routine = self.place(lookup).map(|place| lookup.places.routine(place));
                 let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
-                    let verdict = verdicts.entry((index, atom));
-                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                    let asked = (index, atom);
+                    *verdicts
+                        .or_insert_with(asked, || glob.matches_routine(&lookup.places.name(number)))
                 })
             }
             FilterCondition::Variable(glob) => {
-                let variable = self.data(lookup).map(|place| lookup.variable(place));
+                let variable = self.data(lookup).map(|place| lookup.places.variable(place));
                 let name = variable.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
-                    let verdict = verdicts.entry((index, atom));
-                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                    let asked = (index, atom);
+                    *verdicts
+                        .or_insert_with(asked, || glob.matches_routine(&lookup.places.name(number)))
                 })
             }
             FilterCondition::Object(glob) => self.place(lookup).ok().map(|place| {
-                let number = lookup.object(place.object);
-                let verdict = verdicts.entry((index, Atom::number(u64::from(number))));
-                *verdict.or_insert_with(|| glob.matches_object(&lookup.name(number)))
+                let number = lookup.places.object(place.object);
+                let asked = (index, Atom::number(u64::from(number)));
+                *verdicts.or_insert_with(asked, || glob.matches_object(&lookup.places.name(number)))
             }),
             FilterCondition::Frame(glob) => self.chain(lookup).whole.ok().map(|chain| {
-                let verdict = verdicts.entry((index, Atom::number(u64::from(chain))));
-                *verdict.or_insert_with(|| lookup.has_frame(chain, index, glob))
+                let asked = (index, Atom::number(u64::from(chain)));
+                let CallChains { parts, tree, .. } = &mut lookup.chains;
+                let places = &lookup.places;
+                *verdicts
+                    .or_insert_with(asked, || parts.has_frame(chain, (index, glob), tree, places))
             }),
         };
         holds.is_some_and(|holds| holds != filter.negated)

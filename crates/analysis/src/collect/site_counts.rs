@@ -5,8 +5,9 @@ use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::fields::SampleWords;
 use crate::collect::held::HeldSample;
-use crate::collect::row_count::{Sum, join_sites};
+use crate::collect::row_count::join_sites;
 use crate::collect::sampled::CountedSample;
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::atom::Lack;
 use crate::name::chain_words::ChainWords;
@@ -39,7 +40,7 @@ impl Counters {
         let is_anyones = |site: &Site| site.process.is_none() && site.mode == CpuMode::User;
         let span = aggregate.from..=aggregate.to;
         let alive = match aggregate.sites.iter().any(is_anyones) {
-            true => lookup.symbolizer.alive(&span),
+            true => lookup.places.symbolizer.alive(&span),
             false => Vec::new(),
         };
         for site in &aggregate.sites {
@@ -94,7 +95,7 @@ impl Counters {
         let Some(registers) = &query.registers else { return Ok(()) };
         let is_there = match &registers.site {
             None => true,
-            Some(wanted) => place.is_ok_and(|place| lookup.is_at(wanted, place, site.ip)),
+            Some(wanted) => place.is_ok_and(|place| lookup.places.is_at(wanted, place, site.ip)),
         };
         if is_there {
             event.at_site = event.at_site.saturating_add(site.count);
@@ -118,7 +119,7 @@ fn callers<'s>(site: &'s Site, place: Result<Place, Lack>, lookup: &mut Lookup) 
         });
         let outermost = outermost.flatten().zip(site.process);
         outermost.is_none_or(|(address, pid)| {
-            let places = lookup.places(&[pid], address, &(site.first..=site.last));
+            let places = lookup.places.places(&[pid], address, &(site.first..=site.last));
             places.is_some_and(|places| places.len() < 2)
         })
     };
@@ -148,7 +149,7 @@ fn count(event: &mut Event, site: &Site, sum: Sum) {
 fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack> {
     let of = |pid| SampledAddress { mode: site.mode, pid, address: site.ip, time: site.last };
     if site.mode != CpuMode::User {
-        return Ok(lookup.place(of(site.process.unwrap_or_default())));
+        return Ok(lookup.places.place(of(site.process.unwrap_or_default())));
     }
     let own = site.process.or(only(site));
     // Asked of all processes, each site would take as long as there are many.
@@ -156,11 +157,11 @@ fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack>
         Some(own) => vec![own],
         None => alive.iter().copied().filter(|pid| site.pids.may_be_of(number(*pid))).collect(),
     };
-    match lookup.places(&pids, site.ip, &(site.first..=site.last)).as_deref() {
+    match lookup.places.places(&pids, site.ip, &(site.first..=site.last)).as_deref() {
         Some([place]) => Ok(*place),
         Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
             // The reason why not.
-            Some(pid) => Ok(lookup.place(of(pid))),
+            Some(pid) => Ok(lookup.places.place(of(pid))),
             None => Err(lack(NO_PROCESS, "[unknown-process]", lookup)),
         },
         Some(_) | None => Err(lack(SEVERAL, "[several-programs]", lookup)),
@@ -179,7 +180,7 @@ fn number(pid: Pid) -> u64 {
 }
 
 fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Lack {
-    Lack::Name(lookup.reason(why, mark, None))
+    Lack::Name(lookup.places.reason(why, mark, None))
 }
 
 const NO_PROCESS: &str = "no process is known of these hits";

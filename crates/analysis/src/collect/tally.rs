@@ -4,7 +4,8 @@
 //! the path so far, atom) to the number of the longer path, so a row of any
 //! number of keys costs one small lookup a key and no allocation.
 
-use crate::collect::row_count::{RowCount, Sum};
+use crate::collect::row_count::RowCount;
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::atom::Atom;
 use perfdata::aggregate::Chance;

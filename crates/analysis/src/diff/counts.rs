@@ -1,8 +1,9 @@
 //! A row of both sides: its samples run by run, and what is told of it.
 
 use super::run_counts::{RowSum, RunCounts};
+use super::statistics::dispersion::RateCount;
 use super::statistics::dispersion::{Dispersion, PearsonSum};
-use super::statistics::rate_ratio::{RateCount, RateRatio, least_likelihood, rate_ratio};
+use super::statistics::rate_ratio::{RateRatio, least_likelihood, rate_ratio};
 use super::statistics::run_means::means_ratio;
 use super::{DiffCount, DiffRow, DiffVerdict};
 

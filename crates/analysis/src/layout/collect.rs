@@ -1,11 +1,12 @@
 //! Accesses by type and place in it: who reads, who writes, how long it takes.
 
-use crate::code::access_shape::{AccessShape, access_shape};
+use crate::code::access_shape::AccessShape;
+use crate::collect::access_shapes::AccessShapes;
 use crate::collect::collector::Collector;
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::collect::sum::Sum;
 use crate::error::Error;
-use crate::layout::object_visits::{ObjectAccess, ObjectVisits};
+use crate::layout::object_visits::{ObjectAccess, ObjectVisits, PlaceInType};
 use crate::layout::thread_set::ThreadSet;
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
@@ -17,7 +18,7 @@ use perfdata::{Pid, Tid};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use symbolizer::{ObjectId, Place, SampledAddress};
+use symbolizer::ObjectId;
 use types::{ProgramTypes, TypeId, TypeKind};
 
 /// Definitions, and places in all of them together, that are kept.
@@ -27,17 +28,13 @@ const MOST_PLACES: usize = 1 << 20;
 const MOST_OBJECTS: usize = 1 << 20;
 /// Accesses that wait for what their block holds; those after them have what their code tells.
 const MOST_WAITING: usize = 1 << 20;
-/// Instructions whose access is remembered.
-const MOST_SHAPES: usize = 1 << 19;
-/// Code that is looked at for an access, bytes.
-const LOOKED_AT: u64 = 96;
 
 #[derive(Debug)]
 pub(crate) struct TypeUses {
     pub(crate) types: Vec<TypeUse>,
     by_definition: FxHashMap<Definition, usize>,
     fingerprints: FxHashMap<(ObjectId, TypeId), u64>,
-    shapes: FxHashMap<Place, Option<AccessShape>>,
+    shapes: AccessShapes,
     /// Accesses to blocks of the heap whose type is decided at the end, by its number.
     waiting: Vec<(u32, CountedAccess)>,
     /// Samples without a type, by event.
@@ -88,14 +85,6 @@ struct CountedAccess {
     latency: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct PlaceInType {
-    /// Bytes from the start.
-    pub(crate) offset: u64,
-    /// How many are accessed; 0: not known.
-    pub(crate) bytes: u64,
-}
-
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlaceAccesses {
     /// By the number that rows of an event are counted under.
@@ -116,7 +105,7 @@ impl Default for TypeUses {
             types: Vec::new(),
             by_definition: FxHashMap::default(),
             fingerprints: FxHashMap::default(),
-            shapes: FxHashMap::default(),
+            shapes: AccessShapes::default(),
             waiting: Vec::new(),
             untyped: BTreeMap::new(),
             places: MOST_PLACES,
@@ -147,7 +136,7 @@ impl TypeUses {
             return;
         }
         let shape = match sample.place(lookup) {
-            Ok(site) => self.shape(site, sample.held.at(), lookup),
+            Ok(site) => self.shapes.of(site, sample.held.at(), &mut lookup.places.symbolizer),
             Err(_) => None,
         };
         let data = sample.data(lookup).ok();
@@ -161,7 +150,7 @@ impl TypeUses {
             tid: sample.held.tid(),
             has_thread: sample.thread().is_some(),
             address: sample.address().ok(),
-            variable: data.map(|place| lookup.variable(place)),
+            variable: data.map(|place| lookup.places.variable(place)),
             latency: sample.latency,
         };
         match access {
@@ -173,7 +162,7 @@ impl TypeUses {
             }
             BlockAccess::Waiting(number) => {
                 self.not_waited += 1;
-                let typed = lookup.decided_access(number).cloned();
+                let typed = lookup.undecided.decided_access(number).cloned();
                 self.add(typed.as_ref(), &counted, lookup);
             }
             BlockAccess::Left(Err(_)) => {}
@@ -184,7 +173,7 @@ impl TypeUses {
     /// visits among themselves alone.
     pub(crate) fn add_waiting(&mut self, lookup: &mut Lookup) {
         for (number, counted) in std::mem::take(&mut self.waiting) {
-            let typed = lookup.decided_access(number).cloned();
+            let typed = lookup.undecided.decided_access(number).cloned();
             self.add(typed.as_ref(), &counted, lookup);
         }
     }
@@ -254,22 +243,6 @@ impl TypeUses {
             visits: ObjectVisits::default(),
         });
         Some(number)
-    }
-
-    fn shape(
-        &mut self,
-        site: Place,
-        at: SampledAddress,
-        lookup: &mut Lookup,
-    ) -> Option<AccessShape> {
-        if self.shapes.len() >= MOST_SHAPES {
-            self.shapes.clear();
-        }
-        *self.shapes.entry(site).or_insert_with(|| {
-            let stretch = site.address..site.address.saturating_add(LOOKED_AT);
-            let text = lookup.symbolizer.text(at, &stretch).ok()?;
-            access_shape(&text.bytes, text.bits?, at.address)
-        })
     }
 
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {

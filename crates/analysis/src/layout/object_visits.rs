@@ -1,6 +1,5 @@
 //! Which places of an object are accessed together: in one visit by a thread.
 
-use crate::layout::collect::PlaceInType;
 use perfdata::{Pid, Tid};
 use rustc_hash::FxHashMap;
 
@@ -15,6 +14,14 @@ const MOST_VISITS: usize = 1 << 14;
 const WINDOW: u64 = 32;
 /// Lines that phases are told for are no longer, in bytes.
 pub(crate) const PHASES: u64 = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PlaceInType {
+    /// Bytes from the start.
+    pub(crate) offset: u64,
+    /// How many are accessed; 0: not known.
+    pub(crate) bytes: u64,
+}
 
 /// Places of a type, a bit each.
 pub(crate) type PointMask = u128;

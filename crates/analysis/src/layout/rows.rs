@@ -1,6 +1,7 @@
 //! What was sampled of each row of a layout.
 
-use crate::layout::collect::{PlaceAccesses, PlaceInType};
+use crate::layout::collect::PlaceAccesses;
+use crate::layout::object_visits::PlaceInType;
 use crate::layout::type_report::{MemberUse, SampledType, in_words};
 use crate::typed::member_name::{member_name, plain};
 use crate::typed::typed_operand::TypedPlace;

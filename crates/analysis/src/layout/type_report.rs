@@ -1,8 +1,9 @@
 //! Types that samples are on, and what was sampled of each member.
 
 use crate::cache_shape::MissedLevel;
-use crate::collect::row_count::Sum;
-use crate::layout::collect::{PlaceAccesses, PlaceInType, TypeUse, TypeUses};
+use crate::collect::sum::Sum;
+use crate::layout::collect::{PlaceAccesses, TypeUse, TypeUses};
+use crate::layout::object_visits::PlaceInType;
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
 use crate::report::Report;
@@ -146,15 +147,15 @@ impl SampledType {
             .variables
             .iter()
             .filter_map(|(atom, count)| {
-                Some((lookup.name(atom.as_name().ok()?).to_string(), *count))
+                Some((lookup.places.name(atom.as_name().ok()?).to_string(), *count))
             })
             .collect();
         variables.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         variables.truncate(MOST_VARIABLES);
-        let object = lookup.object(uses.object);
+        let object = lookup.places.object(uses.object);
         SampledType {
-            name: lookup.name_or_lack(uses.name),
-            object: lookup.name(object).to_string(),
+            name: lookup.places.name_or_lack(uses.name),
+            object: lookup.places.name(object).to_string(),
             program: Arc::clone(&uses.program),
             of: uses.of,
             whole: in_words(&whole, events),

@@ -1,12 +1,12 @@
 //! Type and member of what a sample accesses, and how many samples have one.
 
 use super::atom::{Atom, Lack};
-use super::lookup::{Lookup, MOST_PLACES};
+use super::place_names::PlaceNames;
+use crate::bounded::{Bounded, MOST_PLACES};
 use crate::typed::access_type::TypedBy;
 use crate::typed::member_name::{member_name, type_name};
 use crate::typed::object_types::{ObjectTypes, SampledAccess, TypedAccess, Untyped};
 use crate::typed::typed_operand::TypedPlace;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use symbolizer::{NoSections, ObjectId, Place, SampledAddress};
 
@@ -19,9 +19,9 @@ pub(crate) struct AccessTypes {
     pub(crate) shows_types: bool,
     /// Whether of how many samples types are known is told.
     pub(crate) is_told: bool,
-    named: FxHashMap<NamedAccess, TypedAtoms>,
+    named: Bounded<NamedAccess, TypedAtoms, MOST_PLACES>,
     /// By place of the instruction, and mark of the reason.
-    reasons: FxHashMap<(Place, &'static str), Atom>,
+    reasons: Bounded<(Place, &'static str), Atom, MOST_PLACES>,
     /// Samples by road, and without a type by why.
     by: BTreeMap<TypedBy, u64>,
     without: BTreeMap<&'static str, u64>,
@@ -53,24 +53,25 @@ impl From<Atom> for TypedAtoms {
     }
 }
 
-impl Lookup {
+impl AccessTypes {
     /// On whose data a sampled instruction works, or what says why that is not
     /// known. Each sample is asked of once.
     pub(crate) fn typed_access(
         &mut self,
         access: SampledAccess<'_>,
+        places: &mut PlaceNames,
     ) -> Result<TypedAccess, TypedAtoms> {
-        match self.types.objects.of(access, &mut self.symbolizer) {
+        match self.objects.of(access, &mut places.symbolizer) {
             Ok(typed) => {
-                *self.types.by.entry(typed.found.by).or_default() += 1;
+                *self.by.entry(typed.found.by).or_default() += 1;
                 Ok(typed)
             }
             Err(why) => {
                 let tag = why.tag();
-                *self.types.without.entry(tag).or_default() += 1;
-                let lack = match self.types.reasons.get(&(access.place, tag)) {
+                *self.without.entry(tag).or_default() += 1;
+                let lack = match self.reasons.get(&(access.place, tag)) {
                     Some(known) => *known,
-                    None => self.lack_of_type(access.place, &why),
+                    None => self.lack_of_type(access.place, &why, places),
                 };
                 Err(lack.into())
             }
@@ -78,58 +79,58 @@ impl Lookup {
     }
 
     /// What the code alone tells of an instruction; None: nothing.
-    pub(crate) fn operand_type(&mut self, at: SampledAddress, place: Place) -> Option<TypedAtoms> {
+    pub(crate) fn operand_type(
+        &mut self,
+        at: SampledAddress,
+        place: Place,
+        places: &mut PlaceNames,
+    ) -> Option<TypedAtoms> {
         let register = |_| None;
         let (address, data, is_before) = (None, None, false);
         let access = SampledAccess { at, place, address, data, register: &register, is_before };
-        let typed = self.types.objects.of(access, &mut self.symbolizer).ok()?;
-        Some(self.typed_atoms(&typed))
+        let typed = self.objects.of(access, &mut places.symbolizer).ok()?;
+        Some(self.typed_atoms(&typed, places))
     }
 
     /// Why instructions at a place have no type; one place has one reason of a
     /// mark.
-    fn lack_of_type(&mut self, place: Place, why: &Untyped) -> Atom {
+    fn lack_of_type(&mut self, place: Place, why: &Untyped, places: &mut PlaceNames) -> Atom {
         let (tag, subject) = (why.tag(), why.subject());
-        let reason = self.reason(&why.to_string(), tag, subject.as_deref());
+        let reason = places.reason(&why.to_string(), tag, subject.as_deref());
         let lack = Atom::lack(Lack::Name(reason));
-        if self.types.reasons.len() >= MOST_PLACES {
-            self.types.reasons.clear();
-        }
-        self.types.reasons.insert((place, tag), lack);
+        self.reasons.insert((place, tag), lack);
         lack
     }
 
-    pub(crate) fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
+    pub(crate) fn typed_atoms(
+        &mut self,
+        typed: &TypedAccess,
+        places: &mut PlaceNames,
+    ) -> TypedAtoms {
         let TypedAccess { object, found, bytes, .. } = *typed;
         let key = NamedAccess { object, place: found.place, bytes };
-        if let Some(known) = self.types.named.get(&key) {
+        if let Some(known) = self.named.get(&key) {
             return *known;
         }
         let of = type_name(&typed.program, found.place.of);
         let member = member_name(&typed.program.types, found.place, bytes);
-        let member = match (member.is_empty(), self.types.shows_types) {
+        let member = match (member.is_empty(), self.shows_types) {
             (true, true) => WHOLE.to_owned(),
             (true, false) => of.clone(),
             (false, true) => member,
             (false, false) => format!("{of}.{member}"),
         };
-        let of = Atom::number(u64::from(self.names.number(&of)));
-        let member = Atom::number(u64::from(self.names.number(&member)));
+        let of = places.texts.atom(&of);
+        let member = places.texts.atom(&member);
         let atoms = TypedAtoms { of, member };
-        if self.types.named.len() >= MOST_PLACES {
-            self.types.named.clear();
-        }
-        self.types.named.insert(key, atoms);
+        self.named.insert(key, atoms);
         atoms
     }
-}
 
-impl Lookup {
     /// Of how many samples the type is known, by which road, and of the others
-    /// why not. None: nobody asked.
-    pub(crate) fn note_of_types(&self) -> Option<String> {
-        let AccessTypes { is_told, by, without, .. } = &self.types;
-        let told = self.told_by_blocks();
+    /// why not; `told`: what `UndecidedTypes::told_by_blocks` tells. None: it was not asked for.
+    pub(crate) fn note(&self, told: &BTreeMap<&'static str, u64>) -> Option<String> {
+        let AccessTypes { is_told, by, without, .. } = self;
         let by_block: u64 = told.values().sum();
         let typed = by.values().sum::<u64>() + by_block;
         let mut without: Vec<(&'static str, u64)> = without

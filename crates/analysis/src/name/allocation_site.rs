@@ -1,7 +1,8 @@
 //! Where a program asked for memory: the innermost of its own calls.
 
-use crate::name::atom::{Atom, Lack};
-use crate::name::lookup::Lookup;
+use crate::name::atom::Lack;
+use crate::name::call_chains::CallChains;
+use crate::name::place_names::PlaceNames;
 use perfdata::AllocatorCall;
 use symbolizer::{Frame, Frames, Place};
 
@@ -81,39 +82,29 @@ pub(crate) fn own_source(frames: &Frames) -> Option<String> {
     Some(format!("{}:{}", source.file, source.line))
 }
 
-impl Lookup {
-    /// The number of a block's life as that of the block in words.
-    pub(crate) fn named_block(&mut self, life: Atom) -> Atom {
-        let begin = self.heap.begin.unwrap_or_default();
-        let text = life.as_name().ok().and_then(|life| self.heap.lives.text(life, begin));
-        text.map_or(life, |text| Atom::number(u64::from(self.names.number(&text))))
-    }
-
-    /// Where the program asked for the block that the sample at hand tells of, whose chain was
-    /// just asked for: the first of its callers that is no library's of its language; where
-    /// there is none, the first that is no allocator's.
-    pub(crate) fn allocation_site(&mut self) -> Result<Place, Lack> {
-        // The first is the allocator, or what it went on to.
-        let callers = self.chains.places.get(1..).unwrap_or_default().to_vec();
-        let mut first = None;
-        for place in callers {
-            let Ok(number) = self.routine(place).as_name() else {
-                first = first.or(Some(place));
-                continue;
-            };
-            let name = self.name(number);
-            if !asks_for_others(&name) {
-                return Ok(place);
-            }
-            first = match AllocatorCall::of_routine(&name) {
-                // Those before it were called by the allocator.
-                Some(_) => None,
-                None => first.or(Some(place)),
-            };
+/// Where the program asked for the block that the sample at hand tells of, whose chain was
+/// just asked for: the first of its callers that is no library's of its language; where
+/// there is none, the first that is no allocator's.
+pub(crate) fn allocation_site(chains: &CallChains, places: &mut PlaceNames) -> Result<Place, Lack> {
+    let mut first = None;
+    // The first is the allocator, or what it went on to.
+    for place in chains.places.get(1..).unwrap_or_default() {
+        let Ok(number) = places.routine(*place).as_name() else {
+            first = first.or(Some(*place));
+            continue;
+        };
+        let name = places.text(number);
+        if !asks_for_others(name) {
+            return Ok(*place);
         }
-        let why = "no caller of the allocation is known";
-        first.ok_or_else(|| Lack::Name(self.reason(why, "[no-caller]", None)))
+        first = match AllocatorCall::of_routine(name) {
+            // Those before it were called by the allocator.
+            Some(_) => None,
+            None => first.or(Some(*place)),
+        };
     }
+    let why = "no caller of the allocation is known";
+    first.ok_or_else(|| Lack::Name(places.reason(why, "[no-caller]", None)))
 }
 
 #[cfg(test)]

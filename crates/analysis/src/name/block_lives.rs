@@ -1,6 +1,6 @@
 //! How long blocks of the heap, and mappings, lived that somebody asked about.
 
-use super::heap_blocks::HeapBlock;
+use super::heap_block::HeapBlock;
 use perfdata::{Pid, Time};
 use rustc_hash::FxHashMap;
 

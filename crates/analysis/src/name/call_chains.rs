@@ -1,10 +1,11 @@
 //! The call chain of a sample: unwound, named, and kept by its number.
 
+use crate::bounded::{Bounded, MOST_PLACES};
 use crate::name::atom::{Atom, Lack};
-use crate::name::chain_parts::ChainParts;
+use crate::name::chain_parts::{ChainPart, ChainParts};
 use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
 use crate::name::chain_words::ChainWords;
-use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::name::place_names::PlaceNames;
 use perfdata::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, is_cut, parts};
 use perfdata::{ChainContext, CpuMode, SampleType, Tid};
 use rustc_hash::FxHashMap;
@@ -18,7 +19,7 @@ pub(crate) struct CallChains {
     pub(crate) tree: ChainTree,
     pub(crate) parts: ChainParts,
     /// Frames by where their code lies.
-    frames: FxHashMap<Place, u32>,
+    frames: Bounded<Place, u32, MOST_PLACES>,
     /// By the number of a chain.
     callers: FxHashMap<u32, Atom>,
     callees: FxHashMap<u32, Atom>,
@@ -41,6 +42,17 @@ pub(crate) struct CallChains {
 }
 
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct SampledChain {
+    /// All of it, by number.
+    pub(crate) whole: Result<u32, Lack>,
+    /// The part that is looked at.
+    pub(crate) part: Result<u32, Lack>,
+    /// Where the innermost frame of that part lies.
+    pub(crate) place: Result<Place, Lack>,
+    pub(crate) is_meant: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Callers<'w> {
     pub(crate) at: SampledAddress,
     pub(crate) tid: Tid,
@@ -52,56 +64,93 @@ pub(crate) struct Callers<'w> {
     pub(crate) copies_stack: bool,
 }
 
-impl Lookup {
+impl CallChains {
+    pub(crate) fn chain(&mut self, of: Callers<'_>, places: &mut PlaceNames) -> SampledChain {
+        let whole = self.whole_chain(of, places);
+        let cut = &self.parts.cut;
+        let part = match whole {
+            Ok(chain) => self.parts.part(chain, &mut self.tree, places),
+            Err(Lack::NotKept) => Ok(ChainPart::Nothing),
+            Err(_) if cut.callers.is_none() && cut.callees.is_none() => Ok(ChainPart::Nothing),
+            Err(_) => Ok(ChainPart::Absent),
+        };
+        let is_meant = !matches!(part, Ok(ChainPart::Absent));
+        let part = match (whole, part) {
+            (_, Ok(ChainPart::Kept { chain, without })) => {
+                let place = self.places.get(without).copied();
+                let place = place.ok_or(Lack::NotKept);
+                return SampledChain { whole, part: Ok(chain), place, is_meant };
+            }
+            (Err(lack), _) | (_, Err(lack)) => {
+                if matches!(lack, Lack::NotKept) {
+                    self.left_out = self.left_out.saturating_add(1);
+                }
+                lack
+            }
+            (Ok(chain), Ok(_)) => self.all_left_out(chain, places),
+        };
+        SampledChain { whole, part: Err(part), place: Err(part), is_meant }
+    }
+
+    /// Why nothing of a chain is left.
+    fn all_left_out(&self, chain: u32, places: &mut PlaceNames) -> Lack {
+        let (why, tag) = match self.tree.top(chain) {
+            ChainTop::Unwound(end) if self.tree.top(chain).cut_off().is_some() => {
+                (end.why(), end.tag())
+            }
+            _ => ("all frames of the chain are what --outside leaves out", "[all-inside]"),
+        };
+        Lack::Name(places.reason(why, tag, None))
+    }
+
     /// The number of a sample's chain; or that it has none.
-    pub(crate) fn whole_chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
-        self.chains.forget();
+    fn whole_chain(&mut self, of: Callers<'_>, places: &mut PlaceNames) -> Result<u32, Lack> {
+        self.forget();
         if of.words.is_empty() {
-            return Err(self.no_chain());
+            return Err(self.no_chain(places));
         }
-        let mut words = std::mem::take(&mut self.chains.words);
+        let mut words = std::mem::take(&mut self.words);
         words.clear();
         let recorded = of.words.recorded.iter().copied();
-        let is_whole = self.chains.sent.join(of.tid, recorded, &mut words);
-        self.recorded(of.at, &words);
+        let is_whole = self.sent.join(of.tid, recorded, &mut words);
+        self.recorded(of.at, &words, places);
         // Of the joined chain: what was sent needs no stack, and a stack nothing
         // that was not sent.
         let has_user = has_user(words.iter().copied());
-        self.chains.words = words;
-        let mut end = if has_user { self.unwound_before(of) } else { self.unwound(of) };
+        self.words = words;
+        let mut end = if has_user { self.unwound_before(of) } else { self.unwound(of, places) };
         if end.is_none() && !is_whole {
-            self.chains.ends.add(ChainEnd::NotSent, 1);
+            self.ends.add(ChainEnd::NotSent, 1);
             end = Some(ChainEnd::NotSent);
         }
         if of.words.is_full {
-            self.chains.ends.add(ChainEnd::CallsLimit, 1);
+            self.ends.add(ChainEnd::CallsLimit, 1);
             end = Some(ChainEnd::CallsLimit);
         }
         let top = end.map_or(ChainTop::Recorded, ChainTop::Unwound);
-        let chains = &mut self.chains;
-        if chains.own.is_empty() {
-            return Err(self.no_chain());
+        if self.own.is_empty() {
+            return Err(self.no_chain(places));
         }
-        chains.tree.chain(&chains.own, top).ok_or(Lack::NotKept)
+        self.tree.chain(&self.own, top).ok_or(Lack::NotKept)
     }
 
-    fn no_chain(&mut self) -> Lack {
-        let known = self.chains.no_chain;
-        let reason = known.unwrap_or_else(|| self.reason("no call chain", "[no-chain]", None));
-        self.chains.no_chain = Some(reason);
+    fn no_chain(&mut self, places: &mut PlaceNames) -> Lack {
+        let known = self.no_chain;
+        let reason = known.unwrap_or_else(|| places.reason("no call chain", "[no-chain]", None));
+        self.no_chain = Some(reason);
         Lack::Name(reason)
     }
 
     /// Frames as the kernel recorded them: the first of all is the sampled
     /// instruction, the others return.
-    fn recorded(&mut self, at: SampledAddress, words: &[u64]) {
+    fn recorded(&mut self, at: SampledAddress, words: &[u64], places: &mut PlaceNames) {
         let mut mode = CpuMode::User;
         let mut returns = 0;
         for part in parts(words.iter().copied()) {
             match part {
                 CallChainWord::Address(address) => {
                     let address = address.wrapping_sub(std::mem::replace(&mut returns, 1));
-                    self.add_frame(SampledAddress { mode, address, ..at });
+                    self.add_frame(SampledAddress { mode, address, ..at }, places);
                 }
                 CallChainWord::Context(context) => {
                     mode = context.cpu_mode().unwrap_or(mode);
@@ -123,77 +172,61 @@ impl Lookup {
             return None;
         }
         let end = if is_cut(recorded) { ChainEnd::CopyTooShort } else { ChainEnd::Root };
-        self.chains.ends.add(end, 1);
+        self.ends.add(end, 1);
         Some(end)
     }
 
-    fn unwound(&mut self, Callers { at, words, mask, .. }: Callers<'_>) -> Option<ChainEnd> {
+    fn unwound(
+        &mut self,
+        Callers { at, words, mask, .. }: Callers<'_>,
+        places: &mut PlaceNames,
+    ) -> Option<ChainEnd> {
         if !words.has_stack() {
             return None;
         }
-        let mut frames = std::mem::take(&mut self.chains.unwound);
-        let mut bytes = std::mem::take(&mut self.chains.registers);
+        let mut frames = std::mem::take(&mut self.unwound);
+        let mut bytes = std::mem::take(&mut self.registers);
         frames.clear();
         let (registers, stack) = words.lend(mask, &mut bytes);
         let (pid, time) = (at.pid, at.time);
         let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
-        let end = self.symbolizer.unwind(&of, &mut frames);
-        self.chains.ends.add(end, 1);
+        let end = places.symbolizer.unwind(&of, &mut frames);
+        self.ends.add(end, 1);
         for frame in &frames {
             let at = SampledAddress { mode: CpuMode::User, address: frame.code(), ..at };
-            self.add_frame(at);
+            self.add_frame(at, places);
         }
-        self.chains.unwound = frames;
-        self.chains.registers = bytes;
+        self.unwound = frames;
+        self.registers = bytes;
         Some(end)
     }
 
-    fn add_frame(&mut self, at: SampledAddress) {
-        let place = self.place(at);
-        let frame = match self.chains.frames.get(&place) {
+    fn add_frame(&mut self, at: SampledAddress, places: &mut PlaceNames) {
+        let place = places.place(at);
+        let frame = match self.frames.get(&place) {
             Some(known) => *known,
-            None => self.new_frame(place),
+            None => self.new_frame(place, places),
         };
-        self.chains.own.push(frame);
-        self.chains.places.push(place);
-        self.chains.addresses.push(at.address);
+        self.own.push(frame);
+        self.places.push(place);
+        self.addresses.push(at.address);
     }
 
     #[cold]
-    fn new_frame(&mut self, place: Place) -> u32 {
-        let (name, object) = (self.routine_or_mark(place), self.object(place.object));
-        let frame = self.chains.tree.frame(ChainFrame { name, object });
-        if self.chains.frames.len() >= MOST_PLACES {
-            self.chains.frames.clear();
-        }
-        self.chains.frames.insert(place, frame);
+    fn new_frame(&mut self, place: Place, places: &mut PlaceNames) -> u32 {
+        let (name, object) = (places.routine_or_mark(place), places.object(place.object));
+        let frame = self.tree.frame(ChainFrame { name, object });
+        self.frames.insert(place, frame);
         frame
-    }
-
-    /// The routine of a frame, or why it has no name, by its number.
-    pub(crate) fn routine_or_mark(&mut self, place: Place) -> u32 {
-        match self.routine(place).as_name() {
-            Ok(name) => name,
-            Err(Lack::Name(reason)) => {
-                let tag = self.unresolved(reason).tag;
-                let object = self.object(place.object);
-                let path = self.name(object);
-                let is_file = path.starts_with('/') && !path.starts_with("//");
-                let file = if is_file { symbolizer::file_name(&path) } else { &path };
-                let text = format!("{tag} {file}");
-                self.names.number(&text)
-            }
-            Err(_) => self.names.number("[unknown]"),
-        }
     }
 
     /// The first routine of a chain that is not its innermost; or why there is
     /// none.
-    pub(crate) fn caller(&mut self, chain: u32) -> Atom {
-        if let Some(known) = self.chains.callers.get(&chain) {
+    pub(crate) fn caller(&mut self, chain: u32, places: &mut PlaceNames) -> Atom {
+        if let Some(known) = self.callers.get(&chain) {
             return *known;
         }
-        let tree = &self.chains.tree;
+        let tree = &self.tree;
         let mut names = tree.names(chain);
         let own = names.next();
         let atom = match names.find(|name| Some(*name) != own) {
@@ -205,34 +238,32 @@ impl Lookup {
                     ChainTop::Recorded => ("the recorded chain has no more frames", "[no-caller]"),
                     ChainTop::Asked => ("its callers were not asked for", "[no-caller]"),
                 };
-                Atom::lack(Lack::Name(self.reason(why, tag, None)))
+                Atom::lack(Lack::Name(places.reason(why, tag, None)))
             }
         };
-        self.chains.callers.insert(chain, atom);
+        self.callers.insert(chain, atom);
         atom
     }
 
     /// The first routine of a chain, from the outermost on, that is not the
     /// outermost; or that it called none.
-    pub(crate) fn callee(&mut self, chain: u32) -> Atom {
-        if let Some(known) = self.chains.callees.get(&chain) {
+    pub(crate) fn callee(&mut self, chain: u32, places: &mut PlaceNames) -> Atom {
+        if let Some(known) = self.callees.get(&chain) {
             return *known;
         }
-        let names: Vec<u32> = self.chains.tree.names(chain).collect();
+        let names: Vec<u32> = self.tree.names(chain).collect();
         let own = names.last();
         let atom = match names.iter().rev().find(|name| Some(*name) != own) {
             Some(callee) => Atom::number(u64::from(*callee)),
             None => {
                 let why = "in the routine itself";
-                Atom::lack(Lack::Name(self.reason(why, "[self]", None)))
+                Atom::lack(Lack::Name(places.reason(why, "[self]", None)))
             }
         };
-        self.chains.callees.insert(chain, atom);
+        self.callees.insert(chain, atom);
         atom
     }
-}
 
-impl CallChains {
     pub(crate) fn forget(&mut self) {
         self.own.clear();
         self.places.clear();

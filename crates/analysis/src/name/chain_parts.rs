@@ -1,13 +1,11 @@
 //! What of a call chain is looked at.
 
 use crate::name::atom::Lack;
-use crate::name::call_chains::Callers;
-use crate::name::chain_tree::{ChainStep, ChainTop};
-use crate::name::lookup::Lookup;
+use crate::name::chain_tree::{ChainStep, ChainTop, ChainTree};
+use crate::name::place_names::PlaceNames;
 use crate::query::chain_view::FrameCut;
 use crate::query::glob::Glob;
 use rustc_hash::FxHashMap;
-use symbolizer::Place;
 
 /// The part of each chain that the query looks at.
 #[derive(Debug, Default)]
@@ -34,7 +32,7 @@ enum PatternPlace {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ChainPart {
+pub(crate) enum ChainPart {
     /// A chain, which begins so many frames further out.
     Kept { chain: u32, without: usize },
     /// All its frames are what is to be left out.
@@ -43,101 +41,60 @@ enum ChainPart {
     Absent,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SampledChain {
-    /// All of it, by number.
-    pub(crate) whole: Result<u32, Lack>,
-    /// The part that is looked at.
-    pub(crate) part: Result<u32, Lack>,
-    /// Where the innermost frame of that part lies.
-    pub(crate) place: Result<Place, Lack>,
-    pub(crate) is_meant: bool,
-}
-
-impl Lookup {
-    pub(crate) fn chain(&mut self, of: Callers<'_>) -> SampledChain {
-        let whole = self.whole_chain(of);
-        let cut = &self.chains.parts.cut;
-        let part = match whole {
-            Ok(chain) => self.part(chain),
-            Err(Lack::NotKept) => Ok(ChainPart::Nothing),
-            Err(_) if cut.callers.is_none() && cut.callees.is_none() => Ok(ChainPart::Nothing),
-            Err(_) => Ok(ChainPart::Absent),
-        };
-        let is_meant = !matches!(part, Ok(ChainPart::Absent));
-        let part = match (whole, part) {
-            (_, Ok(ChainPart::Kept { chain, without })) => {
-                let place = self.chains.places.get(without).copied();
-                let place = place.ok_or(Lack::NotKept);
-                return SampledChain { whole, part: Ok(chain), place, is_meant };
-            }
-            (Err(lack), _) | (_, Err(lack)) => {
-                if matches!(lack, Lack::NotKept) {
-                    self.chains.left_out = self.chains.left_out.saturating_add(1);
-                }
-                lack
-            }
-            (Ok(chain), Ok(_)) => self.all_left_out(chain),
-        };
-        SampledChain { whole, part: Err(part), place: Err(part), is_meant }
-    }
-
-    /// Why nothing of a chain is left.
-    fn all_left_out(&mut self, chain: u32) -> Lack {
-        let (why, tag) = match self.chains.tree.top(chain) {
-            ChainTop::Unwound(end) if self.chains.tree.top(chain).cut_off().is_some() => {
-                (end.why(), end.tag())
-            }
-            _ => ("all frames of the chain are what --outside leaves out", "[all-inside]"),
-        };
-        Lack::Name(self.reason(why, tag, None))
-    }
-
-    fn part(&mut self, whole: u32) -> Result<ChainPart, Lack> {
-        if self.chains.parts.cut.is_none() {
+impl ChainParts {
+    pub(crate) fn part(
+        &mut self,
+        whole: u32,
+        tree: &mut ChainTree,
+        places: &PlaceNames,
+    ) -> Result<ChainPart, Lack> {
+        if self.cut.is_none() {
             return Ok(ChainPart::Kept { chain: whole, without: 0 });
         }
-        if let Some(known) = self.chains.parts.known.get(&whole) {
+        if let Some(known) = self.known.get(&whole) {
             return Ok(*known);
         }
-        let cut = std::mem::take(&mut self.chains.parts.cut);
-        let part = self.cut(&cut, whole);
-        self.chains.parts.cut = cut;
+        let cut = std::mem::take(&mut self.cut);
+        let part = self.cut(&cut, whole, tree, places);
+        self.cut = cut;
         if let Ok(part) = part {
-            self.chains.parts.known.insert(whole, part);
+            self.known.insert(whole, part);
         }
         part
     }
 
-    fn cut(&mut self, cut: &FrameCut, whole: u32) -> Result<ChainPart, Lack> {
-        let steps: Vec<ChainStep> = self.chains.tree.walk(whole).collect();
+    fn cut(
+        &mut self,
+        cut: &FrameCut,
+        whole: u32,
+        tree: &mut ChainTree,
+        places: &PlaceNames,
+    ) -> Result<ChainPart, Lack> {
+        let steps: Vec<ChainStep> = tree.walk(whole).collect();
+        let mut fits = |pattern, glob: &Glob, step: &ChainStep| {
+            let asked = FrameQuestion { pattern, frame: step.frame };
+            self.frame_fits(asked, glob, tree, places)
+        };
         let (mut from, mut to) = (0, steps.len());
         if let Some(glob) = &cut.callers {
-            match steps
-                .iter()
-                .position(|step| self.frame_fits(PatternPlace::Callers, glob, step.frame))
-            {
+            match steps.iter().position(|step| fits(PatternPlace::Callers, glob, step)) {
                 Some(at) => from = at,
                 None => return Ok(ChainPart::Absent),
             }
         }
         if let Some(glob) = &cut.callees {
             let left = steps.get(from..).unwrap_or_default();
-            match left
-                .iter()
-                .rposition(|step| self.frame_fits(PatternPlace::Callees, glob, step.frame))
-            {
+            match left.iter().rposition(|step| fits(PatternPlace::Callees, glob, step)) {
                 Some(at) => to = from + at + 1,
                 None => return Ok(ChainPart::Absent),
             }
         }
         let left = steps.get(from..to).unwrap_or_default();
-        let is_inside = |lookup: &mut Lookup, frame: u32| {
+        let mut is_outside = |step: &ChainStep| {
             let mut patterns = cut.outside.iter().enumerate();
-            patterns.any(|(at, glob)| lookup.frame_fits(PatternPlace::Outside(at), glob, frame))
+            !patterns.any(|(at, glob)| fits(PatternPlace::Outside(at), glob, step))
         };
-        let mut within = left.iter();
-        let Some(inside) = within.position(|step| !is_inside(self, step.frame)) else {
+        let Some(inside) = left.iter().position(&mut is_outside) else {
             return Ok(ChainPart::Nothing);
         };
         let without = from + inside;
@@ -146,7 +103,7 @@ impl Lookup {
             Some(first) if cut.callees.is_none() => Some(first.chain),
             _ => {
                 let frames: Vec<u32> = left.iter().map(|step| step.frame).collect();
-                self.chains.tree.chain(&frames, ChainTop::Asked)
+                tree.chain(&frames, ChainTop::Asked)
             }
         };
         let chain = chain.ok_or(Lack::NotKept)?;
@@ -154,20 +111,33 @@ impl Lookup {
     }
 
     /// Whether a frame of a chain fits the pattern of a filter.
-    pub(crate) fn has_frame(&mut self, chain: u32, filter: usize, glob: &Glob) -> bool {
+    pub(crate) fn has_frame(
+        &mut self,
+        chain: u32,
+        (filter, glob): (usize, &Glob),
+        tree: &ChainTree,
+        places: &PlaceNames,
+    ) -> bool {
         let pattern = PatternPlace::Filter(filter);
-        let frames: Vec<u32> = self.chains.tree.walk(chain).map(|step| step.frame).collect();
-        frames.into_iter().any(|frame| self.frame_fits(pattern, glob, frame))
+        tree.walk(chain).any(|step| {
+            let asked = FrameQuestion { pattern, frame: step.frame };
+            self.frame_fits(asked, glob, tree, places)
+        })
     }
 
-    fn frame_fits(&mut self, pattern: PatternPlace, glob: &Glob, frame: u32) -> bool {
-        let asked = FrameQuestion { pattern, frame };
-        if let Some(known) = self.chains.parts.fits.get(&asked) {
+    fn frame_fits(
+        &mut self,
+        asked: FrameQuestion,
+        glob: &Glob,
+        tree: &ChainTree,
+        places: &PlaceNames,
+    ) -> bool {
+        if let Some(known) = self.fits.get(&asked) {
             return *known;
         }
-        let Some(of) = self.chains.tree.frame_at(frame) else { return false };
-        let fits = glob.matches_frame(&self.name(of.name), &self.name(of.object));
-        self.chains.parts.fits.insert(asked, fits);
+        let Some(of) = tree.frame_at(asked.frame) else { return false };
+        let fits = glob.matches_frame(places.text(of.name), places.text(of.object));
+        self.fits.insert(asked, fits);
         fits
     }
 }

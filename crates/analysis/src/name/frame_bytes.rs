@@ -5,10 +5,15 @@
 //! without a copy of the stack. Where the table counts from another register, the code is
 //! followed from the routine's first instruction.
 
-use super::lookup::{Lookup, MOST_PLACES};
-use super::stacks::{NamedVariable, ThreadPoint};
-use crate::typed::frame_registers::{FrameByte, FrameRegisters, FrameVariable};
-use symbolizer::{FrameStart, Place, SampledAddress};
+use super::call_chains::CallChains;
+use super::place_names::PlaceNames;
+use super::stacks::ThreadPoint;
+use crate::bounded::{Bounded, MOST_PLACES};
+use crate::typed::frame_registers::{FrameByte, FrameVariable};
+use crate::typed::object_types::ObjectTypes;
+use crate::typed::routine_flow::FrameRegisters;
+use std::ops::Range;
+use symbolizer::{FrameStart, Place, SampledAddress, Symbolizer};
 
 /// Callers whose frames are looked at.
 const MOST_FRAMES: usize = 256;
@@ -16,15 +21,27 @@ const MOST_FRAMES: usize = 256;
 const RBP: u8 = 6;
 const RSP: u8 = 7;
 
-impl Lookup {
+/// What tells where frames begin.
+#[derive(Debug)]
+pub(crate) struct FrameCode<'c> {
+    pub(crate) types: &'c mut ObjectTypes,
+    pub(crate) symbolizer: &'c mut Symbolizer,
+}
+
+impl FrameCode<'_> {
     /// The frame of a thread that an address lies in which it may reach; callers are those of
     /// the chain that was asked for last.
-    pub(crate) fn frame_byte(&mut self, of: &ThreadPoint, address: u64) -> Option<FrameByte> {
+    pub(crate) fn frame_byte(
+        &mut self,
+        of: &ThreadPoint,
+        address: u64,
+        chains: &CallChains,
+    ) -> Option<FrameByte> {
         let (mut stack, mut base) = (of.stack, of.base);
         for level in 0..MOST_FRAMES {
             let (at, place) = match level {
                 0 => (of.at, of.place),
-                _ => self.chains.caller_at(of.at, level)?,
+                _ => chains.caller_at(of.at, level)?,
             };
             let (start, registers) =
                 self.frame_start(FramePlace { at, place, level }, stack, base)?;
@@ -64,36 +81,58 @@ impl Lookup {
         // Behind a call.
         let address = place.address.wrapping_add(u64::from(level > 0));
         let after = Place { address, ..place };
-        let flow = self.types.objects.frame_registers(at, after, &mut self.symbolizer)?;
+        let flow = self.types.frame_registers(at, after, self.symbolizer)?;
         Some((stack.wrapping_sub(flow.stack.cast_unsigned()), flow))
     }
+}
 
+/// Names of frames, by where their routine is.
+#[derive(Debug, Default)]
+pub(crate) struct FrameNames(Bounded<Place, NamesInFrame, MOST_PLACES>);
+
+#[derive(Clone, Debug, Default)]
+struct NamesInFrame {
+    /// Where no variable is.
+    otherwise: Option<u32>,
+    variables: Vec<NamedVariable>,
+}
+
+#[derive(Clone, Debug)]
+struct NamedVariable {
+    /// Bytes from the canonical frame address.
+    slots: Range<i64>,
+    name: u32,
+}
+
+impl FrameNames {
     /// The variable of a frame that a byte is of, and whose frame it is, in words, by number.
-    pub(crate) fn frame_name(&mut self, of: FrameByte) -> u32 {
-        if let Some(known) = self.stacks.frames.get(&of.place)
+    pub(crate) fn name(
+        &mut self,
+        of: FrameByte,
+        types: &mut ObjectTypes,
+        places: &mut PlaceNames,
+    ) -> u32 {
+        if let Some(known) = self.0.get(&of.place)
             && let Some(found) = known.variables.iter().find(|it| it.slots.contains(&of.slot))
         {
             return found.name;
         }
-        let variable = self.types.objects.frame_variable(of, &mut self.symbolizer);
-        let known = self.stacks.frames.get(&of.place).and_then(|known| known.otherwise);
+        let variable = types.frame_variable(of, &mut places.symbolizer);
+        let known = self.0.get(&of.place).and_then(|known| known.otherwise);
         if let (None, Some(known)) = (&variable, known) {
             return known;
         }
-        let routine = self.routine_or_mark(of.place);
-        let routine = self.name(routine);
-        if self.stacks.frames.len() >= MOST_PLACES {
-            self.stacks.frames.clear();
-        }
-        let names = self.stacks.frames.entry(of.place).or_default();
+        let routine = places.routine_or_mark(of.place);
+        let routine = places.name(routine);
+        let names = self.0.or_insert_with(of.place, NamesInFrame::default);
         match variable {
             Some(FrameVariable { name, slots }) => {
-                let name = self.names.number(&format!("{name} in the frame of {routine}"));
+                let name = places.texts.number(&format!("{name} in the frame of {routine}"));
                 names.variables.push(NamedVariable { slots, name });
                 name
             }
             None => {
-                let name = self.names.number(&format!("frame of {routine}"));
+                let name = places.texts.number(&format!("frame of {routine}"));
                 names.otherwise = Some(name);
                 name
             }

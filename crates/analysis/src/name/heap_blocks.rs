@@ -1,13 +1,11 @@
 //! Blocks of the heap as they live, in the order of samples.
 
-use crate::name::atom::Lack;
 use crate::name::block_lives::BlockLives;
+use crate::name::heap_block::{BlockAsker, HeapBlock};
 use crate::name::mappings::{MappingMaker, Mappings, ToldMapping};
-use crate::typed::block_votes::{BlockOrigin, BlockPlace};
 use perfdata::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
-use symbolizer::Place;
 
 /// Blocks of all processes that are remembered at once.
 const MOST_BLOCKS: usize = 8 << 20;
@@ -43,26 +41,6 @@ struct LeavingBlock {
     pid: Pid,
     address: u64,
     time: Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HeapBlock {
-    pub(crate) start: u64,
-    /// Bytes that were asked for.
-    pub(crate) size: u64,
-    /// Its number among all blocks, or all mappings, from 1 on.
-    pub(crate) number: u64,
-    /// It is a mapping of the program's own.
-    pub(crate) is_mapping: bool,
-    pub(crate) asker: BlockAsker,
-    pub(crate) born: Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockAsker {
-    pub(crate) site: Result<Place, Lack>,
-    /// The calls that led there, by number.
-    pub(crate) chain: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -204,21 +182,10 @@ impl HeapBlocks {
     }
 }
 
-impl HeapBlock {
-    /// Where in blocks like this one an address is; None: it is not known who asked for it.
-    pub(crate) fn place(&self, address: u64) -> Option<BlockPlace> {
-        let origin = BlockOrigin { chain: self.asker.chain?, size: self.size };
-        Some(BlockPlace { origin, offset: address.checked_sub(self.start)? })
-    }
-
-    fn end(&self) -> u64 {
-        self.start.saturating_add(self.size.max(1))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::atom::Lack;
     use perfdata::{AllocatorCall, Task, Tid};
 
     const PID: Pid = Pid(7);

@@ -2,9 +2,11 @@
 
 use crate::name::allocation_site::asks_for_others;
 use crate::name::atom::Lack;
-use crate::name::lookup::Lookup;
+use crate::name::call_chains::CallChains;
 use crate::name::mappings::MappingMaker;
+use crate::name::place_names::PlaceNames;
 use perfdata::AllocatorCall;
+use symbolizer::Place;
 
 /// Functions of C that do nothing but the call, and the preloaded library's before them.
 const WRAPPERS: [&str; 8] =
@@ -25,36 +27,33 @@ fn is_loader(object: &str) -> bool {
     LOADERS.iter().any(|loader| file.starts_with(loader))
 }
 
-impl Lookup {
-    /// Who mapped what the sample at hand tells of, whose chain was just asked for: the first of
-    /// the calls, from the innermost on, that is neither a wrapper of the system call nor a
-    /// container of the language's library; an allocator, where one is among its callers.
-    pub(crate) fn mapping_maker(&mut self) -> MappingMaker {
-        let places = self.chains.places.clone();
-        if places.first().is_some_and(|it| is_loader(self.symbolizer.object_name(it.object))) {
+/// Who mapped what the sample at hand tells of, whose chain was just asked for: the first of
+/// the calls, from the innermost on, that is neither a wrapper of the system call nor a
+/// container of the language's library; an allocator, where one is among its callers.
+pub(crate) fn mapping_maker(chains: &CallChains, places: &mut PlaceNames) -> MappingMaker {
+    let is_of_loader = |it: &Place| is_loader(places.symbolizer.object_name(it.object));
+    if chains.places.first().is_some_and(is_of_loader) {
+        return MappingMaker::System;
+    }
+    let mut site = None;
+    for place in &chains.places {
+        let Ok(number) = places.routine(*place).as_name() else {
+            site = site.or(Some(*place));
+            continue;
+        };
+        let name = places.text(number);
+        if AllocatorCall::of_routine(name).is_some() {
+            return MappingMaker::Allocator;
+        }
+        if STACK_MAKERS.contains(&bare(name)) {
             return MappingMaker::System;
         }
-        let mut site = None;
-        for place in places {
-            let Ok(number) = self.routine(place).as_name() else {
-                site = site.or(Some(place));
-                continue;
-            };
-            let name = self.name(number);
-            if AllocatorCall::of_routine(&name).is_some() {
-                return MappingMaker::Allocator;
-            }
-            if STACK_MAKERS.contains(&bare(&name)) {
-                return MappingMaker::System;
-            }
-            if !WRAPPERS.contains(&bare(&name)) && !asks_for_others(&name) {
-                site = site.or(Some(place));
-            }
+        if !WRAPPERS.contains(&bare(name)) && !asks_for_others(name) {
+            site = site.or(Some(*place));
         }
-        let why = "no caller of the mapping is known";
-        let site = site.ok_or_else(|| Lack::Name(self.reason(why, "[no-caller]", None)));
-        MappingMaker::Program(site)
     }
+    let why = "no caller of the mapping is known";
+    MappingMaker::Program(site.ok_or_else(|| Lack::Name(places.reason(why, "[no-caller]", None))))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::name::atom::Lack;
 use crate::name::block_lives::BlockLives;
-use crate::name::heap_blocks::{BlockAsker, HeapBlock};
+use crate::name::heap_block::{BlockAsker, HeapBlock};
 use crate::name::mapped_spans::MappedSpans;
 use crate::name::mapping_sizes::MappingSizes;
 use perfdata::{MappingCall, MappingChange, Pid, Time};

@@ -1,5 +1,6 @@
 //! Names once each, told apart by small numbers.
 
+use crate::name::atom::Atom;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -14,6 +15,13 @@ pub(crate) struct NumberedNames<N: ?Sized = str> {
 impl<N: ?Sized> Default for NumberedNames<N> {
     fn default() -> NumberedNames<N> {
         NumberedNames { numbers: FxHashMap::default(), names: Vec::new() }
+    }
+}
+
+impl NumberedNames {
+    /// A text by its number.
+    pub(crate) fn atom(&mut self, text: &str) -> Atom {
+        Atom::number(u64::from(self.number(text)))
     }
 }
 

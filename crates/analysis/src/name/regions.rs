@@ -7,6 +7,7 @@ mod paths;
 #[cfg(test)]
 mod tests;
 
+use crate::query::glob::Glob;
 pub use paths::RegionPath;
 use paths::RegionPaths;
 use perfdata::{Misc, RegionMark, RegionSide, SampleId, SideRecord, Tid, Time};
@@ -199,7 +200,13 @@ impl Regions {
     }
 
     /// Their names, innermost first.
-    pub(crate) fn names(&self, path: RegionPath) -> Vec<Arc<str>> {
+    /// Whether a pattern names a region of a path, or the whole of it.
+    pub(crate) fn is_in(&self, path: RegionPath, glob: &Glob) -> bool {
+        let mut names = self.names(path).into_iter();
+        names.any(|name| glob.matches(&name)) || glob.matches(&self.text(path))
+    }
+
+    fn names(&self, path: RegionPath) -> Vec<Arc<str>> {
         self.paths.names(path)
     }
 

@@ -1,13 +1,10 @@
 //! Whose stack an address lies in.
 
-use super::data_holder::{DataHolder, MappingHolder};
-use super::lookup::Lookup;
 use super::thread_pointers::ThreadPointers;
 use perfdata::{Arch, Pid, Tid};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use symbolizer::{Place, SampledAddress};
+use symbolizer::{Place, SampledAddress, Symbolizer};
 
 /// Stacks that are remembered, of all processes.
 const MOST_STACKS: usize = 1 << 16;
@@ -29,26 +26,6 @@ pub(crate) struct Stacks {
     last: FxHashMap<Tid, ThreadStack>,
     kept: usize,
     pub(crate) pointers: ThreadPointers,
-    /// Names of frames, by where their routine is.
-    pub(crate) frames: FxHashMap<Place, FrameNames>,
-    /// Names of holders.
-    pub(crate) holders: FxHashMap<DataHolder, u32>,
-    /// Those of mappings, by their name without sizes: what has one name is one row.
-    pub(crate) mappings: FxHashMap<u32, Vec<MappingHolder>>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FrameNames {
-    /// Where no variable is.
-    pub(crate) otherwise: Option<u32>,
-    pub(crate) variables: Vec<NamedVariable>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct NamedVariable {
-    /// Bytes from the canonical frame address.
-    pub(crate) slots: Range<i64>,
-    pub(crate) name: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,45 +57,45 @@ impl ThreadPoint {
     }
 }
 
-impl Lookup {
+impl Stacks {
     /// The thread whose stack an address lies in, where that is certain. Not all memory that
     /// stack pointers are seen in is a stack: coroutines have theirs in the heap.
-    pub(crate) fn stack_owner(&self, pid: Pid, address: u64) -> Option<Tid> {
-        let known = self.stacks.known.get(&pid)?;
+    pub(crate) fn owner(&self, pid: Pid, address: u64) -> Option<Tid> {
+        let known = self.known.get(&pid)?;
         let (_, stack) = known.range(address..).next()?;
         if address < stack.first {
             return None;
         }
         // A thread's library puts what is at the thread pointer on top of its stack.
-        let mut pointers = self.stacks.pointers.of_thread(pid, stack.tid);
+        let mut pointers = self.pointers.of_thread(pid, stack.tid);
         let is_below = |pointer: u64| address < pointer && pointer <= stack.last;
         (stack.is_main || pointers.any(is_below)).then_some(stack.tid)
     }
 
-    pub(crate) fn learn_stack(&mut self, of: &ThreadPoint) {
+    pub(crate) fn learn(&mut self, of: &ThreadPoint, symbolizer: &mut Symbolizer) {
         let ThreadPoint { at: SampledAddress { mode, pid, time, .. }, tid, stack, .. } = *of;
         let holds = |it: &ThreadStack| it.pid == pid && (it.first..=it.last).contains(&stack);
-        if self.stacks.last.get(&tid).is_some_and(holds) {
+        if self.last.get(&tid).is_some_and(holds) {
             return;
         }
-        if self.stacks.kept.max(self.stacks.last.len()) >= MOST_STACKS {
-            self.stacks.known.clear();
-            self.stacks.last.clear();
-            self.stacks.kept = 0;
+        if self.kept.max(self.last.len()) >= MOST_STACKS {
+            self.known.clear();
+            self.last.clear();
+            self.kept = 0;
         }
-        let Some(extent) = self.symbolizer.data_extent(pid, stack, time) else {
+        let Some(extent) = symbolizer.data_extent(pid, stack, time) else {
             // Nearby neither: asking is not for each sample.
             let (first, last) = (stack & !UNTOLD, stack | UNTOLD);
             let none = ThreadStack { pid, tid, first, last, is_main: false };
-            self.stacks.last.insert(tid, none);
+            self.last.insert(tid, none);
             return;
         };
         let (first, last) = (*extent.start(), *extent.end());
-        let object = self.symbolizer.data_place(mode, pid, last, time).object;
-        let is_main = self.symbolizer.object_name(object) == "[stack]";
+        let object = symbolizer.data_place(mode, pid, last, time).object;
+        let is_main = symbolizer.object_name(object) == "[stack]";
         let new = ThreadStack { pid, tid, first: first.saturating_sub(RED_ZONE), last, is_main };
-        self.stacks.last.insert(tid, new);
-        self.stacks.known.entry(pid).or_default().insert(new.last, new);
-        self.stacks.kept += 1;
+        self.last.insert(tid, new);
+        self.known.entry(pid).or_default().insert(new.last, new);
+        self.kept += 1;
     }
 }

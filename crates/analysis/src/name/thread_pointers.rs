@@ -3,14 +3,15 @@
 //! No sample tells the thread pointer (the base of FS). An access to a fixed place behind or
 //! before it does, by its data address.
 
-use super::lookup::{Lookup, MOST_PLACES};
+use super::place_names::PlaceNames;
+use crate::bounded::{Bounded, MOST_PLACES};
 use crate::code::written;
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, Register};
 use perfdata::{Pid, Tid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use symbolizer::{ObjectId, Place, Resolution, SampledAddress};
+use symbolizer::{ObjectId, Place, Resolution, SampledAddress, Symbolizer};
 
 /// Threads that are remembered.
 const MOST_THREADS: usize = 1 << 16;
@@ -19,8 +20,8 @@ const MOST_THREADS: usize = 1 << 16;
 pub(crate) struct ThreadPointers {
     known: FxHashMap<Pid, BTreeMap<u64, ThreadPointer>>,
     kept: usize,
-    facts: FxHashMap<Place, InstructionFacts>,
-    names: FxHashMap<(ObjectId, u64), u32>,
+    facts: Bounded<Place, InstructionFacts, MOST_PLACES>,
+    names: Bounded<(ObjectId, u64), u32, MOST_PLACES>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,72 +46,76 @@ impl ThreadPointers {
         let known = self.known.get(&pid).into_iter().flatten();
         known.filter(move |(_, it)| it.tid == tid).map(|(pointer, _)| *pointer)
     }
-}
 
-impl Lookup {
-    pub(crate) fn instruction_facts(
+    pub(crate) fn facts(
         &mut self,
         at: SampledAddress,
         place: Place,
+        symbolizer: &mut Symbolizer,
     ) -> InstructionFacts {
-        if let Some(known) = self.stacks.pointers.facts.get(&place) {
+        if let Some(known) = self.facts.get(&place) {
             return *known;
         }
-        let code = self.symbolizer.code(at);
+        let code = symbolizer.code(at);
         let facts = code.map_or_else(
             // Nobody knows that it does not.
             |_| InstructionFacts { moves_stack: true, from_pointer: None },
             |code| InstructionFacts::of(code.bytes(), code.bits, at.address),
         );
-        if self.stacks.pointers.facts.len() >= MOST_PLACES {
-            self.stacks.pointers.facts.clear();
-        }
-        self.stacks.pointers.facts.insert(place, facts);
+        self.facts.insert(place, facts);
         facts
     }
 
     /// An access told where the thread pointer is.
-    pub(crate) fn learn_pointer(&mut self, at: SampledAddress, tid: Tid, pointer: u64) {
+    pub(crate) fn learn(
+        &mut self,
+        at: SampledAddress,
+        tid: Tid,
+        pointer: u64,
+        symbolizer: &mut Symbolizer,
+    ) {
         let SampledAddress { pid, time, .. } = at;
-        let known = self.stacks.pointers.known.get(&pid).and_then(|known| known.get(&pointer));
+        let known = self.known.get(&pid).and_then(|known| known.get(&pointer));
         if known.is_some_and(|it| it.tid == tid && it.during.contains(&time)) {
             return;
         }
-        let Some(program) = self.symbolizer.program(pid, time) else { return };
-        let size = self.symbolizer.thread_data_size(program.object);
+        let Some(program) = symbolizer.program(pid, time) else { return };
+        let size = symbolizer.thread_data_size(program.object);
         let new = ThreadPointer { tid, program: program.object, size, during: program.during };
-        let pointers = &mut self.stacks.pointers;
-        if pointers.kept >= MOST_THREADS {
-            pointers.known.clear();
-            pointers.kept = 0;
+        if self.kept >= MOST_THREADS {
+            self.known.clear();
+            self.kept = 0;
         }
-        pointers.kept += 1;
-        pointers.known.entry(pid).or_default().insert(pointer, new);
+        self.kept += 1;
+        self.known.entry(pid).or_default().insert(pointer, new);
     }
 
     /// What of the program an address below a known thread pointer is, in words, by number.
-    pub(crate) fn thread_local(&mut self, pid: Pid, time: Time, address: u64) -> Option<u32> {
-        let known = self.stacks.pointers.known.get(&pid)?;
+    pub(crate) fn variable(
+        &mut self,
+        pid: Pid,
+        time: Time,
+        address: u64,
+        places: &mut PlaceNames,
+    ) -> Option<u32> {
+        let known = self.known.get(&pid)?;
         let (pointer, of) = known.range(address.checked_add(1)?..).next()?;
         let below = pointer - address;
         if below > of.size || !of.during.contains(&time) {
             return None;
         }
         let program = of.program;
-        if let Some(name) = self.stacks.pointers.names.get(&(program, below)) {
+        if let Some(name) = self.names.get(&(program, below)) {
             return Some(*name);
         }
-        let name = match self.symbolizer.resolve_thread_data(program, below) {
+        let name = match places.symbolizer.resolve_thread_data(program, below) {
             Resolution::Routine(variable) => format!("{}, thread-local", variable.name),
             Resolution::Unknown(_) => {
-                format!("thread-local of {}", self.symbolizer.object_name(program))
+                format!("thread-local of {}", places.symbolizer.object_name(program))
             }
         };
-        let number = self.names.number(&name);
-        if self.stacks.pointers.names.len() >= MOST_PLACES {
-            self.stacks.pointers.names.clear();
-        }
-        self.stacks.pointers.names.insert((program, below), number);
+        let number = places.texts.number(&name);
+        self.names.insert((program, below), number);
         Some(number)
     }
 }

@@ -1,11 +1,11 @@
 //! Types of accesses to heap blocks that wait until all samples are counted.
 
-use super::access_types::TypedAtoms;
-use super::atom::{Atom, Lack};
-use super::lookup::Lookup;
+use super::access_types::{AccessTypes, TypedAtoms};
+use super::atom::Lack;
+use super::place_names::PlaceNames;
 use crate::typed::access_type::{AccessType, TypedBy};
 use crate::typed::block_votes::{BlockPlace, BlockType, BlockVotes, CodeVote};
-use crate::typed::object_types::{SampledAccess, TypedAccess};
+use crate::typed::object_types::TypedAccess;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use symbolizer::ObjectId;
@@ -59,33 +59,22 @@ pub(crate) enum BlockAccess {
     Left(Result<TypedAccess, TypedAtoms>),
 }
 
-impl Lookup {
-    /// Type and member of an access to a heap block, in words: what code says of it, or what
-    /// it is when all samples are counted.
-    pub(crate) fn typed_in_block(
-        &mut self,
-        found: Result<TypedAccess, TypedAtoms>,
-        place: BlockPlace,
-    ) -> TypedAtoms {
-        match self.access_in_block(found, place) {
-            BlockAccess::Known(typed) | BlockAccess::Left(Ok(typed)) => self.typed_atoms(&typed),
-            BlockAccess::Waiting(number) => Atom::undecided(number).into(),
-            BlockAccess::Left(Err(lack)) => lack,
-        }
-    }
-
-    /// The same, not in words.
+impl UndecidedTypes {
+    /// The type of an access to a heap block: what code says of it, or a number by which it is
+    /// known when all samples are counted.
     pub(crate) fn access_in_block(
         &mut self,
         found: Result<TypedAccess, TypedAtoms>,
         place: BlockPlace,
+        types: &mut AccessTypes,
+        places: &mut PlaceNames,
     ) -> BlockAccess {
         let access = match &found {
             Err(otherwise) => {
                 UndecidedAccess { place, bytes: 0, known: None, otherwise: *otherwise }
             }
             Ok(typed) => {
-                self.undecided.take_vote(typed, place);
+                self.take_vote(typed, place);
                 let TypedAccess { object, found, bytes, ref program } = *typed;
                 // What its code says holds, of bytes too: they may lie beside what others vote for.
                 let is_bytes = found.place.is_bytes(&program.types);
@@ -93,48 +82,42 @@ impl Lookup {
                     return BlockAccess::Known(typed.clone());
                 }
                 let known = Some(KnownType { object, of: found.place.of });
-                let otherwise = self.typed_atoms(typed);
+                let otherwise = types.typed_atoms(typed, places);
                 UndecidedAccess { place, bytes, known, otherwise }
             }
         };
-        match self.undecided.wait(access, found.as_ref().ok()) {
+        match self.wait(access, found.as_ref().ok()) {
             Some(number) => BlockAccess::Waiting(number),
             None => BlockAccess::Left(found),
         }
     }
 
-    /// Lets an access to a heap block tell what such blocks hold, if its code says.
-    pub(crate) fn vote(&mut self, access: SampledAccess<'_>, place: BlockPlace) {
-        if let Ok(typed) = self.types.objects.of(access, &mut self.symbolizer) {
-            self.undecided.take_vote(&typed, place);
-        }
-    }
-
     /// Decides by what was counted so far of all that wait.
-    pub(crate) fn decide_types(&mut self) {
+    pub(crate) fn decide(&mut self, types: &mut AccessTypes, places: &mut PlaceNames) {
         let mut of_blocks = FxHashMap::default();
-        for number in 0..self.undecided.waiting.len() {
-            let Some(access) = self.undecided.waiting.get(number).map(|it| it.access) else {
+        for number in 0..self.waiting.len() {
+            let Some(access) = self.waiting.get(number).map(|it| it.access) else {
                 continue;
             };
-            let (votes, origin) = (&self.undecided.votes, access.place.origin);
+            let (votes, origin) = (&self.votes, access.place.origin);
             let block = of_blocks.entry(origin).or_insert_with(|| votes.decide(origin));
             let typed = block.as_ref().and_then(|block| access.typed(block));
-            let decided = typed.as_ref().map_or(access.otherwise, |it| self.typed_atoms(it));
-            if let Some(waiting) = self.undecided.waiting.get_mut(number) {
+            let decided =
+                typed.as_ref().map_or(access.otherwise, |it| types.typed_atoms(it, places));
+            if let Some(waiting) = self.waiting.get_mut(number) {
                 (waiting.decided, waiting.by_block) = (decided, typed);
             }
         }
     }
 
     /// Samples whose code told no type and whose block does, by why it told none.
-    pub(crate) fn told_by_blocks(&self) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn told_by_blocks(&self, places: &PlaceNames) -> BTreeMap<&'static str, u64> {
         let mut told: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for WaitingType { access, samples, decided, .. } in &self.undecided.waiting {
+        for WaitingType { access, samples, decided, .. } in &self.waiting {
             if *decided != access.otherwise
                 && let Err(Lack::Name(reason)) = access.otherwise.of.as_name()
             {
-                let count = told.entry(self.unresolved(reason).tag).or_default();
+                let count = told.entry(places.unresolved(reason).tag).or_default();
                 *count = count.saturating_add(*samples);
             }
         }
@@ -143,33 +126,17 @@ impl Lookup {
 
     pub(crate) fn decided_type(&self, number: u32) -> Option<TypedAtoms> {
         let at = usize::try_from(number).ok()?;
-        self.undecided.waiting.get(at).map(|waiting| waiting.decided)
+        self.waiting.get(at).map(|waiting| waiting.decided)
     }
 
     /// What was decided of an access by its number, not in words; None: nothing, and its
     /// code tells nothing.
     pub(crate) fn decided_access(&self, number: u32) -> Option<&TypedAccess> {
         let at = usize::try_from(number).ok()?;
-        let waiting = self.undecided.waiting.get(at)?;
+        let waiting = self.waiting.get(at)?;
         waiting.by_block.as_ref().or(waiting.by_code.as_ref())
     }
-}
 
-impl UndecidedAccess {
-    fn typed(&self, block: &BlockType) -> Option<TypedAccess> {
-        let at = self.place.offset;
-        let place = match self.known {
-            Some(known) if known.object == block.object => block.place_in(known.of, at)?,
-            Some(_) => return None,
-            None => block.place(at)?,
-        };
-        let found = AccessType { place, by: TypedBy::Block };
-        let (program, object) = (block.program.clone(), block.object);
-        Some(TypedAccess { program, object, found, bytes: self.bytes })
-    }
-}
-
-impl UndecidedTypes {
     /// The number of an access that waits; None: there is no room for it.
     fn wait(&mut self, access: UndecidedAccess, by_code: Option<&TypedAccess>) -> Option<u32> {
         let UndecidedTypes { numbers, waiting, left_out, .. } = self;
@@ -193,7 +160,8 @@ impl UndecidedTypes {
         Some(number)
     }
 
-    fn take_vote(&mut self, typed: &TypedAccess, at: BlockPlace) {
+    /// Lets an access to a heap block tell what such blocks hold, if its code says.
+    pub(crate) fn take_vote(&mut self, typed: &TypedAccess, at: BlockPlace) {
         let TypedAccess { object, found, ref program, .. } = *typed;
         if let (TypedBy::Code, Some(offset)) = (found.by, found.place.offset) {
             self.votes.add(at, CodeVote { object, of: found.place.of, offset }, program);
@@ -208,5 +176,19 @@ impl UndecidedTypes {
                 self.left_out
             )
         })
+    }
+}
+
+impl UndecidedAccess {
+    fn typed(&self, block: &BlockType) -> Option<TypedAccess> {
+        let at = self.place.offset;
+        let place = match self.known {
+            Some(known) if known.object == block.object => block.place_in(known.of, at)?,
+            Some(_) => return None,
+            None => block.place(at)?,
+        };
+        let found = AccessType { place, by: TypedBy::Block };
+        let (program, object) = (block.program.clone(), block.object);
+        Some(TypedAccess { program, object, found, bytes: self.bytes })
     }
 }

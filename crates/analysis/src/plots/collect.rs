@@ -2,8 +2,8 @@
 
 use crate::cache_shape::{CacheShape, MissedLevel};
 use crate::collect::collector::{Collector, NewEvent};
-use crate::collect::row_count::Sum;
 use crate::collect::sampled::CountedSample;
+use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::needs::Needs;

@@ -1,6 +1,6 @@
 //! Histograms of a report's samples: by cache set, and by latency.
 
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::plots::collect::{EventPlotCounts, LatencyKind, PlotCounts, SetOrigin};
 use crate::query::Weighting;
 use crate::report::counted::Counted;

@@ -1,6 +1,6 @@
 //! What a row of a table stands for.
 
-use crate::query::nearest;
+use crate::query::nearest::nearest;
 use crate::query::time::{TimeError, TimeStep};
 use perfdata::data_src::Aspect;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The order of a table's rows.
 
 use crate::query::key::{Key, KeyError};
-use crate::query::nearest;
+use crate::query::nearest::nearest;
 use std::fmt;
 use std::str::FromStr;
 

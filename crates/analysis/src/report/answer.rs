@@ -6,6 +6,8 @@ mod caveats;
 mod event_report;
 mod facts;
 mod report_chains;
+mod row_order;
+mod row_words;
 mod rows;
 mod share;
 mod sieved;
@@ -24,15 +26,16 @@ use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::chain_view::{ChainView, TreeQuery};
 use crate::query::key::Key;
-use crate::query::nearest;
-use crate::report::{Losses, Machine, NotKept, Question, Report};
+use crate::query::nearest::nearest;
+use crate::report::{Losses, Machine, NotKept, Question, RecorderLedger, Report};
 use crate::share_interval::ratio;
 use accesses::EventAccesses;
 use call_tree::{TreeShares, call_tree};
 pub(crate) use facts::facts;
 use perfdata::stream::{EventDescription, StreamDecoder};
 use report_chains::FrameWords;
-use rows::{EventRows, Words};
+use row_words::Words;
+use rows::EventRows;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -71,7 +74,7 @@ pub(crate) fn report(
     if let Some(site) = query.registers.as_ref().and_then(|registers| registers.site.as_ref())
         && events.iter().all(|event| event.at_site == 0)
     {
-        let compared = lookup.compared(site);
+        let compared = lookup.places.compared(site);
         let wanted = site.to_string();
         let near = nearest(&wanted, compared.iter().map(String::as_str));
         let near = near.into_iter().map(str::to_owned).collect();
@@ -123,7 +126,7 @@ pub(crate) fn report(
     // Events of one request share their caveats, and at times their name.
     let mut said = BTreeSet::new();
     notes.retain(|note| said.insert(note.clone()));
-    notes.extend(lookup.symbolizer.notes().iter().map(ToString::to_string));
+    notes.extend(lookup.places.symbolizer.notes().iter().map(ToString::to_string));
     Ok(Report {
         hardmeter_report: Report::VERSION,
         machine: machine(decoder),
@@ -140,6 +143,13 @@ struct DescribedEvent<'e> {
     index: usize,
     event: &'e Event,
     described: &'e EventDescription,
+}
+
+impl DescribedEvent<'_> {
+    /// The last one that its notes have.
+    fn ledger(&self) -> Option<RecorderLedger> {
+        self.described.notes.iter().rev().find_map(|text| RecorderLedger::parse(text))
+    }
 }
 
 /// The indices that rows are counted under, one an event of the report, in

@@ -10,7 +10,8 @@ use crate::collect::weight::Weighing;
 use crate::error::Error;
 use crate::name::atom::{Atom, TIMELESS};
 use crate::name::comms::Comm;
-use crate::name::lookup::{Lookup, PlaceKind};
+use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceKind;
 use crate::query::Weighting;
 use crate::query::needs::Needs;
 use crate::samples::late_samples::{LateSample, LateSamples, SampleRoom};
@@ -75,19 +76,20 @@ impl SingleSamples {
         let place = sample.place(lookup);
         let routine = match place {
             Ok(place) => {
-                let name = NameNumber(lookup.routine_or_mark(place));
-                lookup.routine(place).as_name().map(|_| name).map_err(|_| name)
+                let name = NameNumber(lookup.places.routine_or_mark(place));
+                lookup.places.routine(place).as_name().map(|_| name).map_err(|_| name)
             }
-            Err(lack) => {
-                Err(NameNumber(lookup.names.number(&lookup.name_or_lack(Atom::lack(lack)))))
-            }
+            Err(lack) => Err(NameNumber(
+                lookup.places.texts.number(&lookup.places.name_or_lack(Atom::lack(lack))),
+            )),
         };
-        let object = place.ok().map(|place| NameNumber(lookup.object(place.object)));
+        let object = place.ok().map(|place| NameNumber(lookup.places.object(place.object)));
         let stack = self.stack(sample, routine, lookup);
         let comm = has(SampleType::TID).then(|| lookup.comms.at(held.tid(), held.time));
         let typed = sample.typed(lookup);
         let name = |atom: Atom| atom.as_name().ok().map(NameNumber);
-        let variable = sample.data(lookup).ok().and_then(|place| name(lookup.variable(place)));
+        let variable =
+            sample.data(lookup).ok().and_then(|place| name(lookup.places.variable(place)));
         let allocation = sample.block(lookup).ok().and_then(|block| block.asker.site.ok());
         let source = sample.words.data_src;
         let mut answer = |aspect| source.and_then(|source| name(lookup.access(aspect, source)));
@@ -143,25 +145,25 @@ impl SingleSamples {
         frames.clear();
         let chain = sample.chain(lookup).whole;
         let cut_off = chain.ok().and_then(|chain| lookup.chains.tree.top(chain).cut_off());
-        frames.extend(cut_off.map(|why| FrameOf::Mark(lookup.names.number(why))));
+        frames.extend(cut_off.map(|why| FrameOf::Mark(lookup.places.texts.number(why))));
         let callers = lookup.chains.places.iter().skip(1).rev();
         frames.extend(callers.map(|place| FrameOf::Place(*place)));
         let (Ok(name) | Err(name)) = routine;
         frames.push(sample.place(lookup).map_or(FrameOf::Mark(name.0), FrameOf::Place));
         let stack = self.stacks.stack(frames.iter().copied());
         self.frames = frames;
-        stack.unwrap_or_else(|| self.stacks.not_kept(lookup))
+        stack.unwrap_or_else(|| self.stacks.not_kept(&mut lookup.places))
     }
 
     fn comm(&mut self, comm: Comm, lookup: &mut Lookup) -> NameNumber {
-        let number = || NameNumber(lookup.names.number(&lookup.comms.text(comm)));
+        let number = || NameNumber(lookup.places.texts.number(&lookup.comms.text(comm)));
         *self.comms.entry(comm).or_insert_with(number)
     }
 
     fn allocation(&mut self, place: Place, lookup: &mut Lookup) -> NameNumber {
         let number = || {
-            let text = lookup.site_cell(PlaceKind::Code, place).to_string();
-            NameNumber(lookup.names.number(&text))
+            let text = lookup.places.site_cell(PlaceKind::Code, place).to_string();
+            NameNumber(lookup.places.texts.number(&text))
         };
         *self.allocations.entry(place).or_insert_with(number)
     }
@@ -169,7 +171,7 @@ impl SingleSamples {
     /// Names what waits, and hands it out.
     #[inline(never)]
     fn hand_out(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
-        self.stacks.learn(lookup);
+        self.stacks.learn(&mut lookup.places);
         if !self.undecided.is_empty() && self.late.is_none() {
             self.late = self.room.take().map(LateSamples::new);
         }
@@ -185,7 +187,8 @@ impl SingleSamples {
         }
         let mut waiting = self.waiting.drain(..);
         let Some(late) = &mut self.late else {
-            let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+            let names =
+                SampleNames { places: &lookup.places, stacks: &self.stacks, events: &self.events };
             return waiting.try_for_each(|it| self.sink.take(&it, &names)).map_err(refused);
         };
         for (at, sample) in waiting.enumerate() {
@@ -200,11 +203,13 @@ impl SingleSamples {
         let Some(late) = self.late.take() else { return Ok(()) };
         lookup.decide_types();
         let mut late = late.into_reader().map_err(no_room)?;
-        let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+        let names =
+            SampleNames { places: &lookup.places, stacks: &self.stacks, events: &self.events };
         while let Some(LateSample { mut sample, undecided }) =
             late.next_sample().map_err(no_room)?
         {
-            if let Some(typed) = undecided.and_then(|number| lookup.decided_type(number)) {
+            if let Some(typed) = undecided.and_then(|number| lookup.undecided.decided_type(number))
+            {
                 sample.of_type = typed.of.as_name().ok().map(NameNumber);
                 sample.member = typed.member.as_name().ok().map(NameNumber);
             }
@@ -245,7 +250,8 @@ impl Collector for SingleSamples {
     fn end(&mut self, lookup: &mut Lookup) -> Result<(), Error> {
         self.hand_out(lookup)?;
         self.hand_out_late(lookup)?;
-        let names = SampleNames { lookup, stacks: &self.stacks, events: &self.events };
+        let names =
+            SampleNames { places: &lookup.places, stacks: &self.stacks, events: &self.events };
         self.sink.end(&names).map_err(refused)
     }
 }

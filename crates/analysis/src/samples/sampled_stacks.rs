@@ -1,9 +1,8 @@
 //! Call stacks of samples that are handed out one by one: each once, and each
 //! of their frames once, with what was inlined there.
 
-use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use symbolizer::{ObjectId, Place, Reason};
 
 /// Stacks that are kept, some 40 bytes each.
@@ -89,8 +88,8 @@ impl SampledStacks {
         stack
     }
 
-    pub(crate) fn not_kept(&mut self, lookup: &mut Lookup) -> StackId {
-        let mark = FrameOf::Mark(lookup.names.number(NOT_KEPT));
+    pub(crate) fn not_kept(&mut self, places: &mut PlaceNames) -> StackId {
+        let mark = FrameOf::Mark(places.texts.number(NOT_KEPT));
         let known = self.by_frame.get(&mark).copied();
         let frame = known.unwrap_or_else(|| self.new_frame(mark));
         let node = StackNode { caller: None, frame };
@@ -141,25 +140,25 @@ impl SampledStacks {
     }
 
     /// Asks debug info, at once, for all frames that are not in words yet.
-    pub(crate) fn learn(&mut self, lookup: &mut Lookup) {
+    pub(crate) fn learn(&mut self, places: &mut PlaceNames) {
         let new = self.of.get(self.frames.len()..).unwrap_or_default();
-        let places = new.iter().filter_map(|of| match of {
+        let new_places = new.iter().filter_map(|of| match of {
             FrameOf::Place(place) => Some(*place),
             FrameOf::Mark(_) => None,
         });
-        let places: Vec<Place> = places.collect();
-        let mut answers = match places.is_empty() {
+        let new_places: Vec<Place> = new_places.collect();
+        let mut answers = match new_places.is_empty() {
             true => Vec::new(),
-            false => lookup.symbolizer.all_frames(&places),
+            false => places.symbolizer.all_frames(&new_places),
         }
         .into_iter();
         for of in new {
             let named = match of {
                 FrameOf::Place(place) => match answers.next() {
                     Some(answer) => {
-                        let id = || lookup.build_id(place.object);
+                        let id = || build_id(place.object, places);
                         let build_id = *self.build_ids.entry(place.object).or_insert_with(id);
-                        NamedFrame { build_id, ..lookup.named_frame(*place, answer) }
+                        NamedFrame { build_id, ..named_frame(*place, answer, places) }
                     }
                     None => NamedFrame::default(),
                 },
@@ -173,46 +172,40 @@ impl SampledStacks {
     }
 }
 
-impl Lookup {
-    /// A place with what was inlined there, but for its build: the outermost routine is what the
-    /// symbol table calls it, as in all tables.
-    fn named_frame(
-        &mut self,
-        place: Place,
-        found: Result<symbolizer::Frames, Reason>,
-    ) -> NamedFrame {
-        let object = self.object(place.object);
-        let outermost = NameNumber(self.routine_or_mark(place));
-        let found = found.ok().map(|frames| frames.frames);
-        let mut routines: Vec<FrameRoutine> = Vec::new();
-        for frame in found.iter().flat_map(|frames| frames.iter()) {
-            let name = frame.name.as_ref().filter(|_| frame.inlined);
-            let source = frame.source.as_ref().filter(|source| source.line > 0);
-            routines.push(FrameRoutine {
-                name: name.map_or(outermost, |name| NameNumber(self.names.number(name))),
-                file: source.map(|source| NameNumber(self.names.number(&source.file))),
-                line: source.map_or(0, |source| source.line),
-            });
-        }
-        if routines.is_empty() {
-            routines.push(FrameRoutine { name: outermost, file: None, line: 0 });
-        }
-        NamedFrame {
-            routines,
-            object: Some(NameNumber(object)),
-            build_id: None,
-            address: Some(place.address),
-        }
+/// A place with what was inlined there, but for its build: the outermost routine is what the
+/// symbol table calls it, as in all tables.
+fn named_frame(
+    place: Place,
+    found: Result<symbolizer::Frames, Reason>,
+    places: &mut PlaceNames,
+) -> NamedFrame {
+    let object = places.object(place.object);
+    let outermost = NameNumber(places.routine_or_mark(place));
+    let found = found.ok().map(|frames| frames.frames);
+    let mut routines: Vec<FrameRoutine> = Vec::new();
+    for frame in found.iter().flat_map(|frames| frames.iter()) {
+        let name = frame.name.as_ref().filter(|_| frame.inlined);
+        let source = frame.source.as_ref().filter(|source| source.line > 0);
+        routines.push(FrameRoutine {
+            name: name.map_or(outermost, |name| NameNumber(places.texts.number(name))),
+            file: source.map(|source| NameNumber(places.texts.number(&source.file))),
+            line: source.map_or(0, |source| source.line),
+        });
     }
+    if routines.is_empty() {
+        routines.push(FrameRoutine { name: outermost, file: None, line: 0 });
+    }
+    NamedFrame {
+        routines,
+        object: Some(NameNumber(object)),
+        build_id: None,
+        address: Some(place.address),
+    }
+}
 
-    fn build_id(&mut self, object: ObjectId) -> Option<NameNumber> {
-        let id = self.symbolizer.build_id(object)?;
-        Some(NameNumber(self.names.number(&id)))
-    }
-
-    pub(crate) fn lent_name(&self, name: NameNumber) -> &str {
-        self.names.get(name.0).map_or("", |name: &Arc<str>| name)
-    }
+fn build_id(object: ObjectId, places: &mut PlaceNames) -> Option<NameNumber> {
+    let id = places.symbolizer.build_id(object)?;
+    Some(NameNumber(places.texts.number(&id)))
 }
 
 fn index(place: usize) -> u32 {
@@ -234,7 +227,7 @@ mod tests {
 
     #[test]
     fn stacks_share_what_called_them_and_have_words_once_learnt() {
-        let mut lookup = Lookup::new(Symbolizer::new(SymbolizerOptions::default()));
+        let mut places = PlaceNames::new(Symbolizer::new(SymbolizerOptions::default()));
         let mut stacks = SampledStacks::default();
         let long = stacks.stack([at(1), at(2), at(3)]).unwrap();
         let short = stacks.stack([at(1), at(2)]).unwrap();
@@ -244,15 +237,15 @@ mod tests {
         let frames: Vec<FrameId> = stacks.frames(long).collect();
         assert_eq!(frames, [FrameId(2), FrameId(1), FrameId(0)]);
         assert_eq!(stacks.named(frames[0]), None);
-        stacks.learn(&mut lookup);
+        stacks.learn(&mut places);
         let named = stacks.named(frames[0]).unwrap();
         assert_eq!((named.address, named.routines.len()), (Some(3), 1));
-        assert_eq!(lookup.lent_name(named.object.unwrap()), "[not-mapped]");
-        let mark = stacks.not_kept(&mut lookup);
-        assert_eq!(stacks.not_kept(&mut lookup), mark);
-        stacks.learn(&mut lookup);
+        assert_eq!(places.text(named.object.unwrap().0), "[not-mapped]");
+        let mark = stacks.not_kept(&mut places);
+        assert_eq!(stacks.not_kept(&mut places), mark);
+        stacks.learn(&mut places);
         let frame = stacks.frames(mark).next().unwrap();
         let named = stacks.named(frame).unwrap();
-        assert_eq!(lookup.lent_name(named.routines[0].name), NOT_KEPT);
+        assert_eq!(places.text(named.routines[0].name.0), NOT_KEPT);
     }
 }

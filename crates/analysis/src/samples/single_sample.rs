@@ -1,7 +1,7 @@
 //! Samples in words, one by one, for who writes them down.
 
 use crate::collect::event::PeriodUnit;
-use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use crate::query::Weighting;
 use crate::samples::sampled_stacks::{FrameId, NameNumber, NamedFrame, SampledStacks, StackId};
 use perfdata::{Cpu, CpuMode, DataSrc, MissClass, Task, Time};
@@ -115,7 +115,7 @@ pub struct TakenEvent {
 /// the recording.
 #[derive(Debug)]
 pub struct SampleNames<'n> {
-    pub(crate) lookup: &'n Lookup,
+    pub(crate) places: &'n PlaceNames,
     pub(crate) stacks: &'n SampledStacks,
     pub(crate) events: &'n [Option<TakenEvent>],
 }
@@ -123,7 +123,7 @@ pub struct SampleNames<'n> {
 impl SampleNames<'_> {
     /// A name.
     pub fn name(&self, name: NameNumber) -> &str {
-        self.lookup.lent_name(name)
+        self.places.text(name.0)
     }
 
     /// An event of a sample.

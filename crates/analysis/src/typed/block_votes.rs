@@ -4,9 +4,8 @@
 //! Each access to one whose type the code tells is a vote that such blocks
 //! hold this type there; what nearly all votes agree with is their type.
 
-use super::member_name::is_alike;
-use super::typed_operand::TypedPlace;
 use super::typed_operand::within;
+use super::typed_operand::{TypedPlace, is_alike};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -1,16 +1,10 @@
 //! Where registers point within a routine's frame, and which variable has a byte of it.
 
 use super::object_types::ObjectTypes;
+use super::routine_flow::FrameRegisters;
 use std::ops::Range;
 use symbolizer::{Place, SampledAddress, Symbolizer};
 use types::{LocalVariable, PlaceBase, PlaceUse, ProgramTypes, VariablePlace};
-
-/// Registers that a frame is reached by, as bytes from the canonical frame address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FrameRegisters {
-    pub(crate) stack: i64,
-    pub(crate) base: Option<i64>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameByte {
@@ -28,17 +22,6 @@ pub(crate) struct FrameVariable {
     pub(crate) name: String,
     /// Bytes from the canonical frame address.
     pub(crate) slots: Range<i64>,
-}
-
-impl FrameRegisters {
-    /// One of them, by DWARF's number (psABI x86-64, figure 3.36).
-    fn get(self, register: u16) -> Option<i64> {
-        match register {
-            6 => self.base,
-            7 => Some(self.stack),
-            _ => None,
-        }
-    }
 }
 
 impl ObjectTypes {

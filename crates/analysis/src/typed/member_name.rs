@@ -27,15 +27,6 @@ pub(crate) fn type_name(program: &ProgramTypes, of: TypeId) -> String {
     }
 }
 
-/// Whether two types are the same thing: of one name and size, as each unit
-/// tells of its own.
-pub(crate) fn is_alike(types: &TypeTable, a: TypeId, b: TypeId) -> bool {
-    a == b
-        || (types.size_of(a) == types.size_of(b)
-            && types.get(a).name.is_some()
-            && types.full_name(a) == types.full_name(b))
-}
-
 /// The member that a place is in: `table[].next`; empty: the type has none.
 pub(crate) fn member_name(types: &TypeTable, place: TypedPlace, bytes: u64) -> String {
     if place.is_bytes(types) {

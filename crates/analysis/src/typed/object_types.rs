@@ -3,8 +3,8 @@
 use super::access_type::{AccessType, NoType, TypedBy, by_code, by_object};
 use super::routine_flow::RoutineFlow;
 use super::typed_operand::{CountedFrom, TypedPlace};
+use crate::bounded::Bounded;
 use crate::code::register_number;
-use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use symbolizer::{CodeError, NoSections, ObjectId, Place, Resolution, SampledAddress, Symbolizer};
@@ -19,9 +19,9 @@ const MOST_PLACES: usize = 1 << 19;
 
 #[derive(Debug, Default)]
 pub(crate) struct ObjectTypes {
-    programs: FxHashMap<ObjectId, Result<Arc<ProgramTypes>, Arc<NoSections>>>,
-    extents: FxHashMap<Place, Option<Range<u64>>>,
-    routines: FxHashMap<Place, Result<RoutineFlow, CodeError>>,
+    programs: Bounded<ObjectId, Result<Arc<ProgramTypes>, Arc<NoSections>>, MOST_PROGRAMS>,
+    extents: Bounded<Place, Option<Range<u64>>, MOST_PLACES>,
+    routines: Bounded<Place, Result<RoutineFlow, CodeError>, MOST_ROUTINES>,
 }
 
 #[derive(Clone, Copy)]
@@ -90,9 +90,6 @@ impl ObjectTypes {
         if let Some(known) = self.programs.get(&object) {
             return known.clone();
         }
-        if self.programs.len() >= MOST_PROGRAMS {
-            self.programs.clear();
-        }
         let read = symbolizer.debug_sections(object);
         let read = read.map(|sections| Arc::new(ProgramTypes::read(&sections))).map_err(Arc::new);
         self.programs.insert(object, read.clone());
@@ -100,14 +97,11 @@ impl ObjectTypes {
     }
 
     fn extent(&mut self, place: Place, symbolizer: &mut Symbolizer) -> Option<Range<u64>> {
-        if self.extents.len() >= MOST_PLACES {
-            self.extents.clear();
-        }
-        let known = self.extents.entry(place).or_insert_with(|| match symbolizer.resolve(place) {
+        let extent = || match symbolizer.resolve(place) {
             Resolution::Routine(routine) => Some(routine.start..routine.end),
             Resolution::Unknown(_) => None,
-        });
-        known.clone()
+        };
+        self.extents.or_insert_with(place, extent).clone()
     }
 
     fn object(
@@ -130,10 +124,7 @@ impl ObjectTypes {
         let program = self.program(place.object, symbolizer).map_err(Untyped::Debug)?;
         let Range { start, end } = self.extent(place, symbolizer).ok_or(Untyped::NoRoutine)?;
         let routine = Place { address: start, ..place };
-        if self.routines.len() >= MOST_ROUTINES {
-            self.routines.clear();
-        }
-        let flow = self.routines.entry(routine).or_insert_with(|| {
+        let flow = self.routines.or_insert_with(routine, || {
             let text = symbolizer.text(at, &(start..end))?;
             match text.bits {
                 Some(64) => Ok(RoutineFlow::new(&program, &text.bytes, start)),

@@ -6,7 +6,6 @@
 //! the routine have in common.
 
 use super::flow_state::FlowState;
-use super::frame_registers::FrameRegisters;
 use super::live_variables::LiveVariables;
 use super::transfer::Transfer;
 use super::typed_operand::TypedOperand;
@@ -22,6 +21,24 @@ use types::ProgramTypes;
 const MOST_INSTRUCTIONS: usize = 1 << 18;
 /// Instructions that are looked at, all times together.
 const MOST_STEPS: usize = 1 << 23;
+
+/// Registers that a frame is reached by, as bytes from the canonical frame address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameRegisters {
+    pub(crate) stack: i64,
+    pub(crate) base: Option<i64>,
+}
+
+impl FrameRegisters {
+    /// One of them, by DWARF's number (psABI x86-64, figure 3.36).
+    pub(super) fn get(self, register: u16) -> Option<i64> {
+        match register {
+            6 => self.base,
+            7 => Some(self.stack),
+            _ => None,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct RoutineFlow {

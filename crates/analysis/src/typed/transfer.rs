@@ -3,8 +3,7 @@
 use super::flow_state::FlowState;
 use super::flow_value::{FlowValue, TypedPointer};
 use super::live_variables::LiveVariables;
-use super::member_name::is_alike;
-use super::typed_operand::{CountedFrom, TypedOperand, is_one_array};
+use super::typed_operand::{CountedFrom, TypedOperand, is_alike, is_one_array};
 use crate::code::instruction_class::{reads, writes};
 use crate::code::written;
 use iced_x86::{

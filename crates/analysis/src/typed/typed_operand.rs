@@ -1,7 +1,6 @@
 //! What an operand in memory is, as far as a routine's code tells.
 
 use super::flow_value::TypedPointer;
-use super::member_name::is_alike;
 use iced_x86::Register;
 use types::{PathStep, TypeId, TypeKind, TypeTable};
 
@@ -37,6 +36,15 @@ pub(crate) struct TypedPlace {
     /// Bytes from its start; None: not known which, or of a type of one byte that
     /// more is accessed than that.
     pub(crate) offset: Option<u64>,
+}
+
+/// Whether two types are the same thing: of one name and size, as each unit
+/// tells of its own.
+pub(crate) fn is_alike(types: &TypeTable, a: TypeId, b: TypeId) -> bool {
+    a == b
+        || (types.size_of(a) == types.size_of(b)
+            && types.get(a).name.is_some()
+            && types.full_name(a) == types.full_name(b))
 }
 
 /// How good a guess is: the better one is greater.

@@ -1,7 +1,25 @@
 //! How much more counts of repeated runs vary than chance has them.
 
 use super::normal::student_deviation;
-use super::rate_ratio::RateCount;
+
+/// Samples, and over how much they were taken: of both sides in one unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RateCount {
+    /// Samples; no whole number where they weigh differently.
+    pub(crate) count: f64,
+    /// Above 0.
+    pub(crate) exposure: f64,
+}
+
+impl RateCount {
+    pub(crate) fn rate(self) -> f64 {
+        self.count / self.exposure
+    }
+
+    pub(crate) fn join(self, other: RateCount) -> RateCount {
+        RateCount { count: self.count + other.count, exposure: self.exposure + other.exposure }
+    }
+}
 
 /// By how much the variance of counts exceeds that of chance alone.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,27 +1,8 @@
 //! Two rates of events that come by chance, and their ratio.
 
 use super::beta::{Beta, BetaPart};
-use super::dispersion::Dispersion;
+use super::dispersion::{Dispersion, RateCount};
 use super::normal::{normal_beyond, normal_deviation, student_beyond, student_deviation};
-
-/// Samples, and over how much they were taken: of both sides in one unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct RateCount {
-    /// Samples; no whole number where they weigh differently.
-    pub(crate) count: f64,
-    /// Above 0.
-    pub(crate) exposure: f64,
-}
-
-impl RateCount {
-    pub(crate) fn rate(self) -> f64 {
-        self.count / self.exposure
-    }
-
-    pub(crate) fn join(self, other: RateCount) -> RateCount {
-        RateCount { count: self.count + other.count, exposure: self.exposure + other.exposure }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RateRatio {

@@ -1,8 +1,9 @@
 use super::beta::{Beta, BetaPart};
 use super::discovery_rates;
+use super::dispersion::RateCount;
 use super::dispersion::{Dispersion, PearsonSum};
 use super::normal::{normal_deviation, student_beyond, student_deviation};
-use super::rate_ratio::{RateCount, least_likelihood, rate_ratio};
+use super::rate_ratio::{least_likelihood, rate_ratio};
 use std::collections::BTreeMap;
 
 /// Lines of a file of `oracle.py`, without its head: numbers.
@@ -131,8 +132,9 @@ fn parts_and_rests_are_one() {
 /// fixed: each run of the tests draws the same.
 mod simulation {
     use crate::diff::statistics::discovery_rates;
+    use crate::diff::statistics::dispersion::RateCount;
     use crate::diff::statistics::dispersion::{Dispersion, PearsonSum};
-    use crate::diff::statistics::rate_ratio::{RateCount, RateRatio, least_likelihood, rate_ratio};
+    use crate::diff::statistics::rate_ratio::{RateRatio, least_likelihood, rate_ratio};
 
     /// splitmix64.
     struct SeededDraws(u64);

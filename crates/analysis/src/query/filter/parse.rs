@@ -3,7 +3,7 @@
 use super::{AddressRange, Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
-use crate::query::nearest;
+use crate::query::nearest::nearest;
 use perfdata::CpuMode;
 use perfdata::miss_class::NoMissClass;
 use std::str::FromStr;

@@ -1,14 +1,17 @@
 //! Counted accesses become tables and columns.
 
-use super::rows::Words;
+use super::row_order::sort_rows;
+use super::row_words::Words;
 use super::share::share_error;
 use crate::collect::access::{ASPECTS, AccessCount, AccessKinds};
 use crate::collect::distribution::Distribution;
-use crate::collect::row_count::{RowCount, Sum};
+use crate::collect::row_count::RowCount;
 use crate::collect::sampled::KeyColumn;
+use crate::collect::sum::Sum;
 use crate::name::atom::{Atom, Lack};
 use crate::query::Weighting;
 use crate::query::key::Key;
+use crate::query::sort::Sort;
 use crate::report::{AccessReport, EventReport, Latencies, Row};
 use crate::share_interval::ratio;
 use std::collections::BTreeMap;
@@ -108,7 +111,7 @@ impl<'r> EventAccesses<'r> {
                 facts: None,
             });
         }
-        super::rows::sort(&mut report.accesses, self.weighting);
+        sort_rows(&mut report.accesses, &Sort::Share, self.weighting);
         ranks.sort();
         report.levels = ranks.into_iter().map(|(_, level)| level).collect();
         report.levels.dedup();

@@ -1,6 +1,7 @@
 //! Counted chains become a tree.
 
-use crate::collect::row_count::{RowCount, Sum};
+use crate::collect::row_count::RowCount;
+use crate::collect::sum::Sum;
 use crate::name::atom::Atom;
 use crate::query::Weighting;
 use crate::query::chain_view::TreeOrder;

@@ -62,11 +62,11 @@ fn of_frames(FrameCut { callers, callees, outside }: &FrameCut) -> Option<String
 /// others, and a name may be common.
 pub(super) fn of_site(query: &Query, lookup: &Lookup) -> Option<String> {
     let site = query.registers.as_ref()?.site.as_ref()?;
-    let (objects, shown) = (&lookup.site_objects, 4);
+    let (objects, shown) = (&lookup.places.site_objects, 4);
     if objects.len() < 2 {
         return None;
     }
-    let mut names: Vec<_> = objects.iter().map(|number| lookup.name(*number)).collect();
+    let mut names: Vec<_> = objects.iter().map(|number| lookup.places.name(*number)).collect();
     names.sort_unstable();
     names.truncate(shown);
     let more = match objects.len().saturating_sub(shown) {

@@ -3,12 +3,12 @@
 use super::sieved::sieved;
 use super::{DescribedEvent, facts};
 use crate::collect::event::{Event, title};
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::collect::weight::Weighing;
 use crate::query::{Query, Weighting};
 use crate::report::{EventReport, Member, RecorderLedger, Totals};
 use crate::sieve::Sieve;
-use perfdata::stream::{EventDescription, note};
+use perfdata::stream::note;
 use perfdata::{Arch, IpMeaning};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(super) fn without_rows(
         weighting: if same { first.weighting } else { Weighting::Period },
         promises: promises(together),
         ip: ip(together),
-        ledger: RecorderLedger::sum(together.iter().filter_map(|of| ledger(of.described))),
+        ledger: RecorderLedger::sum(together.iter().filter_map(DescribedEvent::ledger)),
         in_kernel: facts::in_kernel(
             together.iter().filter_map(|of| of.event.in_kernel.as_ref()),
             arch,
@@ -88,19 +88,15 @@ fn ip(together: &[DescribedEvent<'_>]) -> IpMeaning {
     if all.all(|other| other == first) { first } else { IpMeaning::Varies }
 }
 
-pub(super) fn ledger(described: &EventDescription) -> Option<RecorderLedger> {
-    described.notes.iter().rev().find_map(|text| RecorderLedger::parse(text))
-}
-
 /// What was opened for the request. The same opened again, as after a restart
 /// of the daemon, is the same.
 fn members(together: &[DescribedEvent<'_>]) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::new();
-    for DescribedEvent { event: Event { name, sampling, samples, sum, .. }, described, .. } in
-        together
-    {
+    for of in together {
+        let DescribedEvent { event: Event { name, sampling, samples, sum, .. }, described, .. } =
+            of;
         let config = format!("{:#x}", described.attr.config);
-        let (sampling, ledger) = (*sampling, ledger(described));
+        let (sampling, ledger) = (*sampling, of.ledger());
         let is_same = |known: &&mut Member| {
             (&known.name, &known.config, known.sampling) == (name, &config, sampling)
         };

@@ -23,7 +23,7 @@ impl FrameWords {
             return self.mark("[unknown]");
         };
         let [routine, object] =
-            [frame.name, frame.object].map(|name| lookup.name(name).to_string());
+            [frame.name, frame.object].map(|name| lookup.places.name(name).to_string());
         let number = self.numbers.number(FrameName { routine, object: Some(object) });
         self.known.insert(index, number);
         number
@@ -38,7 +38,9 @@ impl FrameWords {
     pub(super) fn path(&mut self, atom: Atom, lookup: &Lookup) -> Vec<usize> {
         let chain = match atom.as_name() {
             Ok(chain) => chain,
-            Err(Lack::Name(reason)) => return vec![self.mark(lookup.unresolved(reason).tag)],
+            Err(Lack::Name(reason)) => {
+                return vec![self.mark(lookup.places.unresolved(reason).tag)];
+            }
             Err(_) => return vec![self.mark("[rows not kept]")],
         };
         let frames = lookup.chains.tree.walk(chain).map(|step| step.frame);

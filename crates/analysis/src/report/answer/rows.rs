@@ -2,24 +2,25 @@
 
 use super::accesses::EventAccesses;
 use super::facts::facts;
+use super::row_order::sort_rows;
+use super::row_words::{Words, missing};
 use super::share::share_error;
 use crate::collect::inclusive::OwnSums;
-use crate::collect::row_count::{RowCount, Sum};
+use crate::collect::row_count::RowCount;
 use crate::collect::sampled::KeyColumn;
+use crate::collect::sum::Sum;
 use crate::name::atom::{Atom, Lack};
-use crate::name::lookup::{Lookup, PlaceKind};
-use crate::name::regions::RegionPath;
+use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceKind;
+use crate::query::Query;
 use crate::query::chain_view::ChainView;
 use crate::query::key::Key;
 use crate::query::sort::Sort;
-use crate::query::{Query, Weighting};
-use crate::report::{Cell, EventReport, Latencies, MissingValue, OwnCount, Row, SiteCell};
-use perfdata::{Arch, MissClass};
+use crate::report::{EventReport, OwnCount, Row};
+use perfdata::Arch;
 use rustc_hash::FxHashMap;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use symbolizer::Place;
 
 #[derive(Debug)]
 pub(super) struct EventRows<'r> {
@@ -91,10 +92,6 @@ impl EventRows<'_> {
     }
 }
 
-pub(super) fn sort(rows: &mut [Row], weighting: Weighting) {
-    sort_rows(rows, &Sort::Share, weighting);
-}
-
 /// Drops rows that cannot be among the top ones, before any of them gets
 /// names: a table by address has as many rows as there are addresses.
 fn keep_candidates<R>(top: Option<usize>, rank: impl Fn(&R) -> Option<u64>, rows: &mut Vec<R>) {
@@ -133,8 +130,8 @@ fn unresolved(
     let is_place = columns[column].key == place;
     for (atoms, count) in rows {
         let name = match (atoms[column].as_place(), of) {
-            (Ok(place), PlaceKind::Code) if is_place => lookup.routine(place),
-            (Ok(place), PlaceKind::Data) if is_place => lookup.variable(place),
+            (Ok(place), PlaceKind::Code) if is_place => lookup.places.routine(place),
+            (Ok(place), PlaceKind::Data) if is_place => lookup.places.variable(place),
             _ => atoms[column],
         };
         if let Err(lack) = name.value() {
@@ -158,7 +155,7 @@ fn without(
     if let Some(column) = columns.iter().position(|column| column.key == key) {
         for (atoms, count) in rows {
             let lack = match is_of_build {
-                true => lookup.why_routine_alone(atoms[column]).map(Lack::Name),
+                true => lookup.lines.build_keys.why_routine_alone(atoms[column]).map(Lack::Name),
                 false => atoms[column].value().err(),
             };
             if let Some(lack) = lack {
@@ -177,161 +174,4 @@ fn by_reason(reasons: FxHashMap<Lack, u64>, lookup: &Lookup) -> BTreeMap<String,
         *samples = u64::saturating_add(*samples, count);
     }
     unresolved
-}
-
-fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
-    match lack {
-        Lack::Ip => MissingValue::Field("ip"),
-        Lack::Tid => MissingValue::Field("tid"),
-        Lack::Cpu => MissingValue::Field("cpu"),
-        Lack::Time => MissingValue::Field("time"),
-        Lack::Addr => MissingValue::Field("addr"),
-        Lack::Address => MissingValue::Address,
-        Lack::Registers => MissingValue::Registers,
-        Lack::Register => MissingValue::Register(Arc::from(register)),
-        Lack::DataSrc => MissingValue::Field("data_src"),
-        Lack::NotAvailable => MissingValue::NotAvailable,
-        Lack::Region => MissingValue::Region,
-        Lack::RegionNotKept => MissingValue::RegionNotKept,
-        Lack::Class => MissingValue::Class,
-        Lack::Heap => MissingValue::Heap,
-        Lack::NoBlock => MissingValue::NoBlock,
-        Lack::NoSampledBlock => MissingValue::NoSampledBlock,
-        Lack::NotKept => MissingValue::NotKept,
-        Lack::Before(why) => MissingValue::Before(why.text()),
-        Lack::Name(reason) => MissingValue::Name(lookup.unresolved(reason)),
-    }
-}
-
-fn class(number: u64) -> Cell {
-    let class = u8::try_from(number).ok().and_then(MissClass::of_number);
-    Cell::Text(Arc::from(class.map_or("", MissClass::word)))
-}
-
-#[derive(Debug)]
-pub(super) struct Words<'l> {
-    lookup: &'l mut Lookup,
-    sites: FxHashMap<(PlaceKind, Place), SiteCell>,
-}
-
-impl<'l> Words<'l> {
-    pub(super) fn new(lookup: &'l mut Lookup) -> Words<'l> {
-        Words { lookup, sites: FxHashMap::default() }
-    }
-
-    /// The words of a level, or that it is not available; None where there
-    /// is no data source at all.
-    pub(super) fn level(&self, atom: Atom) -> Option<String> {
-        match atom.as_name() {
-            Ok(name) => Some(self.lookup.name(name).to_string()),
-            Err(Lack::DataSrc) => None,
-            Err(lack) => Some(format!("[{}]", missing(lack, self.lookup, ""))),
-        }
-    }
-
-    pub(super) fn cell(&mut self, column: &KeyColumn, atom: Atom) -> Cell {
-        let cell = match &column.key {
-            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(PlaceKind::Code, place))),
-            Key::Alloc => atom
-                .as_place()
-                .map(|place| Cell::Text(self.site(PlaceKind::Code, place).to_string().into())),
-            Key::Data => atom.as_place().map(|place| Cell::Data(self.site(PlaceKind::Data, place))),
-            Key::Ip | Key::Addr | Key::Line | Key::Page | Key::AddrBefore | Key::Register(_) => {
-                atom.value().map(Cell::Address)
-            }
-            Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
-            Key::Time(_) => atom.value().map(Cell::Time),
-            // Until all rows are known: FrameWords::finish().
-            Key::Stack => {
-                atom.value().map(|chain| Cell::Chain(usize::try_from(chain).unwrap_or(usize::MAX)))
-            }
-            Key::Routine
-            | Key::Inlined
-            | Key::Srcline
-            | Key::RoutineLine
-            | Key::Operands
-            | Key::Caller
-            | Key::Callee
-            | Key::Object
-            | Key::Variable
-            | Key::AllocLine
-            | Key::Block
-            | Key::Holder
-            | Key::Type
-            | Key::Member
-            | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),
-            Key::Region => {
-                atom.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))
-            }
-            Key::Miss => atom.value().map(class),
-            Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
-        };
-        cell.unwrap_or_else(|lack| {
-            let register = match &column.key {
-                Key::Register(name) => name,
-                _ => "",
-            };
-            let missing = missing(lack, self.lookup, register);
-            if matches!(column.key, Key::Site | Key::Data) {
-                Cell::SiteMissing(missing)
-            } else {
-                Cell::Missing(missing)
-            }
-        })
-    }
-
-    fn site(&mut self, of: PlaceKind, place: Place) -> SiteCell {
-        let Words { lookup, sites } = self;
-        sites.entry((of, place)).or_insert_with(|| lookup.site_cell(of, place)).clone()
-    }
-}
-
-/// Sorts; ties go by address, then by name, then by all cells.
-fn sort_rows(rows: &mut [Row], by: &Sort, weighting: Weighting) {
-    let weight = |row: &Row| match weighting {
-        Weighting::Count => row.count,
-        Weighting::Period => row.period,
-    };
-    rows.sort_unstable_by(|a, b| {
-        let first = match by {
-            Sort::Count => b.count.cmp(&a.count),
-            Sort::Share => weight(b).cmp(&weight(a)),
-            Sort::Cycles => by_latency(a, b, |latency| latency.share),
-            Sort::Latency => by_latency(a, b, |latency| latency.mean),
-            Sort::Address => Ordering::Equal,
-            Sort::Name => some_first(name(a), name(b)),
-            Sort::Key(key) => match a.keys.iter().position(|column| column == key) {
-                // Missing values come last.
-                Some(column) => a.cells[column].cmp(&b.cells[column]),
-                None => Ordering::Equal,
-            },
-        };
-        first
-            .then_with(|| some_first(address(a), address(b)))
-            .then_with(|| some_first(name(a), name(b)))
-            .then_with(|| a.cells.cmp(&b.cells))
-    });
-}
-
-/// Greatest first, rows without latencies last.
-fn by_latency(a: &Row, b: &Row, of: fn(&Latencies) -> f64) -> Ordering {
-    let value = |row: &Row| row.served.as_ref()?.latency.as_ref().map(of);
-    // None of them is negative.
-    value(b).unwrap_or(-1.0).total_cmp(&value(a).unwrap_or(-1.0))
-}
-
-fn address(row: &Row) -> Option<u64> {
-    row.cells.iter().find_map(Cell::address)
-}
-
-fn name(row: &Row) -> Option<&str> {
-    row.cells.iter().find_map(Cell::name)
-}
-
-/// Rows without the thing come last.
-fn some_first<T: Ord>(a: Option<T>, b: Option<T>) -> Ordering {
-    match (a, b) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        (a, b) => b.is_some().cmp(&a.is_some()),
-    }
 }

@@ -1,6 +1,6 @@
 //! How sure it is what part of an event's samples a row has.
 
-use crate::collect::row_count::Sum;
+use crate::collect::sum::Sum;
 use crate::query::Weighting;
 use crate::report::SamplingMode;
 use crate::share_interval::ratio;

@@ -1,7 +1,6 @@
 //! What filters made of the samples of a request.
 
 use super::DescribedEvent;
-use super::event_report::ledger;
 use crate::report::{FilterPart, FilterReport, RecorderLedger, SamplingMode};
 use crate::sieve::Sieve;
 use perfdata::AttrFlags;
@@ -53,7 +52,7 @@ fn part(of: &DescribedEvent<'_>, sieve: &Sieve) -> FilterPart {
         SamplingMode::Frequency(_) => 0,
     };
     FilterPart {
-        events: ledger(of.described).and_then(|ledger| events(of.described, &ledger, interval)),
+        events: of.ledger().and_then(|ledger| events(of.described, &ledger, interval)),
         interval,
         is_all: sieve.filter(of.index).is_all(),
         kept: told.saturating_sub(event.others),
