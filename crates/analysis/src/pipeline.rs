@@ -498,14 +498,6 @@ impl Pipeline {
         self.view(decoder, type_report)
     }
 
-    /// Counts what still waits and tells where accesses are over time.
-    ///
-    /// # Errors
-    /// An event that the stream does not have.
-    pub fn maps(self, decoder: &StreamDecoder) -> Result<MapReport, Error> {
-        self.view(decoder, map_report)
-    }
-
     /// Counts what still waits and tells what caches of other sizes would miss.
     ///
     /// # Errors

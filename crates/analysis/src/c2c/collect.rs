@@ -95,24 +95,11 @@ impl Collector for SharedLines {
     }
 
     fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
-        self.count(sample, lookup);
-        Ok(())
-    }
-}
-
-/// By the names that types and the makers of CPUs have for such events.
-fn is_of_transfers(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["hitm", "false_sharing", "xsnp_fwd"].iter().any(|word| name.contains(word))
-}
-
-impl SharedLines {
-    fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
         self.samples += 1;
         sample.words.data_src.into_iter().for_each(|source| self.totals.add(source));
         let (Ok(site), Ok(address)) = (sample.place(lookup), sample.address()) else {
             self.without_address += 1;
-            return;
+            return Ok(());
         };
         let held = *sample.held;
         let shape = self.shapes.of(site, held.at(), &mut lookup.places.symbolizer);
@@ -124,7 +111,7 @@ impl SharedLines {
         let key = LineOfProcess { pid: held.pid(), address: address & !(self.line - 1) };
         if self.lines.len() >= MOST_LINES && !self.lines.contains_key(&key) {
             self.left_out += 1;
-            return;
+            return Ok(());
         }
         let bytes = bytes(address - key.address, shape.map_or(1, |it| it.width), self.line);
         let use_of = Use::new(bytes, shape, source);
@@ -134,7 +121,7 @@ impl SharedLines {
         let of_site = line.of_site(site, holder);
         let Some(of_site) = of_site.filter(|_| is_kept) else {
             self.left_out += 1;
-            return;
+            return Ok(());
         };
         of_site.read |= use_of.read;
         of_site.written |= use_of.written;
@@ -148,7 +135,14 @@ impl SharedLines {
         } else {
             of_site.others.join(sample.sum);
         }
+        Ok(())
     }
+}
+
+/// By the names that types and the makers of CPUs have for such events.
+fn is_of_transfers(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["hitm", "false_sharing", "xsnp_fwd"].iter().any(|word| name.contains(word))
 }
 
 #[derive(Clone, Copy, Debug)]

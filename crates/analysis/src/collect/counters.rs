@@ -7,7 +7,6 @@ use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
-use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::needs::Needs;
@@ -168,10 +167,8 @@ impl Counters {
             }
         }
         let latency = event.latency(words.weight);
-        let period = event.fixed_period.unwrap_or(held.period);
-        let one = Sum::one(period, held.misc.contains(Misc::EXACT_IP));
         let mut sample = CountedSample::new(held, words, &event.fields);
-        (sample.event, sample.sum, sample.latency) = (event.leader, one, latency);
+        (sample.event, sample.latency) = (event.leader, latency);
         if let Some(heap) = event.heap {
             sample.change_heap(heap, lookup);
             if !event.selected {
@@ -189,8 +186,10 @@ impl Counters {
             }
             return Ok(());
         }
+        let period = event.fixed_period.unwrap_or(held.period);
+        sample.sum.add(period, held.misc.contains(Misc::EXACT_IP));
         self.rows.count(&mut sample, lookup)?;
-        event.sum.join(one);
+        event.sum.join(sample.sum);
         let is_outside = event.left_out >> (held.misc.0 & 7) & 1;
         event.outside = event.outside.saturating_add(u64::from(is_outside));
         for collector in &mut self.collectors {

@@ -4,7 +4,7 @@ use crate::code::register_number;
 use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
 use crate::name::data_holder::{DataHolder, MappingHolder};
-use crate::name::frame_bytes::FrameCode;
+use crate::name::frame_bytes::frame_byte;
 use crate::name::heap_block::HeapBlock;
 use crate::name::lookup::Lookup;
 use crate::name::mappings::MappingMaker;
@@ -75,8 +75,8 @@ impl CountedSample<'_> {
             }
             let Lookup { places, frames, types, chains, .. } = lookup;
             let types = &mut types.objects;
-            let mut code = FrameCode { types, symbolizer: &mut places.symbolizer };
-            if let Some(byte) = code.frame_byte(&point, address, chains) {
+            let symbolizer = &mut places.symbolizer;
+            if let Some(byte) = frame_byte(&point, address, chains, types, symbolizer) {
                 return Some(DataHolder::Frame(frames.name(byte, types, places)));
             }
         }

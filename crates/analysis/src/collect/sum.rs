@@ -22,14 +22,6 @@ impl Sum {
         self.squares += square(period);
     }
 
-    /// One sample.
-    #[inline]
-    pub(crate) fn one(period: u64, is_exact: bool) -> Sum {
-        let mut one = Sum::default();
-        one.add(period, is_exact);
-        one
-    }
-
     /// So many samples that stand for so many events in all, each for as many.
     pub(crate) fn of(count: u64, period: u64) -> Sum {
         let squares = ratio(1, count) * square(period);

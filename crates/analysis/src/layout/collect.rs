@@ -122,18 +122,11 @@ impl Collector for TypeUses {
     }
 
     fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
-        self.count(sample, lookup);
-        Ok(())
-    }
-}
-
-impl TypeUses {
-    fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
         let (event, one) = (sample.event, sample.sum);
         let access = sample.block_access(lookup);
         if let BlockAccess::Left(Err(_)) = access {
             self.untyped.entry(event).or_default().join(one);
-            return;
+            return Ok(());
         }
         let shape = match sample.place(lookup) {
             Ok(site) => self.shapes.of(site, sample.held.at(), &mut lookup.places.symbolizer),
@@ -167,8 +160,11 @@ impl TypeUses {
             }
             BlockAccess::Left(Err(_)) => {}
         }
+        Ok(())
     }
+}
 
+impl TypeUses {
     /// Adds the accesses that waited for what their block of the heap holds. They belong to
     /// visits among themselves alone.
     pub(crate) fn add_waiting(&mut self, lookup: &mut Lookup) {

@@ -21,69 +21,61 @@ const MOST_FRAMES: usize = 256;
 const RBP: u8 = 6;
 const RSP: u8 = 7;
 
-/// What tells where frames begin.
-#[derive(Debug)]
-pub(crate) struct FrameCode<'c> {
-    pub(crate) types: &'c mut ObjectTypes,
-    pub(crate) symbolizer: &'c mut Symbolizer,
+/// The frame of a thread that an address lies in which it may reach; callers are those of
+/// the chain that was asked for last.
+pub(crate) fn frame_byte(
+    of: &ThreadPoint,
+    address: u64,
+    chains: &CallChains,
+    types: &mut ObjectTypes,
+    symbolizer: &mut Symbolizer,
+) -> Option<FrameByte> {
+    let (mut stack, mut base) = (of.stack, of.base);
+    for level in 0..MOST_FRAMES {
+        let (at, place) = match level {
+            0 => (of.at, of.place),
+            _ => chains.caller_at(of.at, level)?,
+        };
+        let (start, registers) =
+            frame_start(FramePlace { at, place, level }, (stack, base), types, symbolizer)?;
+        if start <= stack {
+            return None;
+        }
+        if address < start {
+            let slot = address.wrapping_sub(start).cast_signed();
+            return Some(FrameByte { place, at, slot, registers });
+        }
+        (stack, base) = (start, None);
+    }
+    None
 }
 
-impl FrameCode<'_> {
-    /// The frame of a thread that an address lies in which it may reach; callers are those of
-    /// the chain that was asked for last.
-    pub(crate) fn frame_byte(
-        &mut self,
-        of: &ThreadPoint,
-        address: u64,
-        chains: &CallChains,
-    ) -> Option<FrameByte> {
-        let (mut stack, mut base) = (of.stack, of.base);
-        for level in 0..MOST_FRAMES {
-            let (at, place) = match level {
-                0 => (of.at, of.place),
-                _ => chains.caller_at(of.at, level)?,
-            };
-            let (start, registers) =
-                self.frame_start(FramePlace { at, place, level }, stack, base)?;
-            if start <= stack {
-                return None;
-            }
-            if address < start {
-                let slot = address.wrapping_sub(start).cast_signed();
-                return Some(FrameByte { place, at, slot, registers });
-            }
-            (stack, base) = (start, None);
+/// The canonical frame address of code, and where registers point from there.
+fn frame_start(
+    of: FramePlace,
+    (stack, base): (u64, Option<u64>),
+    types: &mut ObjectTypes,
+    symbolizer: &mut Symbolizer,
+) -> Option<(u64, FrameRegisters)> {
+    let own = |start: u64| stack.wrapping_sub(start).cast_signed();
+    match symbolizer.frame_start(of.place) {
+        Some(FrameStart { register: RSP, offset }) => {
+            let start = stack.wrapping_add_signed(offset);
+            return Some((start, FrameRegisters { stack: own(start), base: None }));
         }
-        None
-    }
-
-    /// The canonical frame address of code, and where registers point from there.
-    fn frame_start(
-        &mut self,
-        of: FramePlace,
-        stack: u64,
-        base: Option<u64>,
-    ) -> Option<(u64, FrameRegisters)> {
-        let own = |start: u64| stack.wrapping_sub(start).cast_signed();
-        match self.symbolizer.frame_start(of.place) {
-            Some(FrameStart { register: RSP, offset }) => {
-                let start = stack.wrapping_add_signed(offset);
-                return Some((start, FrameRegisters { stack: own(start), base: None }));
-            }
-            Some(FrameStart { register: RBP, offset }) if base.is_some() => {
-                let start = base?.wrapping_add_signed(offset);
-                let base = Some(offset.wrapping_neg());
-                return Some((start, FrameRegisters { stack: own(start), base }));
-            }
-            _ => {}
+        Some(FrameStart { register: RBP, offset }) if base.is_some() => {
+            let start = base?.wrapping_add_signed(offset);
+            let base = Some(offset.wrapping_neg());
+            return Some((start, FrameRegisters { stack: own(start), base }));
         }
-        let FramePlace { at, place, level } = of;
-        // Behind a call.
-        let address = place.address.wrapping_add(u64::from(level > 0));
-        let after = Place { address, ..place };
-        let flow = self.types.frame_registers(at, after, self.symbolizer)?;
-        Some((stack.wrapping_sub(flow.stack.cast_unsigned()), flow))
+        _ => {}
     }
+    let FramePlace { at, place, level } = of;
+    // Behind a call.
+    let address = place.address.wrapping_add(u64::from(level > 0));
+    let after = Place { address, ..place };
+    let flow = types.frame_registers(at, after, symbolizer)?;
+    Some((stack.wrapping_sub(flow.stack.cast_unsigned()), flow))
 }
 
 /// Names of frames, by where their routine is.

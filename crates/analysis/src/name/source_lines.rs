@@ -80,7 +80,8 @@ impl SourceLines {
                     (Some(outer), Some(chain)) => places.texts.atom(&format!("{outer}{chain}")),
                     _ => routine,
                 };
-                let own_source = own_source(&frames).map_or(source, |text| places.texts.atom(&text));
+                let own_source =
+                    own_source(&frames).map_or(source, |text| places.texts.atom(&text));
                 PlaceLines { source, own_source, inlined, in_routine }
             }
             Err(reason) => {

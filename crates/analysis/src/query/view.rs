@@ -13,7 +13,7 @@ pub enum View {
     SharedLines(u64),
     /// Types that samples are on: [`crate::Pipeline::types`].
     Types,
-    /// Accesses over time, by object and by set of these caches: [`crate::Pipeline::maps`].
+    /// Accesses over time, by object and by set of these caches: [`crate::Pipeline::overview`].
     Maps(KnownCaches),
     /// Histograms, with sets of the first of these caches: [`crate::Pipeline::plots`].
     Plots(KnownCaches),
