@@ -7,7 +7,7 @@
 //! | `unit_key` | an instruction and an object, which each count is of |
 //! | `access_sources` | whether other nodes, or walks, were waited for |
 //! | `footprint` | how many distinct lines there are |
-//! | `hindrance` | what hinders accesses whose lines are near |
+//! | `stall` | what stalls accesses whose lines are near |
 //! | `miss_distances`, `miss_recurrence` | what came between two misses of a line |
 //! | `split_offsets` | where accesses begin in lines and pages |
 //! | `set_counts` | which sets they are in |
@@ -25,7 +25,6 @@ mod card;
 pub(crate) mod cause_report;
 pub(crate) mod collect;
 mod footprint;
-mod hindrance;
 mod layout_trial;
 mod miss_distances;
 mod miss_recurrence;
@@ -36,6 +35,7 @@ mod print_trial;
 mod remedy;
 mod set_counts;
 mod split_offsets;
+mod stall;
 mod stall_report;
 mod stalled_accesses;
 mod step_sizes;
@@ -46,14 +46,14 @@ mod way_to_judge;
 use serde::Serialize;
 
 pub use cause_report::{CauseReport, CauseRow, EventCauses};
-pub use hindrance::{Hindrance, HindranceVerdict};
 pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayout};
 pub use print::{judged_by, render, told};
-pub use print_stalls::{hindrance_method, told_of_hindrance};
+pub use print_stalls::{stall_method, told_of_stall};
 pub use print_trial::render_trial;
 pub use remedy::{MissEvidence, Remedy};
 pub use split_offsets::OffsetCount;
-pub use stall_report::{EventHindrances, HinderingStore, HindranceEvidence, HindranceRow};
+pub use stall::{Stall, StallVerdict};
+pub use stall_report::{BlockingStore, EventStalls, StallEvidence, StallRow};
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};
 
 /// The bytes of an object at run time.

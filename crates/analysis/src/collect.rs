@@ -1,4 +1,4 @@
-//! Samples become rows of atoms, with their counts.
+//! Samples become rows of values, with their counts.
 
 pub(crate) mod access;
 pub(crate) mod access_shapes;
@@ -8,11 +8,11 @@ pub(crate) mod counters;
 pub(crate) mod distribution;
 pub(crate) mod event;
 pub(crate) mod fields;
-pub(crate) mod held;
 pub(crate) mod inclusive;
 pub(crate) mod late_names;
 pub(crate) mod members;
 pub(crate) mod memory_change;
+pub(crate) mod pending;
 pub mod registers;
 pub(crate) mod room;
 pub(crate) mod row_count;

@@ -49,8 +49,8 @@
 //! - `pipeline`: feeds the collectors of the views that are asked for.
 //!
 //! A sample passes through in these shapes, each named after what it holds:
-//! `HeldSample` while the side records of its time may come (`perfdata::stream::Rounds`),
-//! `CountedSample` while it finds its row, an `Atom` a key as that row's path;
+//! `PendingSample` while the side records of its time may come (`perfdata::stream::Rounds`),
+//! `CountedSample` while it finds its row, an `KeyValue` a key as that row's path;
 //! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
 //! them at the end, and [`report::Row`] is one in words.
 
@@ -68,7 +68,6 @@ mod name {
 
     pub(crate) mod access_types;
     pub(crate) mod allocation_site;
-    pub(crate) mod atom;
     pub(crate) mod block_lives;
     pub(crate) mod build_keys;
     pub(crate) mod call_chains;
@@ -82,6 +81,7 @@ mod name {
     pub(crate) mod heap_block;
     pub(crate) mod heap_blocks;
     pub(crate) mod holder_names;
+    pub(crate) mod key_value;
     pub(crate) mod lookup;
     pub(crate) mod mapped_spans;
     pub(crate) mod mapping_maker;

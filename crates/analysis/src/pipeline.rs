@@ -1,18 +1,18 @@
 //! Records in, report out.
 
-use crate::annotate::collect::RoutineSpots;
+use crate::annotate::collect::RoutineHits;
 use crate::annotate::{self, Annotation, ListingOptions, Showing};
 use crate::c2c::collect::SharedLines;
 use crate::c2c::sharing_report::{SharingReport, sharing};
 use crate::causes::cause_report::{CauseReport, cause_report};
 use crate::causes::collect::CountedMisses;
-use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
+use crate::collect::aggregates::{AggregateBatch, Aggregates, Distinguished, refuse};
 use crate::collect::collector::{Collector, take_out};
 use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
-use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::members::{Growth, Members, SampleShare};
+use crate::collect::pending::{PendingParts, PendingSample, SampleBatch};
 use crate::collect::time_order::{self, TimeOrder};
 use crate::curve::collect::CurveStreams;
 use crate::curve::curve_report::{CurveReport, curve_report};
@@ -79,7 +79,7 @@ impl Pipeline {
         tell_types(&mut lookup, counters.needs);
         Ok(Pipeline {
             lookup,
-            waiting: Rounds::new(query.held_bytes),
+            waiting: Rounds::new(query.pending_bytes),
             order: TimeOrder::default(),
             members: Members::default(),
             aggregates: Aggregates::default(),
@@ -305,7 +305,7 @@ impl Pipeline {
         let Some(event) = self.counters.events.get(index).filter(|event| event.selected) else {
             return Ok(());
         };
-        let apart = ToldApart {
+        let apart = Distinguished {
             processes: part.sites.iter().all(|site| site.process.is_some()),
             callers: part.sites.iter().all(|site| site.chain.is_some()),
         };
@@ -320,7 +320,7 @@ impl Pipeline {
     fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         self.counters.learn(&self.query, decoder, &mut self.lookup)?;
         if self.lookup.heap.is_apart {
-            let room = self.query.held_bytes;
+            let room = self.query.pending_bytes;
             self.waiting.widen(room.saturating_mul(time_order::MORE_ROOM));
         }
         Ok(())
@@ -391,7 +391,7 @@ impl Pipeline {
         Ok(())
     }
 
-    fn waits(&self, held: &HeldSample, parts: HeldParts<'_>) -> bool {
+    fn waits(&self, held: &PendingSample, parts: PendingParts<'_>) -> bool {
         let event = usize::try_from(held.event).ok().and_then(|it| self.counters.events.get(it));
         let callers = event.and_then(|event| event.fields.deferred(parts));
         callers.is_some_and(|callers| self.lookup.chains.waits(held.tid(), &callers))
@@ -462,16 +462,15 @@ impl Pipeline {
         has_ended: bool,
     ) -> Result<Vec<Result<Annotation, Error>>, Error> {
         self.count_all(decoder)?;
-        let spots: Option<RoutineSpots> = take_out(&mut self.counters.collectors);
+        let hits: Option<RoutineHits> = take_out(&mut self.counters.collectors);
         let meanings = annotate::meanings(&self.counters.events, &self.counters.sieve, decoder);
         let report = self.report(decoder, has_ended)?;
         let described = decoder.events().first();
         let order = described.map_or(ByteOrder::Little, |event| event.layout.order());
         let showing = Showing { options, order };
-        let one = |spots| {
-            annotate::annotation(report.clone(), &meanings, spots, &mut self.lookup, showing)
-        };
-        Ok(spots.into_iter().flat_map(|it| it.routines).map(one).collect())
+        let one =
+            |hits| annotate::annotation(report.clone(), &meanings, hits, &mut self.lookup, showing);
+        Ok(hits.into_iter().flat_map(|it| it.routines).map(one).collect())
     }
 
     /// Counts what still waits and tells why the misses of each event came about.
@@ -566,7 +565,7 @@ fn collector(view: &View) -> Box<dyn Collector> {
         View::Maps(caches) => Box::new(AccessMaps::new(caches.clone())),
         View::Plots(caches) => Box::new(PlotCounts::new(caches.clone())),
         View::Curves => Box::new(CurveStreams::default()),
-        View::Routines(targets) => Box::new(RoutineSpots::new(targets)),
+        View::Routines(targets) => Box::new(RoutineHits::new(targets)),
     }
 }
 

@@ -66,14 +66,14 @@ pub struct Query {
     /// Rows that are kept of all events together; see [`Query::MOST_ROWS`].
     pub most_rows: usize,
     /// Bytes that samples may take while they wait for late side records.
-    pub held_bytes: usize,
+    pub pending_bytes: usize,
 }
 
 impl Query {
     /// Bytes of a cache line where the stream does not say.
     pub const CACHE_LINE: u64 = 64;
-    /// Default of [`Query::held_bytes`]: 48 MiB, about a million samples.
-    pub const HELD_BYTES: usize = 48 << 20;
+    /// Default of [`Query::pending_bytes`]: 48 MiB, about a million samples.
+    pub const PENDING_BYTES: usize = 48 << 20;
 
     /// Default of [`Query::most_rows`]: what a hash table of 2^20 slots holds,
     /// some 50 MB a key. Of more rows those with the least samples are joined
@@ -140,7 +140,7 @@ impl Default for Query {
             views: Vec::new(),
             run: None,
             most_rows: Query::MOST_ROWS,
-            held_bytes: Query::HELD_BYTES,
+            pending_bytes: Query::PENDING_BYTES,
         }
     }
 }

@@ -125,7 +125,7 @@ impl Sieve {
         let registers = sample.regs_intr.unwrap_or_default();
         let register = |number| registers.get(number);
         let at = SampledAddress {
-            time: sample.time.unwrap_or(crate::name::atom::TIMELESS),
+            time: sample.time.unwrap_or(crate::name::key_value::TIMELESS),
             ..SampledAddress::of(sample)
         };
         let is_exact = sample.misc.contains(Misc::EXACT_IP);

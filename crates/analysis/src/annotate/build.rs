@@ -1,13 +1,13 @@
 //! What was counted becomes an annotation.
 
 use super::choice::choose;
-use super::details::{SpotSampling, access, details};
+use super::details::{HitSampling, access, details};
 use super::extent::shown;
 use super::lines::{Code, Listing};
 use super::meaning::{Cause, EventMeaning, Meaning};
 use super::operand_type::RoutineTypes;
 use super::{Annotation, Extent, Heat, HotInstruction, ListingOptions};
-use crate::annotate::collect::{Candidate, InstructionSpot, Spots};
+use crate::annotate::collect::{Candidate, InstructionHits, TargetHits};
 use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
@@ -25,23 +25,23 @@ pub(crate) struct Showing {
 pub(crate) fn annotation(
     report: Report,
     meanings: &[EventMeaning],
-    spots: Spots,
+    hits: TargetHits,
     lookup: &mut Lookup,
     showing: Showing,
 ) -> Result<Annotation, Error> {
     let Showing { options, order } = showing;
     let counted = report.events.iter().map(|event| event.totals.counted);
-    let number = choose(&spots, counted.fold(0, u64::saturating_add), lookup)?;
+    let number = choose(&hits, counted.fold(0, u64::saturating_add), lookup)?;
     let index = usize::try_from(number).unwrap_or(usize::MAX);
-    let Some(candidate) = spots.candidates.get(index).cloned() else {
+    let Some(candidate) = hits.candidates.get(index).cloned() else {
         return Err(Error::Untargeted);
     };
     let Candidate { name, object, at: (id, start, end), unnamed, witness, .. } = candidate;
-    let arch = spots.arch;
-    let not_kept: Vec<String> = spots.notes().collect();
-    let spots = spots.of_candidate(number);
+    let arch = hits.arch;
+    let not_kept: Vec<String> = hits.notes().collect();
+    let hits = hits.of_candidate(number);
     let text = lookup.places.symbolizer.text(witness, &(start..end));
-    let sampled = spots.iter().map(|(at, _)| at.address);
+    let sampled = hits.iter().map(|(at, _)| at.address);
     let (code, incomplete) = Code::new(text, start..end, sampled);
     let mut notes = Vec::new();
     if let Some(reason) = &unnamed {
@@ -52,19 +52,19 @@ pub(crate) fn annotation(
     }
     notes.extend(incomplete);
     notes.extend(not_kept);
-    let mut by_event: BTreeMap<usize, Vec<(u64, InstructionSpot)>> = BTreeMap::new();
-    for (at, spot) in spots {
-        by_event.entry(at.event).or_default().push((at.address, spot));
+    let mut by_event: BTreeMap<usize, Vec<(u64, InstructionHits)>> = BTreeMap::new();
+    for (at, hit) in hits {
+        by_event.entry(at.event).or_default().push((at.address, hit));
     }
     let mut types = RoutineTypes::new(witness);
     let mut events = Vec::new();
     let mut hot_lines = Vec::new();
     for (event, EventMeaning { leader, meaning }) in report.events.iter().zip(meanings) {
-        let spots = by_event.remove(leader).unwrap_or_default();
-        for (address, spot) in &spots {
+        let hits = by_event.remove(leader).unwrap_or_default();
+        for (address, hit) in &hits {
             // Before: what was sampled is another instruction's access.
-            if meaning.cause(spot.sum) != Cause::Before {
-                types.add(*address, &spot.types, lookup);
+            if meaning.cause(hit.sum) != Cause::Before {
+                types.add(*address, &hit.types, lookup);
             }
         }
         let whole = Whole {
@@ -75,7 +75,7 @@ pub(crate) fn annotation(
             arch,
             options,
         };
-        let heat = whole.heat(spots, &code, lookup);
+        let heat = whole.heat(hits, &code, lookup);
         hot_lines.extend(
             heat.hot
                 .iter()
@@ -104,11 +104,11 @@ struct Whole<'w> {
 }
 
 impl Whole<'_> {
-    fn heat(&self, spots: Vec<(u64, InstructionSpot)>, code: &Code, lookup: &Lookup) -> Heat {
+    fn heat(&self, hits: Vec<(u64, InstructionHits)>, code: &Code, lookup: &Lookup) -> Heat {
         let mut sum = Sum::default();
-        spots.iter().for_each(|(_, spot)| sum.join(spot.sum));
+        hits.iter().for_each(|(_, hit)| sum.join(hit.sum));
         let mut ranks: Vec<u64> =
-            spots.iter().map(|(_, spot)| spot.sum.weight(self.weighting)).collect();
+            hits.iter().map(|(_, hit)| hit.sum.weight(self.weighting)).collect();
         ranks.sort_unstable_by_key(|weight| std::cmp::Reverse(*weight));
         let least = match self.options.detailed.checked_sub(1) {
             Some(last) => ranks.get(last).or(ranks.last()).copied().unwrap_or(0),
@@ -124,12 +124,12 @@ impl Whole<'_> {
             misplaced: BTreeMap::new(),
         };
         let mut left = self.options.detailed;
-        for (address, spot) in spots {
+        for (address, hit) in hits {
             let found = code.holding(address);
             if !found.is_some_and(|(_, begins)| begins) {
-                heat.misplaced.insert(address, spot.sum.count);
+                heat.misplaced.insert(address, hit.sum.count);
             }
-            let own = spot.sum;
+            let own = hit.sum;
             let cause = self.meaning.cause(own);
             let is_told = left > 0 && own.weight(self.weighting) >= least;
             left -= usize::from(is_told);
@@ -137,8 +137,8 @@ impl Whole<'_> {
             let details = is_told.then(|| {
                 let begins = found.filter(|(_, begins)| *begins);
                 let access = begins.and_then(|(index, _)| access(code, index, cause, self.meaning));
-                let sampling = SpotSampling { arch: self.arch, interval: self.interval };
-                details(spot, access, self.meaning, sampling, lookup)
+                let sampling = HitSampling { arch: self.arch, interval: self.interval };
+                details(hit, access, self.meaning, sampling, lookup)
             });
             let Sum { count, period, exact, .. } = own;
             heat.hot

@@ -1,6 +1,6 @@
 //! One routine of those that may be meant.
 
-use crate::annotate::collect::{Candidate, Spots};
+use crate::annotate::collect::{Candidate, TargetHits};
 use crate::error::{ChoiceError, Commonest};
 use crate::name::lookup::Lookup;
 use crate::query::glob::Glob;
@@ -11,19 +11,23 @@ use crate::query::target::{Fit, What};
 /// Candidates that an error lists.
 const LISTED: usize = 20;
 
-pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result<u32, ChoiceError> {
-    let all = || spots.candidates.iter().enumerate().filter(|(_, it)| it.count > 0);
+pub(super) fn choose(
+    hits: &TargetHits,
+    counted: u64,
+    lookup: &mut Lookup,
+) -> Result<u32, ChoiceError> {
+    let all = || hits.candidates.iter().enumerate().filter(|(_, it)| it.count > 0);
     let best = all().map(|(_, candidate)| candidate.fit).max();
     let mut fitting: Vec<(usize, &Candidate)> =
         all().filter(|(_, candidate)| Some(candidate.fit) == best).collect();
-    let wanted = spots.target.to_string();
+    let wanted = hits.target.to_string();
     match fitting.as_slice() {
         [] => Err(ChoiceError::Nothing {
-            near: near(spots, lookup),
+            near: near(hits, lookup),
             wanted,
             counted,
-            nameless: spots.nameless.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count)),
-            why: commonest(spots),
+            nameless: hits.nameless.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count)),
+            why: commonest(hits),
         }),
         [(index, _)] => Ok(u32::try_from(*index).unwrap_or(u32::MAX)),
         _ => {
@@ -38,7 +42,7 @@ pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result
             let line = |(_, candidate): &(usize, &Candidate)| {
                 let Candidate { name, object, at: (_, start, _), count, .. } = candidate;
                 match named(candidate) && candidate.fit == best.unwrap_or(Fit::Whole) {
-                    true if spots.target.what == What::Routine(name.to_string()) => {
+                    true if hits.target.what == What::Routine(name.to_string()) => {
                         format!("{count:>9}  {name}@{object}")
                     }
                     true => format!("{count:>9}  {name}  in {object}"),
@@ -55,13 +59,13 @@ pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result
 }
 
 /// Of equally many the first that was met.
-fn commonest(spots: &Spots) -> Option<Commonest> {
-    let of = spots.nameless.iter().rev().max_by_key(|(_, samples)| *samples);
+fn commonest(hits: &TargetHits) -> Option<Commonest> {
+    let of = hits.nameless.iter().rev().max_by_key(|(_, samples)| *samples);
     of.map(|(why, samples)| Commonest { why: why.clone(), samples: *samples })
 }
 
-fn near(spots: &Spots, lookup: &mut Lookup) -> Vec<String> {
-    let What::Routine(wanted) = &spots.target.what else { return Vec::new() };
-    let names = lookup.places.named(spots.places(), &SiteName::Routine(Glob::new(wanted.as_str())));
+fn near(hits: &TargetHits, lookup: &mut Lookup) -> Vec<String> {
+    let What::Routine(wanted) = &hits.target.what else { return Vec::new() };
+    let names = lookup.places.named(hits.places(), &SiteName::Routine(Glob::new(wanted.as_str())));
     nearest(wanted, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
 }

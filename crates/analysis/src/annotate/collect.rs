@@ -5,15 +5,15 @@ use crate::annotate::addresses::Addresses;
 use crate::bounded::{Bounded, MOST_PLACES};
 use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::fields::register_name;
-use crate::collect::held::HeldSample;
+use crate::collect::pending::PendingSample;
 use crate::collect::registers::Histogram;
 use crate::collect::row_count::join_sites;
 use crate::collect::sampled::CountedSample;
 use crate::collect::site_counts::witness;
 use crate::collect::sum::Sum;
 use crate::error::Error;
-use crate::name::access_types::TypedAtoms;
-use crate::name::atom::Atom;
+use crate::name::access_types::TypeAndMember;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::query::needs::Needs;
 use crate::query::target::{Fit, RoutineTarget, What};
@@ -34,7 +34,7 @@ const MOST_PARTIAL: usize = 64;
 /// names at all of them together: a hostile recording may have more than memory
 /// holds.
 const MOST_CANDIDATES: usize = 1 << 16;
-const MOST_SPOTS: usize = 1 << 17;
+const MOST_INSTRUCTIONS: usize = 1 << 17;
 const MOST_VALUES: usize = 1 << 22;
 
 /// Code shown from an address that no symbol holds, bytes.
@@ -58,7 +58,7 @@ pub(crate) struct Candidate {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct InstructionSpot {
+pub(crate) struct InstructionHits {
     pub(crate) sum: Sum,
     /// Registers that are kept.
     kept: usize,
@@ -68,15 +68,15 @@ pub(crate) struct InstructionSpot {
     /// Samples whose address is that of the instruction's own bytes.
     pub(crate) fetches: u64,
     /// Variables, or memory, that the addresses lie in.
-    pub(crate) variables: FxHashMap<Atom, u64>,
-    pub(crate) levels: FxHashMap<Atom, u64>,
+    pub(crate) variables: FxHashMap<KeyValue, u64>,
+    pub(crate) levels: FxHashMap<KeyValue, u64>,
     /// Types and members of what is accessed, where they are known.
-    pub(crate) types: FxHashMap<TypedAtoms, u64>,
+    pub(crate) types: FxHashMap<TypeAndMember, u64>,
     pub(crate) facts: Option<Box<Site>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SpotAddress {
+pub(crate) struct HitAddress {
     /// The number that rows of the event are counted under.
     pub(crate) event: usize,
     pub(crate) candidate: u32,
@@ -85,13 +85,13 @@ pub(crate) struct SpotAddress {
 }
 
 #[derive(Debug)]
-pub(crate) struct SpotValues<'s> {
+pub(crate) struct HitValues<'s> {
     pub(crate) ip: u64,
     pub(crate) registers: &'s [u64],
     pub(crate) address: Option<u64>,
-    pub(crate) variable: Option<Atom>,
-    pub(crate) level: Option<Atom>,
-    pub(crate) typed: Option<TypedAtoms>,
+    pub(crate) variable: Option<KeyValue>,
+    pub(crate) level: Option<KeyValue>,
+    pub(crate) typed: Option<TypeAndMember>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ enum Verdict {
 }
 
 #[derive(Debug)]
-pub(crate) struct Spots {
+pub(crate) struct TargetHits {
     pub(crate) target: RoutineTarget,
     pub(crate) arch: Arch,
     /// Which candidate a place is of. An address as sampled tells places of
@@ -116,7 +116,7 @@ pub(crate) struct Spots {
     reasons: FxHashMap<String, usize>,
     pub(crate) candidates: Vec<Candidate>,
     by_start: FxHashMap<(ObjectId, u64), u32>,
-    spots: FxHashMap<SpotAddress, InstructionSpot>,
+    hits: FxHashMap<HitAddress, InstructionHits>,
     room: Room,
     /// Samples of routines, and at instructions, that are not kept.
     left_out: u64,
@@ -125,35 +125,35 @@ pub(crate) struct Spots {
 #[derive(Debug)]
 struct Room {
     candidates: usize,
-    spots: usize,
+    hits: usize,
     values: usize,
 }
 
 /// Samples by instruction, of each routine that is asked for.
 #[derive(Debug)]
-pub(crate) struct RoutineSpots {
-    pub(crate) routines: Vec<Spots>,
+pub(crate) struct RoutineHits {
+    pub(crate) routines: Vec<TargetHits>,
     chance: Chance,
 }
 
-impl RoutineSpots {
-    pub(crate) fn new(targets: &[RoutineTarget]) -> RoutineSpots {
-        let routines = targets.iter().cloned().map(Spots::new).collect();
-        RoutineSpots { routines, chance: Chance::default() }
+impl RoutineHits {
+    pub(crate) fn new(targets: &[RoutineTarget]) -> RoutineHits {
+        let routines = targets.iter().cloned().map(TargetHits::new).collect();
+        RoutineHits { routines, chance: Chance::default() }
     }
 }
 
-impl Collector for RoutineSpots {
+impl Collector for RoutineHits {
     fn needs(&self) -> Needs {
         Needs::ACCESS | Needs::HEAP | Needs::REGISTERS | Needs::TYPES
     }
 
     fn learn(&mut self, new: &NewEvent<'_>) {
-        self.routines.iter_mut().for_each(|spots| spots.arch = new.arch);
+        self.routines.iter_mut().for_each(|hits| hits.arch = new.arch);
     }
 
     fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
-        self.routines.iter_mut().for_each(|spots| spots.count(sample, lookup));
+        self.routines.iter_mut().for_each(|hits| hits.count(sample, lookup));
         if lookup.heap.is_told && sample.typed.is_none() {
             // Other routines tell of blocks that these are on.
             sample.vote(lookup);
@@ -168,14 +168,14 @@ impl Collector for RoutineSpots {
         lookup: &mut Lookup,
     ) -> Result<(), Error> {
         let chance = &mut self.chance;
-        self.routines.iter_mut().for_each(|spots| spots.count_site(site, sample, lookup, chance));
+        self.routines.iter_mut().for_each(|hits| hits.count_site(site, sample, lookup, chance));
         Ok(())
     }
 }
 
-impl Spots {
-    pub(crate) fn new(target: RoutineTarget) -> Spots {
-        Spots {
+impl TargetHits {
+    pub(crate) fn new(target: RoutineTarget) -> TargetHits {
+        TargetHits {
             target,
             arch: Arch::default(),
             verdicts: Bounded::default(),
@@ -183,8 +183,12 @@ impl Spots {
             reasons: FxHashMap::default(),
             candidates: Vec::new(),
             by_start: FxHashMap::default(),
-            spots: FxHashMap::default(),
-            room: Room { candidates: MOST_CANDIDATES, spots: MOST_SPOTS, values: MOST_VALUES },
+            hits: FxHashMap::default(),
+            room: Room {
+                candidates: MOST_CANDIDATES,
+                hits: MOST_INSTRUCTIONS,
+                values: MOST_VALUES,
+            },
             left_out: 0,
         }
     }
@@ -193,7 +197,7 @@ impl Spots {
         let samples = (self.left_out > 0).then(|| {
             format!(
                 "{} samples of what may be meant are shown nowhere: the recording has more than \
-                 {MOST_CANDIDATES} such routines, or {MOST_SPOTS} instructions of them with samples",
+                 {MOST_CANDIDATES} such routines, or {MOST_INSTRUCTIONS} instructions of them with samples",
                 self.left_out
             )
         });
@@ -211,7 +215,7 @@ impl Spots {
     pub(crate) fn of(
         &mut self,
         place: Place,
-        held: &HeldSample,
+        held: &PendingSample,
         samples: u64,
         lookup: &mut Lookup,
     ) -> Option<u32> {
@@ -242,7 +246,7 @@ impl Spots {
         }
     }
 
-    fn judge(&mut self, place: Place, held: &HeldSample, lookup: &mut Lookup) -> Verdict {
+    fn judge(&mut self, place: Place, held: &PendingSample, lookup: &mut Lookup) -> Verdict {
         match lookup.places.symbolizer.resolve(place) {
             Resolution::Unknown(reason) if matches!(self.target.what, What::Routine(_)) => {
                 let why = reason.to_string();
@@ -261,7 +265,7 @@ impl Spots {
     fn candidate(
         &mut self,
         place: Place,
-        held: &HeldSample,
+        held: &PendingSample,
         lookup: &mut Lookup,
     ) -> Option<Verdict> {
         let object = lookup.places.object(place.object);
@@ -320,11 +324,11 @@ impl Spots {
         let (event, one) = (sample.event, sample.sum);
         let Ok(place) = sample.place(lookup) else { return };
         let Some(candidate) = self.of(place, sample.held, 1, lookup) else { return };
-        let at = SpotAddress { event, candidate, address: place.address };
+        let at = HitAddress { event, candidate, address: place.address };
         let kept = sample.fields.registers();
-        let Some((spot, room)) = self.add(at, one, kept) else { return };
+        let Some((hit, room)) = self.add(at, one, kept) else { return };
         let typed = sample.typed(lookup);
-        let values = SpotValues {
+        let values = HitValues {
             ip: sample.held.ip,
             registers: sample.words.registers,
             address: sample.address().ok(),
@@ -332,7 +336,7 @@ impl Spots {
             variable: sample.data(lookup).ok().map(|place| lookup.places.variable(place)),
             typed: typed.is_known_or_waits().then_some(typed),
         };
-        spot.tell(&values, room);
+        hit.tell(&values, room);
     }
 
     /// Counts samples at an instruction; what else they tell is the caller's
@@ -340,24 +344,24 @@ impl Spots {
     /// is kept.
     pub(crate) fn add(
         &mut self,
-        at: SpotAddress,
+        at: HitAddress,
         sum: Sum,
         registers: &[u32],
-    ) -> Option<(&mut InstructionSpot, &mut usize)> {
+    ) -> Option<(&mut InstructionHits, &mut usize)> {
         let index = usize::try_from(at.candidate).unwrap_or(usize::MAX);
         let of = self.candidates.get_mut(index)?;
         of.count = of.count.saturating_add(sum.count);
         if of.fit == Fit::Part && index >= MOST_PARTIAL {
             return None;
         }
-        if self.spots.len() >= self.room.spots && !self.spots.contains_key(&at) {
+        if self.hits.len() >= self.room.hits && !self.hits.contains_key(&at) {
             self.left_out = self.left_out.saturating_add(sum.count);
             return None;
         }
         let arch = self.arch;
-        let spot = self.spots.entry(at).or_insert_with(|| InstructionSpot::new(registers, arch));
-        spot.sum.join(sum);
-        Some((spot, &mut self.room.values))
+        let hit = self.hits.entry(at).or_insert_with(|| InstructionHits::new(registers, arch));
+        hit.sum.join(sum);
+        Some((hit, &mut self.room.values))
     }
 
     /// Counts the hits of a place that the kernel counted; `chance` chooses of what they have.
@@ -371,12 +375,12 @@ impl Spots {
         let Ok(place) = sample.place(lookup) else { return };
         let found = self.of(place, &witness(site, sample.held), site.count, lookup);
         let Some(candidate) = found else { return };
-        let at = SpotAddress { event: sample.event, candidate, address: place.address };
-        if let Some((spot, _)) = self.add(at, sample.sum, sample.fields.registers()) {
+        let at = HitAddress { event: sample.event, candidate, address: place.address };
+        if let Some((hit, _)) = self.add(at, sample.sum, sample.fields.registers()) {
             let of_code =
                 |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
-            spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
-            join_sites(&mut spot.facts, site, chance);
+            hit.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
+            join_sites(&mut hit.facts, site, chance);
         }
     }
 
@@ -386,8 +390,8 @@ impl Spots {
     }
 
     /// The instructions of one candidate with samples, by event and address.
-    pub(crate) fn of_candidate(self, candidate: u32) -> Vec<(SpotAddress, InstructionSpot)> {
-        let own = self.spots.into_iter().filter(|(at, _)| at.candidate == candidate);
+    pub(crate) fn of_candidate(self, candidate: u32) -> Vec<(HitAddress, InstructionHits)> {
+        let own = self.hits.into_iter().filter(|(at, _)| at.candidate == candidate);
         let mut own: Vec<_> = own.collect();
         own.sort_unstable_by_key(|(at, _)| *at);
         own
@@ -400,10 +404,10 @@ pub(crate) fn is_of_code(ip: u64, address: u64) -> bool {
     address.wrapping_sub(ip) < LONGEST
 }
 
-impl InstructionSpot {
-    fn new(registers: &[u32], arch: Arch) -> InstructionSpot {
+impl InstructionHits {
+    fn new(registers: &[u32], arch: Arch) -> InstructionHits {
         let names = registers.iter().map(|bit| register_name(arch, *bit));
-        InstructionSpot {
+        InstructionHits {
             sum: Sum::default(),
             kept: registers.len(),
             registers: Histogram::new(names.chain([ADDRESS.to_owned()]), DISTINCT),
@@ -418,7 +422,7 @@ impl InstructionSpot {
 
     /// Takes in what one sample tells; what it is the first to tell takes
     /// room.
-    pub(crate) fn tell(&mut self, told: &SpotValues<'_>, room: &mut usize) {
+    pub(crate) fn tell(&mut self, told: &HitValues<'_>, room: &mut usize) {
         let take = |is_new: bool, room: &mut usize| *room -= usize::from(is_new && *room > 0);
         for (index, value) in told.registers.iter().enumerate() {
             let is_new = self.registers.add_within(index, *value, *room);
@@ -456,8 +460,8 @@ mod tests {
 
     const KERNEL: u64 = 0xffff_ffff_c000_0000;
 
-    fn spots() -> Spots {
-        Spots::new(RoutineTarget { what: What::Routine("same".to_owned()), object: None })
+    fn hits() -> TargetHits {
+        TargetHits::new(RoutineTarget { what: What::Routine("same".to_owned()), object: None })
     }
 
     /// Knows so many routines of the kernel of one name, 64 bytes apart.
@@ -475,53 +479,53 @@ mod tests {
         lookup
     }
 
-    fn candidate(spots: &mut Spots, ip: u64, lookup: &mut Lookup) -> Option<u32> {
-        let held = HeldSample { ip, misc: Misc(1), ..HeldSample::default() };
+    fn candidate(hits: &mut TargetHits, ip: u64, lookup: &mut Lookup) -> Option<u32> {
+        let held = PendingSample { ip, misc: Misc(1), ..PendingSample::default() };
         let place = lookup.places.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
-        spots.of(place, &held, 5, lookup)
+        hits.of(place, &held, 5, lookup)
     }
 
     #[test]
     fn routines_beyond_the_room_are_no_others_and_their_samples_are_told() {
-        let (mut spots, mut lookup) = (spots(), lookup(4));
-        spots.room.candidates = 2;
-        let mut of = |number: u64| candidate(&mut spots, KERNEL + number * 64 + 8, &mut lookup);
+        let (mut hits, mut lookup) = (hits(), lookup(4));
+        hits.room.candidates = 2;
+        let mut of = |number: u64| candidate(&mut hits, KERNEL + number * 64 + 8, &mut lookup);
         assert_eq!([0, 1, 2, 3, 0, 2].map(&mut of), [Some(0), Some(1), None, None, Some(0), None]);
-        assert_eq!((spots.candidates.len(), spots.left_out), (2, 15));
-        let notes: Vec<String> = spots.notes().collect();
+        assert_eq!((hits.candidates.len(), hits.left_out), (2, 15));
+        let notes: Vec<String> = hits.notes().collect();
         assert!(matches!(&notes[..], [note] if note.starts_with("15 samples of")), "{notes:?}");
     }
 
     #[test]
     fn instructions_beyond_the_room_are_not_kept_and_their_samples_are_told() {
-        let (mut spots, mut lookup) = (spots(), lookup(1));
-        spots.room.spots = 2;
-        let of = candidate(&mut spots, KERNEL + 8, &mut lookup).unwrap();
-        assert_eq!(spots.notes().count(), 0);
+        let (mut hits, mut lookup) = (hits(), lookup(1));
+        hits.room.hits = 2;
+        let of = candidate(&mut hits, KERNEL + 8, &mut lookup).unwrap();
+        assert_eq!(hits.notes().count(), 0);
         let one = Sum::of(1, 1);
         for (address, is_kept) in [(8, true), (9, true), (10, false), (8, true), (11, false)] {
-            let at = SpotAddress { event: 0, candidate: of, address };
-            assert_eq!(spots.add(at, one, &[]).is_some(), is_kept, "{address}");
+            let at = HitAddress { event: 0, candidate: of, address };
+            assert_eq!(hits.add(at, one, &[]).is_some(), is_kept, "{address}");
         }
-        assert_eq!(spots.left_out, 2);
-        assert_eq!(spots.candidates[0].count, 5);
-        let kept = spots.of_candidate(of);
-        let counts = kept.iter().map(|(at, spot)| (at.address, spot.sum.count));
+        assert_eq!(hits.left_out, 2);
+        assert_eq!(hits.candidates[0].count, 5);
+        let kept = hits.of_candidate(of);
+        let counts = kept.iter().map(|(at, hit)| (at.address, hit.sum.count));
         assert_eq!(counts.collect::<Vec<_>>(), [(8, 2), (9, 1)]);
     }
 
     #[test]
     fn values_beyond_the_room_are_not_told_apart_and_that_is_said() {
-        let (mut spots, mut lookup) = (spots(), lookup(1));
-        spots.room.values = 6;
-        let of = candidate(&mut spots, KERNEL + 8, &mut lookup).unwrap();
+        let (mut hits, mut lookup) = (hits(), lookup(1));
+        hits.room.values = 6;
+        let of = candidate(&mut hits, KERNEL + 8, &mut lookup).unwrap();
         let one = Sum::of(1, 1);
         for value in [1, 2, 3, 1, 4] {
-            let at = SpotAddress { event: 0, candidate: of, address: 8 };
-            let (spot, room) = spots.add(at, one, &[0]).unwrap();
+            let at = HitAddress { event: 0, candidate: of, address: 8 };
+            let (hit, room) = hits.add(at, one, &[0]).unwrap();
             let address = Some(value << 20);
-            spot.tell(
-                &SpotValues {
+            hit.tell(
+                &HitValues {
                     ip: 8,
                     registers: &[value],
                     address,
@@ -532,13 +536,13 @@ mod tests {
                 room,
             );
         }
-        assert_eq!(spots.room.values, 0);
-        assert!(spots.notes().any(|note| note.contains("is not counted by value")));
-        let (_, spot) = spots.of_candidate(of).remove(0);
-        let [register, address] = &spot.registers.finish(9)[..] else { panic!("two are kept") };
+        assert_eq!(hits.room.values, 0);
+        assert!(hits.notes().any(|note| note.contains("is not counted by value")));
+        let (_, hit) = hits.of_candidate(of).remove(0);
+        let [register, address] = &hit.registers.finish(9)[..] else { panic!("two are kept") };
         assert_eq!((register.samples, register.distinct_exact), (5, false));
         assert_eq!((register.min, register.max), (1, 4), "these are of all");
         assert!(!address.distinct_exact);
-        assert_eq!(spot.addresses.stretches(9).iter().map(|it| it.count).sum::<u64>(), 5);
+        assert_eq!(hit.addresses.stretches(9).iter().map(|it| it.count).sum::<u64>(), 5);
     }
 }

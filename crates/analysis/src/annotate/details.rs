@@ -4,10 +4,10 @@ use super::lines::Code;
 use super::meaning::{Cause, FAULTS_ON, Meaning};
 use super::operand::{OperandRegister, operands};
 use super::{Details, OperandAccess};
-use crate::annotate::collect::{ADDRESS, InstructionSpot};
+use crate::annotate::collect::{ADDRESS, InstructionHits};
 use crate::collect::fields::register_name;
 use crate::collect::registers::Register;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::report::RowFacts;
 use crate::report::answer::facts;
@@ -40,28 +40,28 @@ pub(super) fn access(
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SpotSampling {
+pub(super) struct HitSampling {
     pub(super) arch: Arch,
     /// The even interval, in events; 1: there is none.
     pub(super) interval: u64,
 }
 
 pub(super) fn details(
-    spot: InstructionSpot,
+    hit: InstructionHits,
     access: Option<OperandAccess>,
     meaning: &Meaning,
-    SpotSampling { arch, interval }: SpotSampling,
+    HitSampling { arch, interval }: HitSampling,
     lookup: &Lookup,
 ) -> Details {
-    let (count, fetches) = (spot.sum.count, spot.fetches);
+    let (count, fetches) = (hit.sum.count, hit.fetches);
     let is_fault = meaning.verb == FAULTS_ON && fetches > 0;
     let fetched = is_fault.then(|| match fetches {
         all if all == count => "faults on its own code, which was not there to be run".to_owned(),
         some => format!("{some} of {count} fault on its own code"),
     });
     let access = access.filter(|_| !is_fault || fetches < count);
-    let facts = spot.facts.as_deref().map(|site| facts(site, arch));
-    let registers = spot.registers.finish(MOST_FREQUENT).into_iter();
+    let facts = hit.facts.as_deref().map(|site| facts(site, arch));
+    let registers = hit.registers.finish(MOST_FREQUENT).into_iter();
     let registers: Vec<Register> = registers.map(|it| it.at_interval(interval)).collect();
     let of_operand: Vec<OperandRegister> = access
         .iter()
@@ -73,9 +73,9 @@ pub(super) fn details(
         access,
         registers,
         facts,
-        variables: named(spot.variables, lookup),
-        levels: named(spot.levels, lookup),
-        addresses: spot.addresses.stretches(STRETCHES),
+        variables: named(hit.variables, lookup),
+        levels: named(hit.levels, lookup),
+        addresses: hit.addresses.stretches(STRETCHES),
     }
 }
 
@@ -121,9 +121,11 @@ fn findings(
 }
 
 /// Names with their samples, most first.
-fn named(counts: FxHashMap<Atom, u64>, lookup: &Lookup) -> Vec<(String, u64)> {
-    let mut named: Vec<(String, u64)> =
-        counts.into_iter().map(|(atom, count)| (lookup.places.name_or_lack(atom), count)).collect();
+fn named(counts: FxHashMap<KeyValue, u64>, lookup: &Lookup) -> Vec<(String, u64)> {
+    let mut named: Vec<(String, u64)> = counts
+        .into_iter()
+        .map(|(value, count)| (lookup.places.name_or_lack(value), count))
+        .collect();
     named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     named.truncate(MOST_FREQUENT);
     named

@@ -1,7 +1,7 @@
 //! On whose data the instructions of a routine work.
 
 use super::operand::operands;
-use crate::name::access_types::{TypedAtoms, WHOLE};
+use crate::name::access_types::{TypeAndMember, WHOLE};
 use crate::name::lookup::Lookup;
 use iced_x86::Instruction;
 use rustc_hash::FxHashMap;
@@ -38,7 +38,7 @@ impl std::fmt::Display for OperandType {
 pub(super) struct RoutineTypes {
     /// A sample that lies in it: whose memory holds the code.
     witness: SampledAddress,
-    sampled: BTreeMap<u64, FxHashMap<TypedAtoms, u64>>,
+    sampled: BTreeMap<u64, FxHashMap<TypeAndMember, u64>>,
 }
 
 impl RoutineTypes {
@@ -49,7 +49,7 @@ impl RoutineTypes {
     pub(super) fn add(
         &mut self,
         address: u64,
-        types: &FxHashMap<TypedAtoms, u64>,
+        types: &FxHashMap<TypeAndMember, u64>,
         lookup: &Lookup,
     ) {
         let known = self.sampled.entry(address).or_default();
@@ -86,8 +86,8 @@ impl RoutineTypes {
 }
 
 /// What most samples tell; of as many the first by name.
-fn commonest(types: &FxHashMap<TypedAtoms, u64>, lookup: &Lookup) -> Option<TypedAtoms> {
-    let rank = |(typed, count): (&TypedAtoms, &u64)| {
+fn commonest(types: &FxHashMap<TypeAndMember, u64>, lookup: &Lookup) -> Option<TypeAndMember> {
+    let rank = |(typed, count): (&TypeAndMember, &u64)| {
         let name = lookup.places.name_or_lack(typed.of) + &lookup.places.name_or_lack(typed.member);
         ((std::cmp::Reverse(*count), name), *typed)
     };

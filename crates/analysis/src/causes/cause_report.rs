@@ -7,8 +7,8 @@ use crate::causes::miss_distances::DistanceCounts;
 use crate::causes::miss_recurrence::RecurrenceCounts;
 use crate::causes::miss_streams::{MissStreams, MissUnit};
 use crate::causes::remedy::{MissEvidence, Remedy, remedies};
-use crate::causes::stall_report::EventHindrances;
-use crate::causes::stall_report::event_hindrances;
+use crate::causes::stall_report::EventStalls;
+use crate::causes::stall_report::event_stalls;
 use crate::causes::verdict::{CauseGrade, MissVerdict};
 use crate::causes::way_to_judge::{Judge, UnitPast, WayToJudge};
 use crate::code::access_shape::AccessShape;
@@ -37,7 +37,8 @@ pub struct CauseReport {
     /// One an event that is about a cache or TLB.
     pub events: Vec<EventCauses>,
     /// One an event that is about accesses that something hinders.
-    pub hindrances: Vec<EventHindrances>,
+    #[serde(rename = "hindrances")]
+    pub stalls: Vec<EventStalls>,
     /// What the reader must know to read it right, in sentences.
     pub notes: Vec<String>,
     /// What was counted in all, as `ebs report` says above a table.
@@ -106,20 +107,20 @@ pub(crate) fn cause_report(
     counted: Counted<'_>,
 ) -> Result<CauseReport, Error> {
     let Counted { report, leaders, lookup } = counted;
-    let CountedMisses { mut streams, hindered, .. } = misses;
-    let (mut events, mut hindrances) = (Vec::new(), Vec::new());
+    let CountedMisses { mut streams, stalled, .. } = misses;
+    let (mut events, mut stalls) = (Vec::new(), Vec::new());
     for (event, leader) in report.events.iter().zip(leaders.iter().copied()) {
         events.extend(event_causes(event, leader, &mut streams, lookup));
-        hindrances.extend(event_hindrances(event, leader, &hindered, lookup));
+        stalls.extend(event_stalls(event, leader, &stalled, lookup));
     }
-    if events.is_empty() && hindrances.is_empty() {
+    if events.is_empty() && stalls.is_empty() {
         let have = report.events.iter().map(|event| event.name.clone()).collect();
         return Err(Error::NoMisses { have });
     }
     let mut notes = streams.notes();
-    notes.extend(hindered.note());
+    notes.extend(stalled.note());
     let hardmeter_causes = CauseReport::VERSION;
-    Ok(CauseReport { hardmeter_causes, events, hindrances, notes, report })
+    Ok(CauseReport { hardmeter_causes, events, stalls, notes, report })
 }
 
 /// The causes of an event whose samples are in `streams` under this number;

@@ -1,9 +1,9 @@
 //! Misses, and accesses that something stalls, of a recording whose causes are asked for.
 
 use crate::cache_shape::MissedLevel;
-use crate::causes::hindrance::Hindrance;
 use crate::causes::miss_streams::MissStreams;
-use crate::causes::stalled_accesses::HinderedAccesses;
+use crate::causes::stall::Stall;
+use crate::causes::stalled_accesses::StalledAccesses;
 use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::sampled::CountedSample;
 use crate::error::Error;
@@ -15,13 +15,13 @@ use crate::query::view::KnownCaches;
 pub(crate) struct CountedMisses {
     caches: KnownCaches,
     pub(crate) streams: MissStreams,
-    pub(crate) hindered: HinderedAccesses,
+    pub(crate) stalled: StalledAccesses,
 }
 
 impl CountedMisses {
     pub(crate) fn new(caches: KnownCaches) -> CountedMisses {
-        let (streams, hindered) = (MissStreams::default(), HinderedAccesses::default());
-        CountedMisses { caches, streams, hindered }
+        let (streams, stalled) = (MissStreams::default(), StalledAccesses::default());
+        CountedMisses { caches, streams, stalled }
     }
 }
 
@@ -36,14 +36,14 @@ impl Collector for CountedMisses {
         {
             self.streams.judge(new.event.leader, level, shape);
         }
-        if let Some(hindrance) = Hindrance::of_event(&new.event.name) {
-            self.hindered.judge(new.event.leader, hindrance);
+        if let Some(stall) = Stall::of_event(&new.event.name) {
+            self.stalled.judge(new.event.leader, stall);
         }
     }
 
     fn take(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<(), Error> {
         self.streams.count(sample, lookup);
-        self.hindered.count(sample, lookup);
+        self.stalled.count(sample, lookup);
         Ok(())
     }
 }

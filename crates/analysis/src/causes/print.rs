@@ -29,7 +29,7 @@ pub fn render(causes: &CauseReport, top: usize, style: Style) -> String {
         }
         more_rows(event.rows.iter().skip(top).map(|row| row.samples), style, &mut out);
     }
-    for event in &causes.hindrances {
+    for event in &causes.stalls {
         out.push_str(head(&event.event));
         print_stalls::render(event, top, style, &mut out);
     }

@@ -1,16 +1,16 @@
-//! Hindered accesses as text for a terminal.
+//! Stalled accesses as text for a terminal.
 
 use crate::causes::card::{heading, more_rows};
-use crate::causes::hindrance::Hindrance;
 use crate::causes::split_offsets::OffsetCount;
-use crate::causes::stall_report::{EventHindrances, HindranceRow};
+use crate::causes::stall::Stall;
+use crate::causes::stall_report::{EventStalls, StallRow};
 use crate::print::table::{Style, note, number_of, percent};
 use crate::share_interval::ratio;
 use std::fmt::Write;
 
 /// One event, `top` rows of it.
-pub(crate) fn render(event: &EventHindrances, top: usize, style: Style, out: &mut String) {
-    out.push_str(&note(&hindrance_method(event), style));
+pub(crate) fn render(event: &EventStalls, top: usize, style: Style, out: &mut String) {
+    out.push_str(&note(&stall_method(event), style));
     for (number, row) in (1..).zip(event.rows.iter().take(top)) {
         card(number, row, style, out);
     }
@@ -18,13 +18,13 @@ pub(crate) fn render(event: &EventHindrances, top: usize, style: Style, out: &mu
     more_rows(left.map(|row| row.samples), style, out);
 }
 
-/// How an event's hindered accesses are judged.
-pub fn hindrance_method(event: &EventHindrances) -> String {
-    let mut method = match event.hindrance {
-        Hindrance::Split => {
+/// How an event's stalled accesses are judged.
+pub fn stall_method(event: &EventStalls) -> String {
+    let mut method = match event.stall {
+        Stall::Split => {
             "accesses in two lines: each by its address and the bytes that its instruction accesses"
         }
-        Hindrance::Forwarding => {
+        Stall::Forwarding => {
             "loads that an earlier store holds in part: by the stores in front of them in the code"
         }
     }
@@ -35,8 +35,8 @@ pub fn hindrance_method(event: &EventHindrances) -> String {
     method
 }
 
-/// What is told of hindered accesses, as [`told`](super::told) tells of misses.
-pub fn told_of_hindrance(row: &HindranceRow) -> Vec<String> {
+/// What is told of stalled accesses, as [`told`](super::told) tells of misses.
+pub fn told_of_stall(row: &StallRow) -> Vec<String> {
     let (verdict, samples) = (&row.verdict, number_of(row.samples, "sample"));
     let grade = verdict.grade.name();
     let mut lines = vec![match verdict.cause {
@@ -48,16 +48,16 @@ pub fn told_of_hindrance(row: &HindranceRow) -> Vec<String> {
     lines
 }
 
-fn card(number: usize, row: &HindranceRow, style: Style, out: &mut String) {
+fn card(number: usize, row: &StallRow, style: Style, out: &mut String) {
     out.push_str(&heading(number, &percent(row.share), &row.site, &row.data, style));
     let remedies = row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text));
-    for line in told_of_hindrance(row).into_iter().chain(remedies) {
+    for line in told_of_stall(row).into_iter().chain(remedies) {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "     {line}");
     }
 }
 
-fn evidence(row: &HindranceRow) -> Vec<String> {
+fn evidence(row: &StallRow) -> Vec<String> {
     let of = &row.evidence;
     let mut parts: Vec<String> =
         of.width.map(|width| number_of(width, "byte")).into_iter().collect();

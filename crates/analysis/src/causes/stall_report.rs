@@ -1,9 +1,9 @@
-//! What was counted of hindered accesses becomes words.
+//! What was counted of stalled accesses becomes words.
 
-use crate::causes::hindrance::{Hindrance, HindranceVerdict, alignment, one_width};
 use crate::causes::remedy::Remedy;
 use crate::causes::split_offsets::OffsetCount;
-use crate::causes::stalled_accesses::{HinderedAccesses, HinderedUnit};
+use crate::causes::stall::{Stall, StallVerdict, alignment, one_width};
+use crate::causes::stalled_accesses::{StalledAccesses, StalledUnit};
 use crate::code::access_shape::AccessShape;
 use crate::code::store_before::StoreBefore;
 use crate::name::cell::{SiteCell, as_cell};
@@ -22,22 +22,23 @@ const OFFSETS: usize = 4;
 
 /// What hinders the accesses that an event sampled.
 #[derive(Clone, Debug, Serialize)]
-pub struct EventHindrances {
+pub struct EventStalls {
     /// As the recording names it.
     pub event: String,
     /// What its samples are about.
-    pub hindrance: Hindrance,
+    #[serde(rename = "hindrance")]
+    pub stall: Stall,
     /// Samples of the event that were counted.
     pub samples: u64,
     /// Of these, without a data address.
     pub without_address: u64,
     /// Most events, or cycles where samples have latencies, first.
-    pub rows: Vec<HindranceRow>,
+    pub rows: Vec<StallRow>,
 }
 
-/// The hindered accesses of one instruction to one object.
+/// The stalled accesses of one instruction to one object.
 #[derive(Clone, Debug, Serialize)]
-pub struct HindranceRow {
+pub struct StallRow {
     /// The instruction.
     #[serde(serialize_with = "as_cell")]
     pub site: SiteCell,
@@ -53,16 +54,16 @@ pub struct HindranceRow {
     /// said.
     pub cycles: Option<u64>,
     /// Why.
-    pub verdict: HindranceVerdict,
+    pub verdict: StallVerdict,
     /// What it is told by.
-    pub evidence: HindranceEvidence,
+    pub evidence: StallEvidence,
     /// What to change.
     pub remedies: Vec<Remedy>,
 }
 
-/// What is known of the hindered accesses of an instruction to an object.
+/// What is known of the stalled accesses of an instruction to an object.
 #[derive(Clone, Debug, Serialize)]
-pub struct HindranceEvidence {
+pub struct StallEvidence {
     /// Bytes that the instruction accesses; None: its code cannot be had.
     pub width: Option<u64>,
     /// Where in a line accesses begin, most samples first.
@@ -72,12 +73,12 @@ pub struct HindranceEvidence {
     /// All addresses are a multiple of so many bytes apart; 0: there is one.
     pub apart: u64,
     /// The store that holds a part of what is loaded; None: it is not told.
-    pub store: Option<HinderingStore>,
+    pub store: Option<BlockingStore>,
 }
 
 /// A store that a load waits for.
 #[derive(Clone, Debug, Serialize)]
-pub struct HinderingStore {
+pub struct BlockingStore {
     /// The instruction.
     #[serde(serialize_with = "as_cell")]
     pub site: SiteCell,
@@ -85,57 +86,51 @@ pub struct HinderingStore {
     pub width: u64,
 }
 
-/// The hindrances of an event whose samples were counted under this number; None:
+/// The stalls of an event whose samples were counted under this number; None:
 /// it is about something else.
-pub(crate) fn event_hindrances(
+pub(crate) fn event_stalls(
     event: &EventReport,
     leader: usize,
-    hindered: &HinderedAccesses,
+    stalled: &StalledAccesses,
     lookup: &mut Lookup,
-) -> Option<EventHindrances> {
-    let hindrance = hindered.judged(leader)?;
-    let units = hindered.units.iter().filter(|unit| unit.count.key.event == leader);
-    let mut rows: Vec<HindranceRow> =
-        units.map(|unit| row(event, hindrance, unit, lookup)).collect();
-    let weight = |row: &HindranceRow| (row.cycles.unwrap_or(0), row.events);
+) -> Option<EventStalls> {
+    let stall = stalled.judged(leader)?;
+    let units = stalled.units.iter().filter(|unit| unit.count.key.event == leader);
+    let mut rows: Vec<StallRow> = units.map(|unit| row(event, stall, unit, lookup)).collect();
+    let weight = |row: &StallRow| (row.cycles.unwrap_or(0), row.events);
     rows.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.site.cmp(&b.site)));
-    Some(EventHindrances {
+    Some(EventStalls {
         event: event.name.clone(),
-        hindrance,
+        stall,
         samples: event.totals.counted,
-        without_address: hindered.without_address(leader),
+        without_address: stalled.without_address(leader),
         rows,
     })
 }
 
-fn row(
-    event: &EventReport,
-    hindrance: Hindrance,
-    unit: &HinderedUnit,
-    lookup: &mut Lookup,
-) -> HindranceRow {
+fn row(event: &EventReport, stall: Stall, unit: &StalledUnit, lookup: &mut Lookup) -> StallRow {
     let access: Option<AccessShape> = unit.count.access(lookup);
     let width = access.map(|access| access.width).filter(|width| *width > 0);
     let site = lookup.places.site_cell(PlaceKind::Code, unit.count.key.site);
-    let store = match hindrance {
-        Hindrance::Forwarding => store_before(unit, &site, lookup),
-        Hindrance::Split => None,
+    let store = match stall {
+        Stall::Forwarding => store_before(unit, &site, lookup),
+        Stall::Split => None,
     };
-    let (verdict, remedy) = match hindrance {
-        Hindrance::Split => {
-            (HindranceVerdict::of_splits(width, &unit.offsets), alignment(width, &unit.offsets))
+    let (verdict, remedy) = match stall {
+        Stall::Split => {
+            (StallVerdict::of_splits(width, &unit.offsets), alignment(width, &unit.offsets))
         }
-        Hindrance::Forwarding => (
-            HindranceVerdict::of_forwards(unit.count.sum.count, store.as_ref()),
+        Stall::Forwarding => (
+            StallVerdict::of_forwards(unit.count.sum.count, store.as_ref()),
             one_width(width, store.as_ref()),
         ),
     };
-    let evidence = HindranceEvidence {
+    let evidence = StallEvidence {
         width,
         offsets: unit.offsets.commonest(OFFSETS),
         crossing_pages: width.map(|width| unit.offsets.crossing_pages(width)),
         apart: unit.offsets.apart(),
-        store: store.map(|store| HinderingStore {
+        store: store.map(|store| BlockingStore {
             site: lookup.places.site_cell(
                 PlaceKind::Code,
                 Place { address: store.address, ..unit.count.key.site },
@@ -143,7 +138,7 @@ fn row(
             width: store.width,
         }),
     };
-    HindranceRow {
+    StallRow {
         data: unit.count.key.holder.name(lookup),
         site,
         samples: unit.count.sum.count,
@@ -156,7 +151,7 @@ fn row(
     }
 }
 
-fn store_before(unit: &HinderedUnit, site: &SiteCell, lookup: &mut Lookup) -> Option<StoreBefore> {
+fn store_before(unit: &StalledUnit, site: &SiteCell, lookup: &mut Lookup) -> Option<StoreBefore> {
     let load = unit.count.key.site.address;
     let offset = site.routine.as_ref().ok()?.offset;
     let start = load.checked_sub(offset).filter(|_| offset <= SEARCHED)?;

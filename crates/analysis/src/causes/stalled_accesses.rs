@@ -1,36 +1,36 @@
 //! Accesses that something hinders, by instruction and object.
 
-use crate::causes::hindrance::Hindrance;
 use crate::causes::split_offsets::SplitOffsets;
+use crate::causes::stall::Stall;
 use crate::causes::unit_key::{MOST_UNITS, UnitCount, UnitKey};
 use crate::collect::sampled::CountedSample;
 use crate::name::lookup::Lookup;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Debug)]
-pub(crate) struct HinderedUnit {
+pub(crate) struct StalledUnit {
     pub(crate) count: UnitCount,
     pub(crate) offsets: SplitOffsets,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct HinderedAccesses {
-    events: FxHashMap<usize, Hindrance>,
+pub(crate) struct StalledAccesses {
+    events: FxHashMap<usize, Stall>,
     by_key: FxHashMap<UnitKey, usize>,
-    pub(crate) units: Vec<HinderedUnit>,
+    pub(crate) units: Vec<StalledUnit>,
     /// Samples of units that there was no room for.
     pub(crate) left_out: u64,
     without_address: FxHashMap<usize, u64>,
 }
 
-impl HinderedAccesses {
+impl StalledAccesses {
     /// Samples of this event are about it. Others are not looked at.
-    pub(crate) fn judge(&mut self, event: usize, hindrance: Hindrance) {
-        self.events.insert(event, hindrance);
+    pub(crate) fn judge(&mut self, event: usize, stall: Stall) {
+        self.events.insert(event, stall);
     }
 
     /// What an event's samples are about; None: something else.
-    pub(crate) fn judged(&self, event: usize) -> Option<Hindrance> {
+    pub(crate) fn judged(&self, event: usize) -> Option<Stall> {
         self.events.get(&event).copied()
     }
 
@@ -56,7 +56,7 @@ impl HinderedAccesses {
         let number = *self.by_key.entry(key).or_insert(next);
         if number == next {
             let count = UnitCount::new(key, sample);
-            self.units.push(HinderedUnit { count, offsets: SplitOffsets::default() });
+            self.units.push(StalledUnit { count, offsets: SplitOffsets::default() });
         }
         let unit = &mut self.units[number];
         unit.count.add(sample);

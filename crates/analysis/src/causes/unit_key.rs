@@ -4,8 +4,8 @@ use crate::code::access_shape::AccessShape;
 use crate::collect::access_shapes::shape_at;
 use crate::collect::sampled::CountedSample;
 use crate::collect::sum::Sum;
-use crate::name::atom::Lack;
 use crate::name::data_holder::DataHolder;
+use crate::name::key_value::Missing;
 use crate::name::lookup::Lookup;
 use symbolizer::{Place, SampledAddress};
 
@@ -20,7 +20,10 @@ pub(crate) struct UnitKey {
 }
 
 impl UnitKey {
-    pub(crate) fn of(sample: &mut CountedSample<'_>, lookup: &mut Lookup) -> Result<UnitKey, Lack> {
+    pub(crate) fn of(
+        sample: &mut CountedSample<'_>,
+        lookup: &mut Lookup,
+    ) -> Result<UnitKey, Missing> {
         let site = sample.place(lookup)?;
         sample.address()?;
         Ok(UnitKey { event: sample.event, site, holder: sample.holder(lookup) })

@@ -6,7 +6,7 @@
 use crate::bounded::{Bounded, MOST_REMEMBERED};
 use crate::collect::distribution::Distribution;
 use crate::collect::sum::Sum;
-use crate::name::atom::{Atom, Lack};
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
 use perfdata::DataSrc;
@@ -58,7 +58,7 @@ impl AccessCount {
 /// One kind of access: its answers, as [`ASPECTS`] lists them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessAnswers {
-    pub(crate) answers: [Atom; 4],
+    pub(crate) answers: [KeyValue; 4],
     /// How far from the core it was served.
     pub(crate) rank: (Level, Option<Distance>),
 }
@@ -66,7 +66,7 @@ pub(crate) struct AccessAnswers {
 #[derive(Debug, Default)]
 pub(crate) struct AccessKinds {
     kinds: Vec<AccessAnswers>,
-    by_answers: FxHashMap<[Atom; 4], u32>,
+    by_answers: FxHashMap<[KeyValue; 4], u32>,
     by_word: Bounded<Option<DataSrc>, u32, MOST_REMEMBERED>,
 }
 
@@ -80,7 +80,7 @@ impl AccessKinds {
         }
         let answers = ASPECTS.map(|aspect| match source {
             Some(source) => lookup.access(aspect, source),
-            None => Atom::lack(Lack::DataSrc),
+            None => KeyValue::missing(Missing::DataSrc),
         });
         let next = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
         let kind = *self.by_answers.entry(answers).or_insert(next);
@@ -95,7 +95,7 @@ impl AccessKinds {
     /// The kind of all that come after there are too many.
     fn other_kind(&mut self) -> u32 {
         let number = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
-        let answers = ASPECTS.map(|_| Atom::NOT_KEPT);
+        let answers = ASPECTS.map(|_| KeyValue::NOT_KEPT);
         let kind = *self.by_answers.entry(answers).or_insert(number);
         if kind == number {
             let source = DataSrc::default();

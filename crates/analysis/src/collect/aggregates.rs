@@ -160,7 +160,7 @@ const WITH_CALLERS: &str = "record with -g";
 type Lacking = (&'static str, &'static str);
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ToldApart {
+pub(crate) struct Distinguished {
     pub(crate) processes: bool,
     pub(crate) callers: bool,
 }
@@ -170,7 +170,7 @@ pub(crate) struct ToldApart {
 ///
 /// # Errors
 /// The first thing asked for that is not there.
-pub(crate) fn refuse(query: &Query, event: &Event, apart: ToldApart) -> Result<(), Error> {
+pub(crate) fn refuse(query: &Query, event: &Event, apart: Distinguished) -> Result<(), Error> {
     let refused = |asked: String, (why, instead): Lacking| {
         Err(Error::InKernel { event: event.name.clone(), asked, why, instead })
     };
@@ -218,7 +218,7 @@ const CALLERS: Lacking = ("it did not tell callers apart", WITH_CALLERS);
 const SOURCE: Lacking = ("it keeps no data source and weight of each hit", SAMPLES);
 const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
 
-fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
+fn of_key(key: &Key, apart: Distinguished) -> Option<Lacking> {
     match key {
         Key::Site
         | Key::Ip
@@ -254,7 +254,7 @@ fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
     }
 }
 
-fn of_condition(condition: &FilterCondition, apart: ToldApart) -> Option<Lacking> {
+fn of_condition(condition: &FilterCondition, apart: Distinguished) -> Option<Lacking> {
     match condition {
         FilterCondition::Routine(_)
         | FilterCondition::Object(_)

@@ -4,7 +4,7 @@ use crate::code::{SampledInstruction, register_number};
 use crate::collect::collector::{Collector, NewEvent};
 use crate::collect::event::{Event, HeapEvent};
 use crate::collect::fields::{FieldReader, WantedFields};
-use crate::collect::held::{HeldParts, HeldSample};
+use crate::collect::pending::{PendingParts, PendingSample};
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
 use crate::error::Error;
@@ -149,8 +149,8 @@ impl Counters {
     #[inline]
     pub(crate) fn count(
         &mut self,
-        held: &HeldSample,
-        parts: HeldParts<'_>,
+        held: &PendingSample,
+        parts: PendingParts<'_>,
         lookup: &mut Lookup,
         query: &Query,
     ) -> Result<(), Error> {
@@ -241,7 +241,7 @@ impl Counters {
 fn judge(
     sieve: &mut Sieve,
     event: &Event,
-    held: &HeldSample,
+    held: &PendingSample,
     registers: &[u64],
     lookup: &mut Lookup,
 ) -> SieveVerdict {

@@ -1,11 +1,11 @@
 //! What a query needs of each sample, and how it is got at least cost.
 
-use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::memory_change::MemoryChange;
+use crate::collect::pending::{PendingParts, PendingSample, SampleBatch};
 use crate::collect::weight;
-use crate::name::atom::TIMELESS;
 use crate::name::call_chains::tells_callers;
 use crate::name::chain_words::{self, ChainWords, KeptCalls};
+use crate::name::key_value::TIMELESS;
 use crate::sieve::Doubt;
 use perfdata::attr::BranchSampleType;
 use perfdata::ibs::{IbsOp, Quirks};
@@ -186,7 +186,7 @@ impl FieldReader {
     }
 
     /// What is kept of a sample's callers, if the rest may be told later.
-    pub(crate) fn deferred<'w>(&self, parts: HeldParts<'w>) -> Option<ChainWords<'w>> {
+    pub(crate) fn deferred<'w>(&self, parts: PendingParts<'w>) -> Option<ChainWords<'w>> {
         let is_deferred = self.keeps_callers && self.is_deferred;
         is_deferred.then(|| self.words(parts).callers).flatten()
     }
@@ -200,7 +200,7 @@ impl FieldReader {
         !self.has(SampleType::REGS_INTR) && self.has(SampleType::REGS_USER)
     }
 
-    pub(crate) fn address(&self, held: &HeldSample) -> Option<u64> {
+    pub(crate) fn address(&self, held: &PendingSample) -> Option<u64> {
         (held.addr != 0 || self.zero_is_address).then_some(held.addr)
     }
 
@@ -235,8 +235,8 @@ impl FieldReader {
     }
 
     #[inline]
-    fn peek(&self, payload: &[u8]) -> Option<HeldSample> {
-        let mut held = HeldSample { time: TIMELESS, ..HeldSample::default() };
+    fn peek(&self, payload: &[u8]) -> Option<PendingSample> {
+        let mut held = PendingSample { time: TIMELESS, ..PendingSample::default() };
         let layout = &self.layout;
         if self.has(SampleType::IP) {
             held.ip = layout.peek_ip(payload)?;
@@ -299,8 +299,8 @@ impl FieldReader {
 
     /// What [`FieldReader::read`] appended.
     #[inline]
-    pub(crate) fn words<'w>(&self, parts: HeldParts<'w>) -> SampleWords<'w> {
-        let HeldParts { words, stack } = parts;
+    pub(crate) fn words<'w>(&self, parts: PendingParts<'w>) -> SampleWords<'w> {
+        let PendingParts { words, stack } = parts;
         let mut taken = SampleWords { registers: words, ..SampleWords::default() };
         if self.keeps_callers
             && let Some((callers, rest)) = chain_words::split(taken.registers, stack)

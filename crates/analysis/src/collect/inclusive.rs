@@ -3,7 +3,7 @@
 use crate::collect::sum::Sum;
 use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use perfdata::aggregate::Chance;
 use rustc_hash::FxHashMap;
@@ -16,7 +16,7 @@ pub(crate) struct InclusiveRows {
     pub(crate) own: FxHashMap<usize, OwnSums>,
 }
 
-pub(crate) type OwnSums = FxHashMap<Atom, Sum>;
+pub(crate) type OwnSums = FxHashMap<KeyValue, Sum>;
 
 /// Counts each chain for each routine on it, once. What has no chain stays a
 /// row, all of it its own.
@@ -30,16 +30,16 @@ pub(crate) fn inclusive(
 ) -> Result<InclusiveRows, Error> {
     let mut tally = RowTally::new(1);
     let mut own: FxHashMap<usize, OwnSums> = FxHashMap::default();
-    let mut routines: Vec<Atom> = Vec::new();
-    for (event, atoms, count) in chains.each() {
-        let Some(atom) = atoms.first() else { continue };
+    let mut routines: Vec<KeyValue> = Vec::new();
+    for (event, values, count) in chains.each() {
+        let Some(value) = values.first() else { continue };
         routines.clear();
-        match atom.as_name() {
+        match value.as_name() {
             Ok(chain) => {
                 let names = lookup.chains.tree.names(chain);
-                routines.extend(names.map(|name| Atom::number(u64::from(name))));
+                routines.extend(names.map(|name| KeyValue::number(u64::from(name))));
             }
-            Err(_) => routines.push(*atom),
+            Err(_) => routines.push(*value),
         }
         let Some(innermost) = routines.first() else { continue };
         own.entry(event).or_default().entry(*innermost).or_default().join(count.sum);

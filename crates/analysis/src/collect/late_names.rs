@@ -9,8 +9,8 @@ use crate::collect::sampled::KeyColumn;
 use crate::collect::sum::Sum;
 use crate::collect::tally::CountedRows;
 use crate::error::Error;
-use crate::name::atom::Atom;
 use crate::name::holder_names::named_holder;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::query::key::Key;
 use perfdata::aggregate::Chance;
@@ -26,36 +26,36 @@ pub(crate) fn with_late_names(
     if !columns.iter().any(|column| column.key.is_named_late()) {
         return Ok(rows);
     }
-    let of_lines = |(column, atom): (&KeyColumn, &Atom)| {
-        column.key.is_of_lines().then(|| atom.as_place().ok()).flatten()
+    let of_lines = |(column, value): (&KeyColumn, &KeyValue)| {
+        column.key.is_of_lines().then(|| value.as_place().ok()).flatten()
     };
-    let cells = rows.atoms().flat_map(|atoms| columns.iter().zip(atoms));
+    let cells = rows.values().flat_map(|values| columns.iter().zip(values));
     let places: Vec<Place> = cells.filter_map(of_lines).collect();
     lookup.lines.build_keys.wants_lines = columns.iter().any(|it| it.key == Key::RoutineLine);
     lookup.lines.learn(places, &mut lookup.places);
-    let rename = |_, atoms: &mut [Atom], _: &Sum| {
-        for (column, atom) in columns.iter().zip(atoms) {
+    let rename = |_, values: &mut [KeyValue], _: &Sum| {
+        for (column, value) in columns.iter().zip(values) {
             if let Some(typed) =
-                atom.as_undecided().and_then(|it| lookup.undecided.decided_type(it))
+                value.as_undecided().and_then(|it| lookup.undecided.decided_type(it))
             {
-                *atom = if column.key == Key::Type { typed.of } else { typed.member };
+                *value = if column.key == Key::Type { typed.of } else { typed.member };
                 continue;
             }
             if column.key == Key::Block {
-                *atom = lookup.named_block(*atom);
+                *value = lookup.named_block(*value);
                 continue;
             }
             if column.key == Key::Holder {
-                *atom = named_holder(*atom, lookup);
+                *value = named_holder(*value, lookup);
                 continue;
             }
-            let place = of_lines((column, atom));
+            let place = of_lines((column, value));
             let Some(lines) = place.and_then(|place| lookup.lines.of(place)) else { continue };
             match column.key {
-                Key::Srcline => *atom = lines.source,
-                Key::AllocLine => *atom = lines.own_source,
-                Key::Inlined => *atom = lines.inlined,
-                Key::RoutineLine => *atom = lines.in_routine,
+                Key::Srcline => *value = lines.source,
+                Key::AllocLine => *value = lines.own_source,
+                Key::Inlined => *value = lines.inlined,
+                Key::RoutineLine => *value = lines.in_routine,
                 _ => {}
             }
         }

@@ -12,13 +12,13 @@ use crate::collect::event::Event;
 use crate::collect::sum::Sum;
 use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::query::Weighting;
 use perfdata::aggregate::Chance;
 use rustc_hash::FxHashMap;
 
-pub(crate) fn is_not_kept(atoms: &[Atom]) -> bool {
-    atoms.first() == Some(&Atom::NOT_KEPT)
+pub(crate) fn is_not_kept(values: &[KeyValue]) -> bool {
+    values.first() == Some(&KeyValue::NOT_KEPT)
 }
 
 /// Rows without what the kernel counted at a site that take as much as one
@@ -79,14 +79,14 @@ impl Room {
         drop(shares);
         let mut dropped: FxHashMap<usize, Sum> = FxHashMap::default();
         *tally = rows.counted(
-            |event, atoms, sum| {
-                if is_not_kept(atoms) || share(event, sum) > least {
+            |event, values, sum| {
+                if is_not_kept(values) || share(event, sum) > least {
                     return;
                 }
                 let most = dropped.entry(event).or_default();
                 most.count = most.count.max(sum.count);
                 most.period = most.period.max(sum.period);
-                atoms.fill(Atom::NOT_KEPT);
+                values.fill(KeyValue::NOT_KEPT);
             },
             chance,
         )?;

@@ -6,7 +6,7 @@ use crate::collect::room::Room;
 use crate::collect::sampled::{CountedSample, KeyColumn, Rounding, Verdicts};
 use crate::collect::tally::RowTally;
 use crate::error::Error;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::filter::Filter;
@@ -22,7 +22,7 @@ pub(crate) struct RowCounter {
     pub(crate) room: Room,
     pub(crate) chance: Chance,
     /// Of the sample at hand, one a column.
-    atoms: Vec<Atom>,
+    values: Vec<KeyValue>,
     verdicts: Verdicts,
 }
 
@@ -40,7 +40,7 @@ impl RowCounter {
             accesses: query.accesses.then(AccessKinds::default),
             room: Room::new(query.most_rows),
             chance: Chance::default(),
-            atoms: Vec::with_capacity(query.keys.len()),
+            values: Vec::with_capacity(query.keys.len()),
             verdicts: Verdicts::default(),
         }
     }
@@ -70,7 +70,7 @@ impl RowCounter {
             return Ok(());
         }
         self.find(sample, lookup);
-        let row = self.tally.row(number(sample.event), &self.atoms)?;
+        let row = self.tally.row(number(sample.event), &self.values)?;
         row.sum.join(sample.sum);
         if let Some(accesses) = &mut self.accesses {
             let answers = accesses.number(sample.words.data_src, lookup);
@@ -90,7 +90,7 @@ impl RowCounter {
             return Ok(());
         }
         self.find(sample, lookup);
-        let row = self.tally.row(number(sample.event), &self.atoms)?;
+        let row = self.tally.row(number(sample.event), &self.values)?;
         row.sum.join(sample.sum);
         self.room.sites += usize::from(row.add_site(site, &mut self.chance));
         Ok(())
@@ -98,9 +98,9 @@ impl RowCounter {
 
     #[inline]
     fn find(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
-        self.atoms.clear();
+        self.values.clear();
         for column in &self.columns {
-            self.atoms.push(sample.atom(column, lookup, self.round));
+            self.values.push(sample.key_value(column, lookup, self.round));
         }
     }
 

@@ -2,10 +2,10 @@
 
 use crate::code::register_number;
 use crate::collect::sampled::CountedSample;
-use crate::name::atom::Atom;
 use crate::name::data_holder::{DataHolder, MappingHolder};
 use crate::name::frame_bytes::frame_byte;
 use crate::name::heap_block::HeapBlock;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::name::mappings::MappingMaker;
 use crate::name::place_names::PlaceNames;
@@ -53,7 +53,7 @@ impl CountedSample<'_> {
 
     fn mapped(&self, lookup: &mut Lookup) -> DataHolder {
         let data = self.data(lookup);
-        let variable = data.map_or_else(Atom::lack, |place| lookup.places.variable(place));
+        let variable = data.map_or_else(KeyValue::missing, |place| lookup.places.variable(place));
         DataHolder::Mapped { variable, object: data.ok().map(|place| place.object) }
     }
 

@@ -4,18 +4,18 @@ use crate::bounded::{Bounded, MOST_PLACES};
 use crate::code::previous::{self, NoAccess};
 use crate::collect::event::HeapEvent;
 use crate::collect::fields::{FieldReader, SampleWords};
-use crate::collect::held::HeldSample;
 use crate::collect::memory_change::MemoryChange;
+use crate::collect::pending::PendingSample;
 use crate::collect::sum::Sum;
-use crate::name::access_types::TypedAtoms;
+use crate::name::access_types::TypeAndMember;
 use crate::name::allocation_site::allocation_site;
-use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::{CallChains, Callers, SampledChain};
 use crate::name::heap_block::{BlockAsker, HeapBlock};
-use crate::name::heap_blocks::ToldChange;
+use crate::name::heap_blocks::BlockSample;
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::lookup::Lookup;
 use crate::name::mapping_maker::mapping_maker;
-use crate::name::mappings::{MappingMaker, OwnMapping, ToldMapping};
+use crate::name::mappings::{MappingMaker, MappingSample, OwnMapping};
 use crate::name::regions::RegionPath;
 use crate::name::stacks::ThreadPoint;
 use crate::name::undecided_types::BlockAccess;
@@ -37,11 +37,11 @@ pub(crate) struct Rounding {
 }
 
 /// Answers of filters about names, by filter and name.
-pub(crate) type Verdicts = Bounded<(usize, Atom), bool, MOST_PLACES>;
+pub(crate) type Verdicts = Bounded<(usize, KeyValue), bool, MOST_PLACES>;
 
 #[derive(Debug)]
 pub(crate) struct CountedSample<'s> {
-    pub(crate) held: &'s HeldSample,
+    pub(crate) held: &'s PendingSample,
     pub(crate) words: SampleWords<'s>,
     /// The number that rows of its event are counted under.
     pub(crate) event: usize,
@@ -50,11 +50,11 @@ pub(crate) struct CountedSample<'s> {
     /// Cycles that its access took, where its weight says so.
     pub(crate) latency: Option<u64>,
     pub(crate) fields: &'s FieldReader,
-    pub(crate) place: Option<Result<Place, Lack>>,
+    pub(crate) place: Option<Result<Place, Missing>>,
     /// Its call chain, once it was asked for.
     pub(crate) chain: Option<SampledChain>,
     /// Type and member of what it accesses, once they were asked for.
-    pub(crate) typed: Option<TypedAtoms>,
+    pub(crate) typed: Option<TypeAndMember>,
     /// Where its thread is on its stack, or that nothing tells, once that was asked for.
     pub(crate) point: Option<Option<ThreadPoint>>,
 }
@@ -62,7 +62,7 @@ pub(crate) struct CountedSample<'s> {
 impl<'s> CountedSample<'s> {
     #[inline]
     pub(crate) fn new(
-        held: &'s HeldSample,
+        held: &'s PendingSample,
         words: SampleWords<'s>,
         fields: &'s FieldReader,
     ) -> CountedSample<'s> {
@@ -74,14 +74,14 @@ impl<'s> CountedSample<'s> {
 
 impl CountedSample<'_> {
     #[inline]
-    pub(crate) fn place(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
+    pub(crate) fn place(&mut self, lookup: &mut Lookup) -> Result<Place, Missing> {
         if let Some(place) = self.place {
             return place;
         }
         let place = if !self.fields.has(SampleType::IP) {
-            Err(Lack::Ip)
+            Err(Missing::Ip)
         } else if self.held.mode() == CpuMode::User && !self.fields.has(SampleType::TID) {
-            Err(Lack::Tid)
+            Err(Missing::Tid)
         } else {
             Ok(lookup.places.place(self.held.at()))
         };
@@ -103,41 +103,41 @@ impl CountedSample<'_> {
     /// Where the instruction of a row lies: of the sample, or of the frame that
     /// its chain is looked at from.
     #[inline]
-    fn site(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
+    fn site(&mut self, lookup: &mut Lookup) -> Result<Place, Missing> {
         match lookup.chains.parts.cut.moves_sites() {
             true => self.chain(lookup).place,
             false => self.place(lookup),
         }
     }
 
-    fn field(&self, field: SampleType, lack: Lack, atom: Atom) -> Atom {
-        if self.fields.has(field) { atom } else { Atom::lack(lack) }
+    fn field(&self, field: SampleType, lack: Missing, value: KeyValue) -> KeyValue {
+        if self.fields.has(field) { value } else { KeyValue::missing(lack) }
     }
 
-    pub(crate) fn address(&self) -> Result<u64, Lack> {
+    pub(crate) fn address(&self) -> Result<u64, Missing> {
         if !self.fields.has(SampleType::ADDR) {
-            return Err(Lack::Addr);
+            return Err(Missing::Addr);
         }
-        self.fields.address(self.held).ok_or(Lack::Address)
+        self.fields.address(self.held).ok_or(Missing::Address)
     }
 
-    pub(crate) fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
+    pub(crate) fn data(&self, lookup: &mut Lookup) -> Result<Place, Missing> {
         let address = self.address()?;
         if !self.fields.has(SampleType::TID) {
-            return Err(Lack::Tid);
+            return Err(Missing::Tid);
         }
         Ok(lookup.places.data_place(SampledAddress { address, ..self.held.at() }))
     }
 
-    pub(crate) fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+    pub(crate) fn block(&self, lookup: &Lookup) -> Result<HeapBlock, Missing> {
         let address = self.address()?;
         if !self.fields.has(SampleType::TID) {
-            return Err(Lack::Tid);
+            return Err(Missing::Tid);
         }
         if !lookup.heap.is_told {
-            return Err(Lack::Heap);
+            return Err(Missing::Heap);
         }
-        let lack = if lookup.heap.is_of_some { Lack::NoSampledBlock } else { Lack::NoBlock };
+        let lack = if lookup.heap.is_of_some { Missing::NoSampledBlock } else { Missing::NoBlock };
         lookup.heap.find(self.held.pid(), address).copied().ok_or(lack)
     }
 
@@ -148,7 +148,7 @@ impl CountedSample<'_> {
     }
 
     /// The block that holds the data address, or the mapping that the program made there.
-    fn block_or_mapping(&self, lookup: &Lookup) -> Result<HeapBlock, Lack> {
+    fn block_or_mapping(&self, lookup: &Lookup) -> Result<HeapBlock, Missing> {
         let is_own = |it: &OwnMapping| matches!(it.maker, MappingMaker::Program(_));
         self.block(lookup).or_else(|lack| {
             self.mapping(lookup).filter(is_own).map(|mapping| mapping.block).ok_or(lack)
@@ -156,17 +156,17 @@ impl CountedSample<'_> {
     }
 
     pub(crate) fn change_heap(&mut self, event: HeapEvent, lookup: &mut Lookup) {
-        let HeldSample { time, addr: address, .. } = *self.held;
+        let PendingSample { time, addr: address, .. } = *self.held;
         let pid = self.held.pid();
         match (event, self.words.heap) {
             (HeapEvent::Allocation, Some(MemoryChange::Block(change))) => {
                 let chain = self.chain(lookup).whole;
                 let site = chain.and_then(|_| allocation_site(&lookup.chains, &mut lookup.places));
-                let told = ToldChange { pid, time, address, change };
+                let told = BlockSample { pid, time, address, change };
                 lookup.heap.allocated(told, BlockAsker { site, chain: chain.ok() });
             }
             (HeapEvent::Release, Some(MemoryChange::Block(change))) => {
-                lookup.heap.released(ToldChange { pid, time, address, change });
+                lookup.heap.released(BlockSample { pid, time, address, change });
             }
             (HeapEvent::Mapping, Some(MemoryChange::Mapping(change))) => {
                 let maker = match change.call {
@@ -177,14 +177,14 @@ impl CountedSample<'_> {
                         Err(lack) => MappingMaker::Program(Err(lack)),
                     },
                 };
-                lookup.heap.remapped(ToldMapping { pid, time, address, change }, maker);
+                lookup.heap.remapped(MappingSample { pid, time, address, change }, maker);
             }
             _ => {}
         }
     }
 
     /// On whose data the instruction works, in words.
-    pub(crate) fn typed(&mut self, lookup: &mut Lookup) -> TypedAtoms {
+    pub(crate) fn typed(&mut self, lookup: &mut Lookup) -> TypeAndMember {
         if let Some(typed) = self.typed {
             return typed;
         }
@@ -192,12 +192,12 @@ impl CountedSample<'_> {
         let typed = match (self.typed_access(lookup), place) {
             (found, Some(place)) => match lookup.access_in_block(found, place) {
                 BlockAccess::Known(typed) | BlockAccess::Left(Ok(typed)) => {
-                    lookup.typed_atoms(&typed)
+                    lookup.type_and_member(&typed)
                 }
-                BlockAccess::Waiting(number) => Atom::undecided(number).into(),
+                BlockAccess::Waiting(number) => KeyValue::undecided(number).into(),
                 BlockAccess::Left(Err(lack)) => lack,
             },
-            (Ok(typed), None) => lookup.typed_atoms(&typed),
+            (Ok(typed), None) => lookup.type_and_member(&typed),
             (Err(lack), None) => lack,
         };
         self.typed = Some(typed);
@@ -232,17 +232,20 @@ impl CountedSample<'_> {
     }
 
     /// On whose data the instruction works; not to be asked twice of a sample.
-    pub(crate) fn typed_access(&mut self, lookup: &mut Lookup) -> Result<TypedAccess, TypedAtoms> {
+    pub(crate) fn typed_access(
+        &mut self,
+        lookup: &mut Lookup,
+    ) -> Result<TypedAccess, TypeAndMember> {
         let found = self
             .ask(lookup, |lookup, access| lookup.types.typed_access(access, &mut lookup.places));
-        found.map_err(|lack| TypedAtoms::from(Atom::lack(lack)))?
+        found.map_err(|lack| TypeAndMember::from(KeyValue::missing(lack)))?
     }
 
     fn ask<T>(
         &mut self,
         lookup: &mut Lookup,
         question: impl FnOnce(&mut Lookup, SampledAccess<'_>) -> T,
-    ) -> Result<T, Lack> {
+    ) -> Result<T, Missing> {
         let place = self.place(lookup)?;
         let has_registers = !self.fields.registers_of_user();
         let register = |number: u32| self.register_of_kernel(number).filter(|_| has_registers);
@@ -261,10 +264,10 @@ impl CountedSample<'_> {
         self.fields.has(SampleType::TID).then(|| self.held.tid())
     }
 
-    fn rounded(&self, size: u64) -> Atom {
+    fn rounded(&self, size: u64) -> KeyValue {
         // A size is a power of two, at least 1: Query::check().
         let mask = !(size - 1);
-        self.address().map_or_else(Atom::lack, |address| Atom::number(address & mask))
+        self.address().map_or_else(KeyValue::missing, |address| KeyValue::number(address & mask))
     }
 
     fn before(&mut self, lookup: &mut Lookup) -> Result<u64, NoAccess> {
@@ -283,41 +286,41 @@ impl CountedSample<'_> {
         self.words.registers.get(index).copied()
     }
 
-    fn register(&self, bit: Option<u32>) -> Atom {
+    fn register(&self, bit: Option<u32>) -> KeyValue {
         let index = bit.and_then(|bit| self.fields.registers().iter().position(|b| *b == bit));
         match index {
-            None => Atom::lack(Lack::Register),
+            None => KeyValue::missing(Missing::Register),
             Some(index) => match self.words.registers.get(index) {
-                Some(value) => Atom::number(*value),
-                None => Atom::lack(Lack::Registers),
+                Some(value) => KeyValue::number(*value),
+                None => KeyValue::missing(Missing::Registers),
             },
         }
     }
 
     #[inline]
-    pub(crate) fn atom(
+    pub(crate) fn key_value(
         &mut self,
         column: &KeyColumn,
         lookup: &mut Lookup,
         round: Rounding,
-    ) -> Atom {
+    ) -> KeyValue {
         let held = self.held;
         match &column.key {
-            Key::Site => self.site(lookup).map_or_else(Atom::lack, Atom::place),
-            Key::Ip => self.field(SampleType::IP, Lack::Ip, Atom::number(held.ip)),
-            Key::Pid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.pid().0)),
-            Key::Tid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.tid().0)),
+            Key::Site => self.site(lookup).map_or_else(KeyValue::missing, KeyValue::place),
+            Key::Ip => self.field(SampleType::IP, Missing::Ip, KeyValue::number(held.ip)),
+            Key::Pid => self.field(SampleType::TID, Missing::Tid, KeyValue::signed(held.pid().0)),
+            Key::Tid => self.field(SampleType::TID, Missing::Tid, KeyValue::signed(held.tid().0)),
             Key::Cpu => {
-                let cpu = Atom::number(u64::from(held.cpu.0));
-                self.field(SampleType::CPU, Lack::Cpu, cpu)
+                let cpu = KeyValue::number(u64::from(held.cpu.0));
+                self.field(SampleType::CPU, Missing::Cpu, cpu)
             }
             Key::Routine => match self.site(lookup) {
                 Ok(place) => lookup.places.routine(place),
-                Err(lack) => Atom::lack(lack),
+                Err(lack) => KeyValue::missing(lack),
             },
             // Until all places are known: with_late_names().
             Key::Inlined | Key::Srcline | Key::RoutineLine => {
-                self.site(lookup).map_or_else(Atom::lack, Atom::place)
+                self.site(lookup).map_or_else(KeyValue::missing, KeyValue::place)
             }
             Key::Operands => match self.site(lookup) {
                 Ok(place) => {
@@ -325,78 +328,78 @@ impl CountedSample<'_> {
                     let at = is_sampled.then(|| held.at());
                     lookup.lines.build_keys.operands(place, at, &mut lookup.places)
                 }
-                Err(lack) => Atom::lack(lack),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Caller => match self.chain(lookup).part {
                 Ok(chain) => lookup.chains.caller(chain, &mut lookup.places),
-                Err(lack) => Atom::lack(lack),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Callee => match self.chain(lookup).part {
                 Ok(chain) => lookup.chains.callee(chain, &mut lookup.places),
-                Err(lack) => Atom::lack(lack),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Stack => match self.chain(lookup).part {
-                Ok(chain) => Atom::number(u64::from(chain)),
-                Err(lack) => Atom::lack(lack),
+                Ok(chain) => KeyValue::number(u64::from(chain)),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Object => match self.site(lookup) {
-                Ok(place) => Atom::number(u64::from(lookup.places.object(place.object))),
-                Err(lack) => Atom::lack(lack),
+                Ok(place) => KeyValue::number(u64::from(lookup.places.object(place.object))),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Comm if self.fields.has(SampleType::TID) => {
-                Atom::comm(lookup.comms.at(held.tid(), held.time))
+                KeyValue::comm(lookup.comms.at(held.tid(), held.time))
             }
-            Key::Comm => Atom::lack(Lack::Tid),
+            Key::Comm => KeyValue::missing(Missing::Tid),
             Key::Region if self.fields.has(SampleType::TID) => {
                 match lookup.regions.at(held.tid(), held.time) {
-                    RegionPath::NONE => Atom::lack(Lack::Region),
-                    RegionPath::NOT_KEPT => Atom::lack(Lack::RegionNotKept),
-                    path => Atom::number(u64::from(path.0)),
+                    RegionPath::NONE => KeyValue::missing(Missing::Region),
+                    RegionPath::NOT_KEPT => KeyValue::missing(Missing::RegionNotKept),
+                    path => KeyValue::number(u64::from(path.0)),
                 }
             }
-            Key::Region => Atom::lack(Lack::Tid),
+            Key::Region => KeyValue::missing(Missing::Tid),
             Key::Addr => self.rounded(1),
             Key::Line => self.rounded(round.line),
             Key::Page => self.rounded(round.page),
             Key::AddrBefore => match self.before(lookup) {
-                Ok(address) => Atom::number(address),
-                Err(why) => Atom::lack(Lack::Before(why)),
+                Ok(address) => KeyValue::number(address),
+                Err(why) => KeyValue::missing(Missing::Before(why)),
             },
-            Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Data => self.data(lookup).map_or_else(KeyValue::missing, KeyValue::place),
             Key::Variable => match self.data(lookup) {
                 Ok(place) => lookup.places.variable(place),
-                Err(lack) => Atom::lack(lack),
+                Err(lack) => KeyValue::missing(lack),
             },
             // The line is not known until all places are: with_late_names().
             Key::Alloc | Key::AllocLine => match self.block_or_mapping(lookup) {
-                Ok(block) => block.asker.site.map_or_else(Atom::lack, Atom::place),
-                Err(lack) => Atom::lack(lack),
+                Ok(block) => block.asker.site.map_or_else(KeyValue::missing, KeyValue::place),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Block => match self.block_or_mapping(lookup) {
                 // Until its end is known: with_late_names().
                 Ok(block) => {
                     let life = lookup.heap.lives.asked(self.held.pid(), &block);
-                    Atom::number(u64::from(life))
+                    KeyValue::number(u64::from(life))
                 }
-                Err(lack) => Atom::lack(lack),
+                Err(lack) => KeyValue::missing(lack),
             },
             Key::Holder => {
                 let holder = self.holder(lookup);
-                holder.atom(lookup)
+                holder.key_value(lookup)
             }
             Key::Type => self.typed(lookup).of,
             Key::Member => self.typed(lookup).member,
             Key::Access(aspect) => match self.words.data_src {
                 Some(source) => lookup.access(*aspect, source),
-                None => Atom::lack(Lack::DataSrc),
+                None => KeyValue::missing(Missing::DataSrc),
             },
             Key::Miss => match self.words.class {
-                Some(class) => Atom::number(u64::from(class as u8)),
-                None => Atom::lack(Lack::Class),
+                Some(class) => KeyValue::number(u64::from(class as u8)),
+                None => KeyValue::missing(Missing::Class),
             },
             Key::Time(step) => {
                 let begin = step.begin_of(held.time, round.begin);
-                self.field(SampleType::TIME, Lack::Time, Atom::number(begin))
+                self.field(SampleType::TIME, Missing::Time, KeyValue::number(begin))
             }
             Key::Register(_) => self.register(column.register),
         }
@@ -426,9 +429,9 @@ impl CountedSample<'_> {
             }
             FilterCondition::Access(aspect, glob) => {
                 let answer = self.words.data_src.map(|source| lookup.access(*aspect, source));
-                let name = answer.and_then(|atom| Some((atom, atom.as_name().ok()?)));
-                name.map(|(atom, number)| {
-                    let asked = (index, atom);
+                let name = answer.and_then(|value| Some((value, value.as_name().ok()?)));
+                name.map(|(value, number)| {
+                    let asked = (index, value);
                     *verdicts.or_insert_with(asked, || is_called(glob, &lookup.places.name(number)))
                 })
             }
@@ -443,7 +446,7 @@ impl CountedSample<'_> {
             FilterCondition::Comm(glob) => {
                 let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
                 comm.map(|comm| {
-                    let asked = (index, Atom::comm(comm));
+                    let asked = (index, KeyValue::comm(comm));
                     *verdicts.or_insert_with(asked, || glob.matches(&lookup.comms.text(comm)))
                 })
             }
@@ -451,35 +454,35 @@ impl CountedSample<'_> {
                 let path = has_task.then(|| lookup.regions.at(held.tid(), held.time));
                 let path = path.filter(|path| *path != RegionPath::NOT_KEPT);
                 path.map(|path| {
-                    let asked = (index, Atom::number(u64::from(path.0)));
+                    let asked = (index, KeyValue::number(u64::from(path.0)));
                     *verdicts.or_insert_with(asked, || lookup.regions.is_in(path, glob))
                 })
             }
             FilterCondition::Routine(glob) => {
                 let routine = self.place(lookup).map(|place| lookup.places.routine(place));
-                let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
-                name.map(|(atom, number)| {
-                    let asked = (index, atom);
+                let name = routine.ok().and_then(|value| Some((value, value.as_name().ok()?)));
+                name.map(|(value, number)| {
+                    let asked = (index, value);
                     *verdicts
                         .or_insert_with(asked, || glob.matches_routine(&lookup.places.name(number)))
                 })
             }
             FilterCondition::Variable(glob) => {
                 let variable = self.data(lookup).map(|place| lookup.places.variable(place));
-                let name = variable.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
-                name.map(|(atom, number)| {
-                    let asked = (index, atom);
+                let name = variable.ok().and_then(|value| Some((value, value.as_name().ok()?)));
+                name.map(|(value, number)| {
+                    let asked = (index, value);
                     *verdicts
                         .or_insert_with(asked, || glob.matches_routine(&lookup.places.name(number)))
                 })
             }
             FilterCondition::Object(glob) => self.place(lookup).ok().map(|place| {
                 let number = lookup.places.object(place.object);
-                let asked = (index, Atom::number(u64::from(number)));
+                let asked = (index, KeyValue::number(u64::from(number)));
                 *verdicts.or_insert_with(asked, || glob.matches_object(&lookup.places.name(number)))
             }),
             FilterCondition::Frame(glob) => self.chain(lookup).whole.ok().map(|chain| {
-                let asked = (index, Atom::number(u64::from(chain)));
+                let asked = (index, KeyValue::number(u64::from(chain)));
                 let CallChains { parts, tree, .. } = &mut lookup.chains;
                 let places = &lookup.places;
                 *verdicts

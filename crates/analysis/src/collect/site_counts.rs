@@ -4,13 +4,13 @@ use crate::collect::aggregates::EventAggregate;
 use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::fields::SampleWords;
-use crate::collect::held::HeldSample;
+use crate::collect::pending::PendingSample;
 use crate::collect::row_count::join_sites;
 use crate::collect::sampled::CountedSample;
 use crate::collect::sum::Sum;
 use crate::error::Error;
-use crate::name::atom::Lack;
 use crate::name::chain_words::ChainWords;
+use crate::name::key_value::Missing;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::needs::Needs;
@@ -24,7 +24,7 @@ use symbolizer::{Place, SampledAddress};
 struct PlacedSite<'s> {
     event: usize,
     site: &'s Site,
-    place: Result<Place, Lack>,
+    place: Result<Place, Missing>,
 }
 
 impl Counters {
@@ -62,13 +62,13 @@ impl Counters {
         event.samples = event.samples.saturating_add(site.count);
         let number = u32::try_from(index).unwrap_or(u32::MAX);
         let pid = site.process.unwrap_or_default();
-        let held = HeldSample {
+        let held = PendingSample {
             ip: site.ip,
             time: site.last,
             task: Task { pid, tid: Tid(pid.0) },
             event: number,
             misc: Misc(site.mode.bits()),
-            ..HeldSample::default()
+            ..PendingSample::default()
         };
         let fields = event.fields.of_sites();
         let callers = match self.needs.has(Needs::CALLERS) {
@@ -84,7 +84,7 @@ impl Counters {
             return Ok(());
         }
         self.rows.count_site(&mut sample, lookup, site)?;
-        if sample.chain.is_some_and(|chain| matches!(chain.part, Err(Lack::NotKept))) {
+        if sample.chain.is_some_and(|chain| matches!(chain.part, Err(Missing::NotKept))) {
             // One was booked when it was looked up.
             lookup.chains.left_out = lookup.chains.left_out.saturating_add(site.count - 1);
         }
@@ -109,7 +109,11 @@ impl Counters {
 /// The callers of a site, none where its process was of another program
 /// before or after: a chain of one may mean something in the other. What is
 /// outermost lies in the program's own file or in what runs its threads.
-fn callers<'s>(site: &'s Site, place: Result<Place, Lack>, lookup: &mut Lookup) -> ChainWords<'s> {
+fn callers<'s>(
+    site: &'s Site,
+    place: Result<Place, Missing>,
+    lookup: &mut Lookup,
+) -> ChainWords<'s> {
     let recorded = site.chain.as_deref().unwrap_or_default();
     let is_one = place.is_ok() && {
         let outermost = parts(recorded.iter().copied()).fold(None, |known, part| match part {
@@ -127,11 +131,11 @@ fn callers<'s>(site: &'s Site, place: Result<Place, Lack>, lookup: &mut Lookup) 
 }
 
 /// A hit whose process is known, where some is: its memory holds the code.
-pub(crate) fn witness(site: &Site, held: &HeldSample) -> HeldSample {
+pub(crate) fn witness(site: &Site, held: &PendingSample) -> PendingSample {
     let hit = site.taken.first().map(|hit| (hit.pid, hit.time));
     let own = site.process.or(only(site)).map(|pid| (pid, site.last));
     let (pid, time) = own.or(hit).unwrap_or((held.pid(), held.time));
-    HeldSample { time, task: Task { pid, tid: Tid(pid.0) }, ..*held }
+    PendingSample { time, task: Task { pid, tid: Tid(pid.0) }, ..*held }
 }
 
 fn count(event: &mut Event, site: &Site, sum: Sum) {
@@ -146,7 +150,7 @@ fn count(event: &mut Event, site: &Site, sum: Sum) {
 /// Where a site lies. An address may be in several programs, one after the
 /// other or side by side: then nothing tells whose the hits are. `alive` are
 /// the processes that a site of none may be of.
-fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack> {
+fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Missing> {
     let of = |pid| SampledAddress { mode: site.mode, pid, address: site.ip, time: site.last };
     if site.mode != CpuMode::User {
         return Ok(lookup.places.place(of(site.process.unwrap_or_default())));
@@ -179,8 +183,8 @@ fn number(pid: Pid) -> u64 {
     u64::from(pid.0.cast_unsigned())
 }
 
-fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Lack {
-    Lack::Name(lookup.places.reason(why, mark, None))
+fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Missing {
+    Missing::Name(lookup.places.reason(why, mark, None))
 }
 
 const NO_PROCESS: &str = "no process is known of these hits";

@@ -7,7 +7,7 @@
 
 use perfdata::Time;
 
-use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
+use crate::collect::pending::{PendingParts, PendingSample, SampleBatch};
 
 /// How many times the room of other samples is there for those that wait for a round more, whose
 /// stacks may wait with them.
@@ -30,7 +30,7 @@ impl TimeOrder {
 
 /// The samples of a batch, each with what waits with it, in the order of their times; those of one
 /// time as they came.
-pub(crate) fn by_time(batch: &SampleBatch) -> Vec<(&HeldSample, HeldParts<'_>)> {
+pub(crate) fn by_time(batch: &SampleBatch) -> Vec<(&PendingSample, PendingParts<'_>)> {
     let mut parts = batch.parts();
     let mut all: Vec<_> = batch.samples.iter().map(|held| (held, parts.take(held))).collect();
     all.sort_by_key(|(held, _)| held.time);
@@ -66,8 +66,9 @@ mod tests {
             // The odd ones are looked at when more of them are there.
             for (from, to) in [(&mut first, round * 20 + 4), (&mut second, round * 20 + 16)] {
                 while *from < to {
-                    let held = HeldSample { time: Time(*from), words: 1, ..HeldSample::default() };
-                    waiting.now().push(held, HeldParts { words: &[*from], stack: &[] });
+                    let held =
+                        PendingSample { time: Time(*from), words: 1, ..PendingSample::default() };
+                    waiting.now().push(held, PendingParts { words: &[*from], stack: &[] });
                     *from += 2;
                 }
             }

@@ -8,7 +8,7 @@ use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::layout::object_visits::{ObjectAccess, ObjectVisits, PlaceInType};
 use crate::layout::thread_set::ThreadSet;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::name::undecided_types::BlockAccess;
 use crate::query::needs::Needs;
@@ -50,7 +50,7 @@ pub(crate) struct TypeUses {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Definition {
-    name: Atom,
+    name: KeyValue,
     object: ObjectId,
     fingerprint: u64,
 }
@@ -58,14 +58,14 @@ struct Definition {
 #[derive(Clone, Debug)]
 pub(crate) struct TypeUse {
     /// As tables name it.
-    pub(crate) name: Atom,
+    pub(crate) name: KeyValue,
     pub(crate) object: ObjectId,
     pub(crate) program: Arc<ProgramTypes>,
     pub(crate) of: TypeId,
     pub(crate) places: BTreeMap<PlaceInType, PlaceAccesses>,
     /// Those whose member is not known.
     pub(crate) unplaced: PlaceAccesses,
-    pub(crate) variables: FxHashMap<Atom, u64>,
+    pub(crate) variables: FxHashMap<KeyValue, u64>,
     /// Which places are accessed together, of a structure.
     pub(crate) visits: ObjectVisits,
 }
@@ -80,7 +80,7 @@ struct CountedAccess {
     tid: Tid,
     has_thread: bool,
     address: Option<u64>,
-    variable: Option<Atom>,
+    variable: Option<KeyValue>,
     /// Cycles.
     latency: Option<u64>,
 }
@@ -215,7 +215,7 @@ impl TypeUses {
     fn number(&mut self, typed: &TypedAccess, lookup: &mut Lookup) -> Option<usize> {
         let TypedAccess { program, object, found, .. } = typed;
         let (object, of) = (*object, found.place.of);
-        let name = lookup.typed_atoms(typed).of;
+        let name = lookup.type_and_member(typed).of;
         let fingerprint =
             *self.fingerprints.entry((object, of)).or_insert_with(|| program.types.fingerprint(of));
         let definition = Definition { name, object, fingerprint };

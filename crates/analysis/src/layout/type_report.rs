@@ -146,8 +146,8 @@ impl SampledType {
         let mut variables: Vec<(String, u64)> = uses
             .variables
             .iter()
-            .filter_map(|(atom, count)| {
-                Some((lookup.places.name(atom.as_name().ok()?).to_string(), *count))
+            .filter_map(|(value, count)| {
+                Some((lookup.places.name(value.as_name().ok()?).to_string(), *count))
             })
             .collect();
         variables.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

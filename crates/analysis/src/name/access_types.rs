@@ -1,6 +1,6 @@
 //! Type and member of what a sample accesses, and how many samples have one.
 
-use super::atom::{Atom, Lack};
+use super::key_value::{KeyValue, Missing};
 use super::place_names::PlaceNames;
 use crate::bounded::{Bounded, MOST_PLACES};
 use crate::typed::access_type::TypedBy;
@@ -19,9 +19,9 @@ pub(crate) struct AccessTypes {
     pub(crate) shows_types: bool,
     /// Whether of how many samples types are known is told.
     pub(crate) is_told: bool,
-    named: Bounded<NamedAccess, TypedAtoms, MOST_PLACES>,
+    named: Bounded<NamedAccess, TypeAndMember, MOST_PLACES>,
     /// By place of the instruction, and mark of the reason.
-    reasons: Bounded<(Place, &'static str), Atom, MOST_PLACES>,
+    reasons: Bounded<(Place, &'static str), KeyValue, MOST_PLACES>,
     /// Samples by road, and without a type by why.
     by: BTreeMap<TypedBy, u64>,
     without: BTreeMap<&'static str, u64>,
@@ -35,21 +35,21 @@ struct NamedAccess {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TypedAtoms {
-    pub(crate) of: Atom,
-    pub(crate) member: Atom,
+pub(crate) struct TypeAndMember {
+    pub(crate) of: KeyValue,
+    pub(crate) member: KeyValue,
 }
 
-impl TypedAtoms {
+impl TypeAndMember {
     /// Whether it is a type, or may become one when all samples are counted.
     pub(crate) fn is_known_or_waits(self) -> bool {
         self.of.as_name().is_ok() || self.of.as_undecided().is_some()
     }
 }
 
-impl From<Atom> for TypedAtoms {
-    fn from(atom: Atom) -> TypedAtoms {
-        TypedAtoms { of: atom, member: atom }
+impl From<KeyValue> for TypeAndMember {
+    fn from(value: KeyValue) -> TypeAndMember {
+        TypeAndMember { of: value, member: value }
     }
 }
 
@@ -60,7 +60,7 @@ impl AccessTypes {
         &mut self,
         access: SampledAccess<'_>,
         places: &mut PlaceNames,
-    ) -> Result<TypedAccess, TypedAtoms> {
+    ) -> Result<TypedAccess, TypeAndMember> {
         match self.objects.of(access, &mut places.symbolizer) {
             Ok(typed) => {
                 *self.by.entry(typed.found.by).or_default() += 1;
@@ -84,29 +84,29 @@ impl AccessTypes {
         at: SampledAddress,
         place: Place,
         places: &mut PlaceNames,
-    ) -> Option<TypedAtoms> {
+    ) -> Option<TypeAndMember> {
         let register = |_| None;
         let (address, data, is_before) = (None, None, false);
         let access = SampledAccess { at, place, address, data, register: &register, is_before };
         let typed = self.objects.of(access, &mut places.symbolizer).ok()?;
-        Some(self.typed_atoms(&typed, places))
+        Some(self.type_and_member(&typed, places))
     }
 
     /// Why instructions at a place have no type; one place has one reason of a
     /// mark.
-    fn lack_of_type(&mut self, place: Place, why: &Untyped, places: &mut PlaceNames) -> Atom {
+    fn lack_of_type(&mut self, place: Place, why: &Untyped, places: &mut PlaceNames) -> KeyValue {
         let (tag, subject) = (why.tag(), why.subject());
         let reason = places.reason(&why.to_string(), tag, subject.as_deref());
-        let lack = Atom::lack(Lack::Name(reason));
+        let lack = KeyValue::missing(Missing::Name(reason));
         self.reasons.insert((place, tag), lack);
         lack
     }
 
-    pub(crate) fn typed_atoms(
+    pub(crate) fn type_and_member(
         &mut self,
         typed: &TypedAccess,
         places: &mut PlaceNames,
-    ) -> TypedAtoms {
+    ) -> TypeAndMember {
         let TypedAccess { object, found, bytes, .. } = *typed;
         let key = NamedAccess { object, place: found.place, bytes };
         if let Some(known) = self.named.get(&key) {
@@ -120,11 +120,11 @@ impl AccessTypes {
             (false, true) => member,
             (false, false) => format!("{of}.{member}"),
         };
-        let of = places.texts.atom(&of);
-        let member = places.texts.atom(&member);
-        let atoms = TypedAtoms { of, member };
-        self.named.insert(key, atoms);
-        atoms
+        let of = places.texts.key_value(&of);
+        let member = places.texts.key_value(&member);
+        let values = TypeAndMember { of, member };
+        self.named.insert(key, values);
+        values
     }
 
     /// Of how many samples the type is known, by which road, and of the others

@@ -1,7 +1,7 @@
 //! Where a program asked for memory: the innermost of its own calls.
 
-use crate::name::atom::Lack;
 use crate::name::call_chains::CallChains;
+use crate::name::key_value::Missing;
 use crate::name::place_names::PlaceNames;
 use perfdata::AllocatorCall;
 use symbolizer::{Frame, Frames, Place};
@@ -85,7 +85,10 @@ pub(crate) fn own_source(frames: &Frames) -> Option<String> {
 /// Where the program asked for the block that the sample at hand tells of, whose chain was
 /// just asked for: the first of its callers that is no library's of its language; where
 /// there is none, the first that is no allocator's.
-pub(crate) fn allocation_site(chains: &CallChains, places: &mut PlaceNames) -> Result<Place, Lack> {
+pub(crate) fn allocation_site(
+    chains: &CallChains,
+    places: &mut PlaceNames,
+) -> Result<Place, Missing> {
     let mut first = None;
     // The first is the allocator, or what it went on to.
     for place in chains.places.get(1..).unwrap_or_default() {
@@ -104,7 +107,7 @@ pub(crate) fn allocation_site(chains: &CallChains, places: &mut PlaceNames) -> R
         };
     }
     let why = "no caller of the allocation is known";
-    first.ok_or_else(|| Lack::Name(places.reason(why, "[no-caller]", None)))
+    first.ok_or_else(|| Missing::Name(places.reason(why, "[no-caller]", None)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What an instruction is called in any build: by its line in its routine's text, and by its
 //! operands. Where that is not known it is called after its routine alone, and why.
 
-use super::atom::Atom;
+use super::key_value::KeyValue;
 use super::place_names::PlaceNames;
 use crate::bounded::{Bounded, MOST_PLACES};
 use crate::code::instruction_class::decode;
@@ -12,7 +12,7 @@ use symbolizer::{Depth, Frames, Place, Reason, Resolution, SampledAddress, Symbo
 #[derive(Debug, Default)]
 pub(crate) struct BuildKeys {
     pub(crate) wants_lines: bool,
-    operands: Bounded<Place, Atom, MOST_PLACES>,
+    operands: Bounded<Place, KeyValue, MOST_PLACES>,
     /// The reason by the name, both by their numbers.
     of_routine_alone: FxHashMap<u32, u32>,
 }
@@ -35,7 +35,7 @@ impl BuildKeys {
         place: Place,
         frames: &Result<Frames, Reason>,
         places: &mut PlaceNames,
-    ) -> Atom {
+    ) -> KeyValue {
         let routine = places.routine(place);
         let Some(frames) = frames.as_ref().ok().filter(|_| self.wants_lines) else {
             return routine;
@@ -53,7 +53,7 @@ impl BuildKeys {
         let lines = frame.first_line.and_then(|first| source.line.checked_sub(first));
         let own = routine.as_name().ok().map(|number| places.name(number));
         match (lines, frame.name.as_ref().or(own.as_ref())) {
-            (Some(lines), Some(name)) => places.texts.atom(&format!("{name}+{lines}")),
+            (Some(lines), Some(name)) => places.texts.key_value(&format!("{name}+{lines}")),
             _ => self.routine_alone(routine, places, NO_START, "[no-start]", None),
         }
     }
@@ -65,7 +65,7 @@ impl BuildKeys {
         place: Place,
         at: Option<SampledAddress>,
         places: &mut PlaceNames,
-    ) -> Atom {
+    ) -> KeyValue {
         if let Some(known) = self.operands.get(&place) {
             return *known;
         }
@@ -74,37 +74,37 @@ impl BuildKeys {
             Some(at) => shape(place, at, &mut places.symbolizer),
             None => Err(NO_FRAME.to_owned()),
         };
-        let atom = match (shape, routine.as_name()) {
+        let value = match (shape, routine.as_name()) {
             (Ok(shape), Ok(number)) => {
                 let name = format!("{}: {shape}", places.name(number));
-                places.texts.atom(&name)
+                places.texts.key_value(&name)
             }
             (Err(why), _) => self.routine_alone(routine, places, &why, "[no-code]", None),
             (Ok(_), Err(_)) => routine,
         };
-        self.operands.insert(place, atom);
-        atom
+        self.operands.insert(place, value);
+        value
     }
 
     /// The routine's name and the mark of a reason; without a name, why there is none.
     fn routine_alone(
         &mut self,
-        routine: Atom,
+        routine: KeyValue,
         places: &mut PlaceNames,
         why: &str,
         tag: &'static str,
         of: Option<&str>,
-    ) -> Atom {
+    ) -> KeyValue {
         let Ok(number) = routine.as_name() else { return routine };
         let name = places.texts.number(&format!("{} {tag}", places.name(number)));
         let reason = places.reason(why, tag, of);
         self.of_routine_alone.insert(name, reason);
-        Atom::number(u64::from(name))
+        KeyValue::number(u64::from(name))
     }
 
     /// Why a row of one of these keys is of a routine alone; None: it is not.
-    pub(crate) fn why_routine_alone(&self, atom: Atom) -> Option<u32> {
-        self.of_routine_alone.get(&atom.as_name().ok()?).copied()
+    pub(crate) fn why_routine_alone(&self, value: KeyValue) -> Option<u32> {
+        self.of_routine_alone.get(&value.as_name().ok()?).copied()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The call chain of a sample: unwound, named, and kept by its number.
 
 use crate::bounded::{Bounded, MOST_PLACES};
-use crate::name::atom::{Atom, Lack};
 use crate::name::chain_parts::{ChainPart, ChainParts};
 use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
 use crate::name::chain_words::ChainWords;
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::place_names::PlaceNames;
 use perfdata::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, is_cut, parts};
 use perfdata::{ChainContext, CpuMode, SampleType, Tid};
@@ -21,8 +21,8 @@ pub(crate) struct CallChains {
     /// Frames by where their code lies.
     frames: Bounded<Place, u32, MOST_PLACES>,
     /// By the number of a chain.
-    callers: FxHashMap<u32, Atom>,
-    callees: FxHashMap<u32, Atom>,
+    callers: FxHashMap<u32, KeyValue>,
+    callees: FxHashMap<u32, KeyValue>,
     ends: ChainEnds,
     /// Samples whose chains there was no room for.
     pub(crate) left_out: u64,
@@ -44,11 +44,11 @@ pub(crate) struct CallChains {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampledChain {
     /// All of it, by number.
-    pub(crate) whole: Result<u32, Lack>,
+    pub(crate) whole: Result<u32, Missing>,
     /// The part that is looked at.
-    pub(crate) part: Result<u32, Lack>,
+    pub(crate) part: Result<u32, Missing>,
     /// Where the innermost frame of that part lies.
-    pub(crate) place: Result<Place, Lack>,
+    pub(crate) place: Result<Place, Missing>,
     pub(crate) is_meant: bool,
 }
 
@@ -70,7 +70,7 @@ impl CallChains {
         let cut = &self.parts.cut;
         let part = match whole {
             Ok(chain) => self.parts.part(chain, &mut self.tree, places),
-            Err(Lack::NotKept) => Ok(ChainPart::Nothing),
+            Err(Missing::NotKept) => Ok(ChainPart::Nothing),
             Err(_) if cut.callers.is_none() && cut.callees.is_none() => Ok(ChainPart::Nothing),
             Err(_) => Ok(ChainPart::Absent),
         };
@@ -78,11 +78,11 @@ impl CallChains {
         let part = match (whole, part) {
             (_, Ok(ChainPart::Kept { chain, without })) => {
                 let place = self.places.get(without).copied();
-                let place = place.ok_or(Lack::NotKept);
+                let place = place.ok_or(Missing::NotKept);
                 return SampledChain { whole, part: Ok(chain), place, is_meant };
             }
             (Err(lack), _) | (_, Err(lack)) => {
-                if matches!(lack, Lack::NotKept) {
+                if matches!(lack, Missing::NotKept) {
                     self.left_out = self.left_out.saturating_add(1);
                 }
                 lack
@@ -93,18 +93,18 @@ impl CallChains {
     }
 
     /// Why nothing of a chain is left.
-    fn all_left_out(&self, chain: u32, places: &mut PlaceNames) -> Lack {
+    fn all_left_out(&self, chain: u32, places: &mut PlaceNames) -> Missing {
         let (why, tag) = match self.tree.top(chain) {
             ChainTop::Unwound(end) if self.tree.top(chain).cut_off().is_some() => {
                 (end.why(), end.tag())
             }
             _ => ("all frames of the chain are what --outside leaves out", "[all-inside]"),
         };
-        Lack::Name(places.reason(why, tag, None))
+        Missing::Name(places.reason(why, tag, None))
     }
 
     /// The number of a sample's chain; or that it has none.
-    fn whole_chain(&mut self, of: Callers<'_>, places: &mut PlaceNames) -> Result<u32, Lack> {
+    fn whole_chain(&mut self, of: Callers<'_>, places: &mut PlaceNames) -> Result<u32, Missing> {
         self.forget();
         if of.words.is_empty() {
             return Err(self.no_chain(places));
@@ -131,14 +131,14 @@ impl CallChains {
         if self.own.is_empty() {
             return Err(self.no_chain(places));
         }
-        self.tree.chain(&self.own, top).ok_or(Lack::NotKept)
+        self.tree.chain(&self.own, top).ok_or(Missing::NotKept)
     }
 
-    fn no_chain(&mut self, places: &mut PlaceNames) -> Lack {
+    fn no_chain(&mut self, places: &mut PlaceNames) -> Missing {
         let known = self.no_chain;
         let reason = known.unwrap_or_else(|| places.reason("no call chain", "[no-chain]", None));
         self.no_chain = Some(reason);
-        Lack::Name(reason)
+        Missing::Name(reason)
     }
 
     /// Frames as the kernel recorded them: the first of all is the sampled
@@ -222,15 +222,15 @@ impl CallChains {
 
     /// The first routine of a chain that is not its innermost; or why there is
     /// none.
-    pub(crate) fn caller(&mut self, chain: u32, places: &mut PlaceNames) -> Atom {
+    pub(crate) fn caller(&mut self, chain: u32, places: &mut PlaceNames) -> KeyValue {
         if let Some(known) = self.callers.get(&chain) {
             return *known;
         }
         let tree = &self.tree;
         let mut names = tree.names(chain);
         let own = names.next();
-        let atom = match names.find(|name| Some(*name) != own) {
-            Some(caller) => Atom::number(u64::from(caller)),
+        let value = match names.find(|name| Some(*name) != own) {
+            Some(caller) => KeyValue::number(u64::from(caller)),
             None => {
                 drop(names);
                 let (why, tag) = match tree.top(chain) {
@@ -238,30 +238,30 @@ impl CallChains {
                     ChainTop::Recorded => ("the recorded chain has no more frames", "[no-caller]"),
                     ChainTop::Asked => ("its callers were not asked for", "[no-caller]"),
                 };
-                Atom::lack(Lack::Name(places.reason(why, tag, None)))
+                KeyValue::missing(Missing::Name(places.reason(why, tag, None)))
             }
         };
-        self.callers.insert(chain, atom);
-        atom
+        self.callers.insert(chain, value);
+        value
     }
 
     /// The first routine of a chain, from the outermost on, that is not the
     /// outermost; or that it called none.
-    pub(crate) fn callee(&mut self, chain: u32, places: &mut PlaceNames) -> Atom {
+    pub(crate) fn callee(&mut self, chain: u32, places: &mut PlaceNames) -> KeyValue {
         if let Some(known) = self.callees.get(&chain) {
             return *known;
         }
         let names: Vec<u32> = self.tree.names(chain).collect();
         let own = names.last();
-        let atom = match names.iter().rev().find(|name| Some(*name) != own) {
-            Some(callee) => Atom::number(u64::from(*callee)),
+        let value = match names.iter().rev().find(|name| Some(*name) != own) {
+            Some(callee) => KeyValue::number(u64::from(*callee)),
             None => {
                 let why = "in the routine itself";
-                Atom::lack(Lack::Name(places.reason(why, "[self]", None)))
+                KeyValue::missing(Missing::Name(places.reason(why, "[self]", None)))
             }
         };
-        self.callees.insert(chain, atom);
-        atom
+        self.callees.insert(chain, value);
+        value
     }
 
     pub(crate) fn forget(&mut self) {

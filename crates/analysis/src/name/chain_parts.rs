@@ -1,7 +1,7 @@
 //! What of a call chain is looked at.
 
-use crate::name::atom::Lack;
 use crate::name::chain_tree::{ChainStep, ChainTop, ChainTree};
+use crate::name::key_value::Missing;
 use crate::name::place_names::PlaceNames;
 use crate::query::chain_view::FrameCut;
 use crate::query::glob::Glob;
@@ -47,7 +47,7 @@ impl ChainParts {
         whole: u32,
         tree: &mut ChainTree,
         places: &PlaceNames,
-    ) -> Result<ChainPart, Lack> {
+    ) -> Result<ChainPart, Missing> {
         if self.cut.is_none() {
             return Ok(ChainPart::Kept { chain: whole, without: 0 });
         }
@@ -69,7 +69,7 @@ impl ChainParts {
         whole: u32,
         tree: &mut ChainTree,
         places: &PlaceNames,
-    ) -> Result<ChainPart, Lack> {
+    ) -> Result<ChainPart, Missing> {
         let steps: Vec<ChainStep> = tree.walk(whole).collect();
         let mut fits = |pattern, glob: &Glob, step: &ChainStep| {
             let asked = FrameQuestion { pattern, frame: step.frame };
@@ -106,7 +106,7 @@ impl ChainParts {
                 tree.chain(&frames, ChainTop::Asked)
             }
         };
-        let chain = chain.ok_or(Lack::NotKept)?;
+        let chain = chain.ok_or(Missing::NotKept)?;
         Ok(ChainPart::Kept { chain, without })
     }
 

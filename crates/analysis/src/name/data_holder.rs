@@ -1,6 +1,6 @@
 //! What holds the bytes that an access is on.
 
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::name::mappings::MappingOrigin;
 use perfdata::Tid;
 use symbolizer::{ObjectId, Place};
@@ -20,7 +20,7 @@ pub(crate) enum DataHolder {
     /// The stack of a thread; in which frame is not known.
     Stack(Tid),
     /// A variable, or why there is none, and what is mapped there.
-    Mapped { variable: Atom, object: Option<ObjectId> },
+    Mapped { variable: KeyValue, object: Option<ObjectId> },
 }
 
 /// Mappings of one origin.

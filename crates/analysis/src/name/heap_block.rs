@@ -1,6 +1,6 @@
 //! A block of memory, and who asked for it.
 
-use crate::name::atom::Lack;
+use crate::name::key_value::Missing;
 use crate::typed::block_votes::{BlockOrigin, BlockPlace};
 use perfdata::Time;
 use symbolizer::Place;
@@ -20,7 +20,7 @@ pub(crate) struct HeapBlock {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockAsker {
-    pub(crate) site: Result<Place, Lack>,
+    pub(crate) site: Result<Place, Missing>,
     /// The calls that led there, by number.
     pub(crate) chain: Option<u32>,
 }

@@ -2,7 +2,7 @@
 
 use crate::name::block_lives::BlockLives;
 use crate::name::heap_block::{BlockAsker, HeapBlock};
-use crate::name::mappings::{MappingMaker, Mappings, ToldMapping};
+use crate::name::mappings::{MappingMaker, MappingSample, Mappings};
 use perfdata::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -59,7 +59,7 @@ enum ProcessStep {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ToldChange {
+pub(crate) struct BlockSample {
     pub(crate) pid: Pid,
     pub(crate) time: Time,
     pub(crate) address: u64,
@@ -112,8 +112,8 @@ impl HeapBlocks {
         }
     }
 
-    pub(crate) fn allocated(&mut self, told: ToldChange, asker: BlockAsker) {
-        let ToldChange { pid, time, address, change } = told;
+    pub(crate) fn allocated(&mut self, told: BlockSample, asker: BlockAsker) {
+        let BlockSample { pid, time, address, change } = told;
         let HeapChange { size, old, began, .. } = change;
         if old != 0 && old != address {
             let is_old = |block: &HeapBlock| block.born <= Time(began);
@@ -145,13 +145,13 @@ impl HeapBlocks {
     }
 
     /// A block is given back: it is there for the sample that tells of it.
-    pub(crate) fn released(&mut self, told: ToldChange) {
-        let ToldChange { pid, address, time, .. } = told;
+    pub(crate) fn released(&mut self, told: BlockSample) {
+        let BlockSample { pid, address, time, .. } = told;
         self.leaving = Some(LeavingBlock { pid, address, time });
     }
 
     /// A call changed what is mapped; `maker` made it.
-    pub(crate) fn remapped(&mut self, told: ToldMapping, maker: MappingMaker) {
+    pub(crate) fn remapped(&mut self, told: MappingSample, maker: MappingMaker) {
         self.mappings.changed(told, maker, &mut self.lives);
     }
 
@@ -185,15 +185,15 @@ impl HeapBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::atom::Lack;
+    use crate::name::key_value::Missing;
     use perfdata::{AllocatorCall, Task, Tid};
 
     const PID: Pid = Pid(7);
-    const NOBODY: BlockAsker = BlockAsker { site: Err(Lack::Ip), chain: None };
+    const NOBODY: BlockAsker = BlockAsker { site: Err(Missing::Ip), chain: None };
 
-    fn told(time: u64, address: u64, size: u64, old: u64, began: u64) -> ToldChange {
+    fn told(time: u64, address: u64, size: u64, old: u64, began: u64) -> BlockSample {
         let change = HeapChange { call: Some(AllocatorCall::Allocate), size, old, began };
-        ToldChange { pid: PID, time: Time(time), address, change }
+        BlockSample { pid: PID, time: Time(time), address, change }
     }
 
     fn allocate(heap: &mut HeapBlocks, time: u64, address: u64, size: u64) {

@@ -1,7 +1,7 @@
 //! What holds the bytes that an access is on, in words.
 
-use crate::name::atom::Atom;
 use crate::name::data_holder::{DataHolder, MappingHolder};
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::name::mapping_sizes::MappingSizes;
 use crate::name::mappings::MappingOrigin;
@@ -29,12 +29,12 @@ impl DataHolder {
     }
 
     /// The same as a key's value: of one that nothing is known of, why.
-    pub(crate) fn atom(self, lookup: &mut Lookup) -> Atom {
+    pub(crate) fn key_value(self, lookup: &mut Lookup) -> KeyValue {
         if let DataHolder::Mapped { variable, object: None } = self {
             return variable;
         }
         if let Some(known) = lookup.holders.known.get(&self) {
-            return Atom::number(u64::from(*known));
+            return KeyValue::number(u64::from(*known));
         }
         // How much was mapped is known when all is counted.
         let (name, mapping) = match self {
@@ -48,7 +48,7 @@ impl DataHolder {
         if let Some(mapping) = mapping {
             lookup.holders.mappings.entry(number).or_default().push(mapping);
         }
-        Atom::number(u64::from(number))
+        KeyValue::number(u64::from(number))
     }
 }
 
@@ -70,7 +70,7 @@ impl MappingHolder {
 }
 
 /// The number of a holder's name as that of the whole name, once all is counted.
-pub(crate) fn named_holder(holder: Atom, lookup: &mut Lookup) -> Atom {
+pub(crate) fn named_holder(holder: KeyValue, lookup: &mut Lookup) -> KeyValue {
     let known = holder.as_name().ok().and_then(|name| lookup.holders.mappings.get(&name));
     let Some(holders) = known.cloned() else { return holder };
     let Some(mapping) = holders.first() else { return holder };
@@ -79,7 +79,7 @@ pub(crate) fn named_holder(holder: Atom, lookup: &mut Lookup) -> Atom {
     let mut sizes = MappingSizes::default();
     origins.iter().for_each(|it| sizes.join(lookup.heap.mappings.sizes(*it)));
     let name = mapping.name(sizes, lookup);
-    lookup.places.texts.atom(&name)
+    lookup.places.texts.key_value(&name)
 }
 
 /// Where memory was asked for: `ROUTINE+OFFSET, FILE:LINE`.

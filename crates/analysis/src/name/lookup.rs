@@ -2,13 +2,13 @@
 
 use crate::bounded::{Bounded, MOST_REMEMBERED};
 use crate::code::previous::Previous;
-use crate::name::access_types::{AccessTypes, TypedAtoms};
-use crate::name::atom::{Atom, Lack};
+use crate::name::access_types::{AccessTypes, TypeAndMember};
 use crate::name::call_chains::CallChains;
 use crate::name::comms::Comms;
 use crate::name::data_holder::{DataHolder, MappingHolder};
 use crate::name::frame_bytes::FrameNames;
 use crate::name::heap_blocks::HeapBlocks;
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::place_names::PlaceNames;
 use crate::name::regions::Regions;
 use crate::name::source_lines::SourceLines;
@@ -35,7 +35,7 @@ pub(crate) struct Lookup {
     pub(crate) frames: FrameNames,
     pub(crate) chains: CallChains,
     pub(crate) previous: Previous,
-    accesses: Bounded<(Aspect, DataSrc), Atom, MOST_REMEMBERED>,
+    accesses: Bounded<(Aspect, DataSrc), KeyValue, MOST_REMEMBERED>,
 }
 
 /// Names of what holds data, by number.
@@ -67,23 +67,23 @@ impl Lookup {
 
     /// An answer of a data source by the number of its words.
     #[inline]
-    pub(crate) fn access(&mut self, aspect: Aspect, source: DataSrc) -> Atom {
+    pub(crate) fn access(&mut self, aspect: Aspect, source: DataSrc) -> KeyValue {
         let places = &mut self.places;
         *self.accesses.or_insert_with((aspect, source), || match source.aspect(aspect) {
-            Some(words) => places.texts.atom(&words),
-            None => Atom::lack(Lack::NotAvailable),
+            Some(words) => places.texts.key_value(&words),
+            None => KeyValue::missing(Missing::NotAvailable),
         })
     }
 
     /// Type and member of an access that its code tells, in words.
-    pub(crate) fn typed_atoms(&mut self, typed: &TypedAccess) -> TypedAtoms {
-        self.types.typed_atoms(typed, &mut self.places)
+    pub(crate) fn type_and_member(&mut self, typed: &TypedAccess) -> TypeAndMember {
+        self.types.type_and_member(typed, &mut self.places)
     }
 
     /// The type of an access to a block of the heap, as far as it is known by now.
     pub(crate) fn access_in_block(
         &mut self,
-        found: Result<TypedAccess, TypedAtoms>,
+        found: Result<TypedAccess, TypeAndMember>,
         place: BlockPlace,
     ) -> BlockAccess {
         self.undecided.access_in_block(found, place, &mut self.types, &mut self.places)
@@ -95,10 +95,10 @@ impl Lookup {
     }
 
     /// The number of a block's life as that of the block in words.
-    pub(crate) fn named_block(&mut self, life: Atom) -> Atom {
+    pub(crate) fn named_block(&mut self, life: KeyValue) -> KeyValue {
         let begin = self.heap.begin.unwrap_or_default();
         let text = life.as_name().ok().and_then(|life| self.heap.lives.text(life, begin));
-        text.map_or(life, |text| self.places.texts.atom(&text))
+        text.map_or(life, |text| self.places.texts.key_value(&text))
     }
 
     pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {

@@ -1,8 +1,8 @@
 //! On whose behalf a program maps memory: by the calls that led to mmap(2).
 
 use crate::name::allocation_site::asks_for_others;
-use crate::name::atom::Lack;
 use crate::name::call_chains::CallChains;
+use crate::name::key_value::Missing;
 use crate::name::mappings::MappingMaker;
 use crate::name::place_names::PlaceNames;
 use perfdata::AllocatorCall;
@@ -53,7 +53,9 @@ pub(crate) fn mapping_maker(chains: &CallChains, places: &mut PlaceNames) -> Map
         }
     }
     let why = "no caller of the mapping is known";
-    MappingMaker::Program(site.ok_or_else(|| Lack::Name(places.reason(why, "[no-caller]", None))))
+    MappingMaker::Program(
+        site.ok_or_else(|| Missing::Name(places.reason(why, "[no-caller]", None))),
+    )
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What programs map themselves, by mmap(2), as it lives in the order of samples.
 
-use crate::name::atom::Lack;
 use crate::name::block_lives::BlockLives;
 use crate::name::heap_block::{BlockAsker, HeapBlock};
+use crate::name::key_value::Missing;
 use crate::name::mapped_spans::MappedSpans;
 use crate::name::mapping_sizes::MappingSizes;
 use perfdata::{MappingCall, MappingChange, Pid, Time};
@@ -25,7 +25,7 @@ pub(crate) struct Mappings {
     /// Mappings that there was no room for.
     left_out: u64,
     /// What the sample at hand takes out.
-    leaving: Option<ToldMapping>,
+    leaving: Option<MappingSample>,
     /// Of each origin, all that it ever made.
     sizes: FxHashMap<MappingOrigin, MappingSizes>,
 }
@@ -73,7 +73,7 @@ impl OwnMapping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MappingMaker {
     /// Of the program itself, at a place where that is known.
-    Program(Result<Place, Lack>),
+    Program(Result<Place, Missing>),
     /// Of an allocator, which makes blocks of it.
     Allocator,
     /// Of the loader, or of a library that makes a stack for a thread: others tell what is there.
@@ -81,14 +81,14 @@ pub(crate) enum MappingMaker {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ToldMapping {
+pub(crate) struct MappingSample {
     pub(crate) pid: Pid,
     pub(crate) time: Time,
     pub(crate) address: u64,
     pub(crate) change: MappingChange,
 }
 
-impl ToldMapping {
+impl MappingSample {
     fn range(&self) -> Range<u64> {
         whole_pages(self.address, self.change.length)
     }
@@ -127,7 +127,7 @@ impl Mappings {
     /// Takes in what a call did; `maker` is who called.
     pub(crate) fn changed(
         &mut self,
-        told: ToldMapping,
+        told: MappingSample,
         maker: MappingMaker,
         lives: &mut BlockLives,
     ) {
@@ -163,7 +163,7 @@ impl Mappings {
                 self.made += 1;
                 let site = match maker {
                     MappingMaker::Program(site) => site,
-                    MappingMaker::Allocator | MappingMaker::System => Err(Lack::NoBlock),
+                    MappingMaker::Allocator | MappingMaker::System => Err(Missing::NoBlock),
                 };
                 let block = HeapBlock {
                     start: told.address,
@@ -199,7 +199,7 @@ impl Mappings {
         Some(self.processes.get(&pid)?.made.get(&number)?.mapping)
     }
 
-    fn put(&mut self, told: &ToldMapping, mapping: OwnMapping, lives: &mut BlockLives) {
+    fn put(&mut self, told: &MappingSample, mapping: OwnMapping, lives: &mut BlockLives) {
         self.cut(told, told.range(), lives);
         let (range, number) = (told.range(), mapping.block.number);
         // No call that worked has none; a recording may say so.
@@ -219,7 +219,7 @@ impl Mappings {
         self.live = self.live - before + space.spans.len();
     }
 
-    fn cut(&mut self, told: &ToldMapping, range: Range<u64>, lives: &mut BlockLives) {
+    fn cut(&mut self, told: &MappingSample, range: Range<u64>, lives: &mut BlockLives) {
         let Some(space) = self.processes.get_mut(&told.pid) else { return };
         let before = space.spans.len();
         let mut gone = space.spans.cut(range.clone());
@@ -267,8 +267,11 @@ mod tests {
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        let makers =
-            [MappingMaker::Program(Err(Lack::Ip)), MappingMaker::Allocator, MappingMaker::System];
+        let makers = [
+            MappingMaker::Program(Err(Missing::Ip)),
+            MappingMaker::Allocator,
+            MappingMaker::System,
+        ];
         let maker = prop::sample::select(makers.to_vec());
         let map = (0..PAGES, 1..12u64, maker).prop_map(|(at, length, maker)| Step::Map {
             at,
@@ -282,8 +285,8 @@ mod tests {
         prop_oneof![3 => map, 2 => unmap, 2 => remap]
     }
 
-    fn told(time: u64, at: u64, change: MappingChange) -> ToldMapping {
-        ToldMapping { pid: PID, time: Time(time), address: at * PAGE, change }
+    fn told(time: u64, at: u64, change: MappingChange) -> MappingSample {
+        MappingSample { pid: PID, time: Time(time), address: at * PAGE, change }
     }
 
     fn change(call: MappingCall, length: u64) -> MappingChange {
@@ -321,7 +324,7 @@ mod tests {
     }
 
     fn take(mappings: &mut Mappings, lives: &mut BlockLives, time: u64, step: Step) {
-        let program = MappingMaker::Program(Err(Lack::Ip));
+        let program = MappingMaker::Program(Err(Missing::Ip));
         let (told, maker) = match step {
             Step::Map { at, length, maker } => {
                 // The last page is not whole.
@@ -378,7 +381,7 @@ mod tests {
     #[test]
     fn a_mapping_that_is_unmapped_is_there_for_the_sample_that_tells_so() {
         let (mut mappings, mut lives) = (Mappings::default(), BlockLives::default());
-        let program = MappingMaker::Program(Err(Lack::Ip));
+        let program = MappingMaker::Program(Err(Missing::Ip));
         mappings.changed(told(1, 1, change(MappingCall::MapFile, PAGE)), program, &mut lives);
         mappings.changed(told(2, 1, change(MappingCall::Unmap, PAGE)), program, &mut lives);
         assert!(mappings.find(PID, PAGE).is_some_and(|it| it.is_file));
@@ -389,10 +392,11 @@ mod tests {
     #[test]
     fn a_child_has_its_parents_mappings_and_its_own_changes() {
         let (mut mappings, mut lives) = (Mappings::default(), BlockLives::default());
-        let program = MappingMaker::Program(Err(Lack::Ip));
+        let program = MappingMaker::Program(Err(Missing::Ip));
         mappings.changed(told(1, 1, change(MappingCall::Map, 4 * PAGE)), program, &mut lives);
         mappings.forked(Pid(8), PID);
-        let of_child = ToldMapping { pid: Pid(8), ..told(2, 2, change(MappingCall::Unmap, PAGE)) };
+        let of_child =
+            MappingSample { pid: Pid(8), ..told(2, 2, change(MappingCall::Unmap, PAGE)) };
         mappings.changed(of_child, program, &mut lives);
         mappings.go_on(&mut lives);
         assert!(mappings.find(PID, 2 * PAGE).is_some());
@@ -404,7 +408,7 @@ mod tests {
     #[test]
     fn a_mapping_that_grows_keeps_its_birth_and_tells_its_size() {
         let (mut mappings, mut lives) = (Mappings::default(), BlockLives::default());
-        let program = MappingMaker::Program(Err(Lack::Ip));
+        let program = MappingMaker::Program(Err(Missing::Ip));
         mappings.changed(told(1000, 1, change(MappingCall::Map, PAGE)), program, &mut lives);
         let life = lives.asked(PID, &mappings.find(PID, PAGE).unwrap().block);
         let grown =
@@ -424,7 +428,7 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let (mut mappings, mut lives) = (Mappings::default(), BlockLives::default());
-        let program = MappingMaker::Program(Err(Lack::Ip));
+        let program = MappingMaker::Program(Err(Missing::Ip));
         for time in 1..=3 {
             mappings.changed(told(time, 5, change(MappingCall::Map, 0)), program, &mut lives);
         }

@@ -1,6 +1,6 @@
 //! Names once each, told apart by small numbers.
 
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ impl<N: ?Sized> Default for NumberedNames<N> {
 
 impl NumberedNames {
     /// A text by its number.
-    pub(crate) fn atom(&mut self, text: &str) -> Atom {
-        Atom::number(u64::from(self.number(text)))
+    pub(crate) fn key_value(&mut self, text: &str) -> KeyValue {
+        KeyValue::number(u64::from(self.number(text)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Names for places, each worked out once.
 
 use crate::bounded::{Bounded, MOST_PLACES, MOST_REMEMBERED};
-use crate::name::atom::{Atom, Lack};
 use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::names::NumberedNames;
 use crate::query::site::SiteName;
 use perfdata::{Pid, Time};
@@ -17,7 +17,7 @@ pub(crate) struct PlaceNames {
     pub(crate) symbolizer: Symbolizer,
     /// All names that are told, of whatever.
     pub(crate) texts: NumberedNames,
-    routines: Bounded<Place, Atom, MOST_PLACES>,
+    routines: Bounded<Place, KeyValue, MOST_PLACES>,
     objects: FxHashMap<ObjectId, u32>,
     sites: Bounded<Place, bool, MOST_PLACES>,
     /// Names of the objects that samples at the site lie in.
@@ -30,11 +30,11 @@ pub(crate) struct PlaceNames {
     /// The same by what they look like, of those that do not look like the
     /// first object's.
     others: Bounded<(PlaceKind, SiteCell), Place, MOST_REMEMBERED>,
-    variables: Bounded<Place, Atom, MOST_REMEMBERED>,
+    variables: Bounded<Place, KeyValue, MOST_REMEMBERED>,
     /// Of memory that has no variables, whatever the address: heaps, stacks,
     /// files of data, and what is in no mapping that is known. Each sample may be
     /// elsewhere in it.
-    without_variables: FxHashMap<ObjectId, Atom>,
+    without_variables: FxHashMap<ObjectId, KeyValue>,
     /// By the number of a reason among the texts.
     marks: FxHashMap<u32, Mark>,
 }
@@ -142,16 +142,16 @@ impl PlaceNames {
     }
 
     /// The routine's name by number, or the reason's.
-    pub(crate) fn routine(&mut self, place: Place) -> Atom {
-        if let Some(atom) = self.routines.get(&place) {
-            return *atom;
+    pub(crate) fn routine(&mut self, place: Place) -> KeyValue {
+        if let Some(value) = self.routines.get(&place) {
+            return *value;
         }
-        let atom = match self.symbolizer.resolve(place) {
-            Resolution::Routine(routine) => self.texts.atom(&routine.name),
+        let value = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => self.texts.key_value(&routine.name),
             Resolution::Unknown(reason) => self.lack_of(&reason),
         };
-        self.routines.insert(place, atom);
-        atom
+        self.routines.insert(place, value);
+        value
     }
 
     /// The object's name by number: files replaced under one path are one.
@@ -235,12 +235,12 @@ impl PlaceNames {
         SiteCell { address: place.address, object, routine }
     }
 
-    pub(crate) fn lack_of(&mut self, reason: &Reason) -> Atom {
+    pub(crate) fn lack_of(&mut self, reason: &Reason) -> KeyValue {
         self.lack(&reason.to_string(), reason.tag(), reason.subject())
     }
 
-    pub(crate) fn lack(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> Atom {
-        Atom::lack(Lack::Name(self.reason(why, tag, of)))
+    pub(crate) fn lack(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> KeyValue {
+        KeyValue::missing(Missing::Name(self.reason(why, tag, of)))
     }
 
     /// The number of a reason: its sentence, its mark, and whose it is.
@@ -259,17 +259,17 @@ impl PlaceNames {
         UnresolvedName { tag, of, reason: self.texts.name(number) }
     }
 
-    pub(crate) fn name_or_lack(&self, atom: Atom) -> String {
-        match atom.as_name() {
+    pub(crate) fn name_or_lack(&self, value: KeyValue) -> String {
+        match value.as_name() {
             Ok(name) => self.name(name).to_string(),
-            Err(Lack::Name(reason)) => format!("[{}]", self.name(reason)),
+            Err(Missing::Name(reason)) => format!("[{}]", self.name(reason)),
             Err(_) => NOT_AVAILABLE.to_owned(),
         }
     }
 
     /// The variable at a data address; of memory without one, what is mapped
     /// there.
-    pub(crate) fn data_name(&mut self, variable: Atom, mapped: Option<ObjectId>) -> String {
+    pub(crate) fn data_name(&mut self, variable: KeyValue, mapped: Option<ObjectId>) -> String {
         match (variable.as_name(), mapped) {
             (Ok(name), _) => self.name(name).to_string(),
             (Err(_), Some(object)) => {
@@ -286,31 +286,31 @@ impl PlaceNames {
 
     /// The variable's name by number, that of memory without variables, or
     /// the reason's.
-    pub(crate) fn variable(&mut self, place: Place) -> Atom {
-        if let Some(atom) = self.without_variables.get(&place.object) {
-            return *atom;
+    pub(crate) fn variable(&mut self, place: Place) -> KeyValue {
+        if let Some(value) = self.without_variables.get(&place.object) {
+            return *value;
         }
-        if let Some(atom) = self.variables.get(&place) {
-            return *atom;
+        if let Some(value) = self.variables.get(&place) {
+            return *value;
         }
-        let atom = match self.symbolizer.resolve_data(place) {
-            Resolution::Routine(variable) => self.texts.atom(&variable.name),
+        let value = match self.symbolizer.resolve_data(place) {
+            Resolution::Routine(variable) => self.texts.key_value(&variable.name),
             Resolution::Unknown(Reason::NoVariables { name }) => {
-                let atom = self.texts.atom(&name);
-                self.without_variables.insert(place.object, atom);
-                return atom;
+                let value = self.texts.key_value(&name);
+                self.without_variables.insert(place.object, value);
+                return value;
             }
             Resolution::Unknown(reason) => {
-                let atom = self.lack_of(&reason);
+                let value = self.lack_of(&reason);
                 if matches!(reason, Reason::DataNotMapped { .. }) {
-                    self.without_variables.insert(place.object, atom);
-                    return atom;
+                    self.without_variables.insert(place.object, value);
+                    return value;
                 }
-                atom
+                value
             }
         };
-        self.variables.insert(place, atom);
-        atom
+        self.variables.insert(place, value);
+        value
     }
 
     /// From the start of a variable to a place in it, and the variable's size;
@@ -328,7 +328,7 @@ impl PlaceNames {
     pub(crate) fn routine_or_mark(&mut self, place: Place) -> u32 {
         match self.routine(place).as_name() {
             Ok(name) => name,
-            Err(Lack::Name(reason)) => {
+            Err(Missing::Name(reason)) => {
                 let tag = self.unresolved(reason).tag;
                 let object = self.object(place.object);
                 let path = self.name(object);

@@ -1,8 +1,8 @@
 //! Source lines of places.
 
 use crate::name::allocation_site::own_source;
-use crate::name::atom::Atom;
 use crate::name::build_keys::{BuildKeys, NO_LINE};
+use crate::name::key_value::KeyValue;
 use crate::name::place_names::PlaceNames;
 use rustc_hash::FxHashMap;
 use symbolizer::{Depth, Frames, Place, Reason};
@@ -17,13 +17,13 @@ pub(crate) struct SourceLines {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlaceLines {
     /// File and line of the innermost routine.
-    pub(crate) source: Atom,
+    pub(crate) source: KeyValue,
     /// File and line of the innermost routine that is no library's of its language.
-    pub(crate) own_source: Atom,
+    pub(crate) own_source: KeyValue,
     /// `outer <- inner`: what has code of its own, and what was inlined.
-    pub(crate) inlined: Atom,
+    pub(crate) inlined: KeyValue,
     /// The line as its distance from the first of the innermost routine.
-    pub(crate) in_routine: Atom,
+    pub(crate) in_routine: KeyValue,
 }
 
 /// `file:line` of the innermost routine.
@@ -69,7 +69,7 @@ impl SourceLines {
         match frames {
             Ok(frames) => {
                 let source = match (source(&frames), &frames.depth) {
-                    (Some(text), _) => places.texts.atom(&text),
+                    (Some(text), _) => places.texts.key_value(&text),
                     (None, Depth::Symbols(why)) => {
                         places.lack(&why.to_string(), why.tag(), why.subject())
                     }
@@ -77,11 +77,13 @@ impl SourceLines {
                 };
                 let outer = routine.as_name().ok().map(|number| places.name(number));
                 let inlined = match (outer, chain(&frames)) {
-                    (Some(outer), Some(chain)) => places.texts.atom(&format!("{outer}{chain}")),
+                    (Some(outer), Some(chain)) => {
+                        places.texts.key_value(&format!("{outer}{chain}"))
+                    }
                     _ => routine,
                 };
                 let own_source =
-                    own_source(&frames).map_or(source, |text| places.texts.atom(&text));
+                    own_source(&frames).map_or(source, |text| places.texts.key_value(&text));
                 PlaceLines { source, own_source, inlined, in_routine }
             }
             Err(reason) => {

@@ -1,7 +1,7 @@
 //! Types of accesses to heap blocks that wait until all samples are counted.
 
-use super::access_types::{AccessTypes, TypedAtoms};
-use super::atom::Lack;
+use super::access_types::{AccessTypes, TypeAndMember};
+use super::key_value::Missing;
 use super::place_names::PlaceNames;
 use crate::typed::access_type::{AccessType, TypedBy};
 use crate::typed::block_votes::{BlockPlace, BlockType, BlockVotes, CodeVote};
@@ -31,7 +31,7 @@ struct UndecidedAccess {
     bytes: u64,
     known: Option<KnownType>,
     /// What is shown where nothing is decided.
-    otherwise: TypedAtoms,
+    otherwise: TypeAndMember,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ struct KnownType {
 struct WaitingType {
     access: UndecidedAccess,
     samples: u64,
-    decided: TypedAtoms,
+    decided: TypeAndMember,
     by_code: Option<TypedAccess>,
     by_block: Option<TypedAccess>,
 }
@@ -56,7 +56,7 @@ pub(crate) enum BlockAccess {
     /// It waits until all samples are counted, under a number.
     Waiting(u32),
     /// There is no room to wait: what its code tells, or why that tells nothing.
-    Left(Result<TypedAccess, TypedAtoms>),
+    Left(Result<TypedAccess, TypeAndMember>),
 }
 
 impl UndecidedTypes {
@@ -64,7 +64,7 @@ impl UndecidedTypes {
     /// known when all samples are counted.
     pub(crate) fn access_in_block(
         &mut self,
-        found: Result<TypedAccess, TypedAtoms>,
+        found: Result<TypedAccess, TypeAndMember>,
         place: BlockPlace,
         types: &mut AccessTypes,
         places: &mut PlaceNames,
@@ -82,7 +82,7 @@ impl UndecidedTypes {
                     return BlockAccess::Known(typed.clone());
                 }
                 let known = Some(KnownType { object, of: found.place.of });
-                let otherwise = types.typed_atoms(typed, places);
+                let otherwise = types.type_and_member(typed, places);
                 UndecidedAccess { place, bytes, known, otherwise }
             }
         };
@@ -103,7 +103,7 @@ impl UndecidedTypes {
             let block = of_blocks.entry(origin).or_insert_with(|| votes.decide(origin));
             let typed = block.as_ref().and_then(|block| access.typed(block));
             let decided =
-                typed.as_ref().map_or(access.otherwise, |it| types.typed_atoms(it, places));
+                typed.as_ref().map_or(access.otherwise, |it| types.type_and_member(it, places));
             if let Some(waiting) = self.waiting.get_mut(number) {
                 (waiting.decided, waiting.by_block) = (decided, typed);
             }
@@ -115,7 +115,7 @@ impl UndecidedTypes {
         let mut told: BTreeMap<&'static str, u64> = BTreeMap::new();
         for WaitingType { access, samples, decided, .. } in &self.waiting {
             if *decided != access.otherwise
-                && let Err(Lack::Name(reason)) = access.otherwise.of.as_name()
+                && let Err(Missing::Name(reason)) = access.otherwise.of.as_name()
             {
                 let count = told.entry(places.unresolved(reason).tag).or_default();
                 *count = count.saturating_add(*samples);
@@ -124,7 +124,7 @@ impl UndecidedTypes {
         told
     }
 
-    pub(crate) fn decided_type(&self, number: u32) -> Option<TypedAtoms> {
+    pub(crate) fn decided_type(&self, number: u32) -> Option<TypeAndMember> {
         let at = usize::try_from(number).ok()?;
         self.waiting.get(at).map(|waiting| waiting.decided)
     }

@@ -4,7 +4,7 @@ use crate::print::table::facts;
 use crate::query::Weighting;
 use crate::query::time::seconds;
 use crate::report::row_columns::ROW_COLUMNS;
-use crate::report::{Cell as KeyValue, EventReport, Report, ReportChains, Row, SiteCell};
+use crate::report::{Cell as RowCell, EventReport, Report, ReportChains, Row, SiteCell};
 use render::{Align, Cell, Column, Head, Table};
 
 /// The columns of rows by their keys.
@@ -144,7 +144,7 @@ pub(crate) fn key_heads(key: &str) -> Vec<Head> {
 
 /// Appends the cells of those columns.
 pub(crate) fn push_key<'r>(
-    value: &'r KeyValue,
+    value: &'r RowCell,
     is_of_object: bool,
     chains: &ReportChains,
     cells: &mut Vec<Cell<'r>>,
@@ -154,14 +154,14 @@ pub(crate) fn push_key<'r>(
         reason: format!("[{reason}]").into(),
     };
     match value {
-        KeyValue::Number(number) => cells.push(Cell::Signed(*number)),
-        KeyValue::Time(nanoseconds) => cells.push(Cell::words(seconds(*nanoseconds))),
-        KeyValue::Address(address) => cells.push(Cell::Address(*address)),
-        KeyValue::Text(text) => cells.push(Cell::name(&**text)),
-        KeyValue::Chain(chain) => cells.push(Cell::name(chains.folded(*chain))),
-        KeyValue::Missing(it) => cells.push(missing(it.mark(is_of_object), it)),
-        KeyValue::Site(SiteCell { address, object, routine })
-        | KeyValue::Data(SiteCell { address, object, routine }) => {
+        RowCell::Number(number) => cells.push(Cell::Signed(*number)),
+        RowCell::Time(nanoseconds) => cells.push(Cell::words(seconds(*nanoseconds))),
+        RowCell::Address(address) => cells.push(Cell::Address(*address)),
+        RowCell::Text(text) => cells.push(Cell::name(&**text)),
+        RowCell::Chain(chain) => cells.push(Cell::name(chains.folded(*chain))),
+        RowCell::Missing(it) => cells.push(missing(it.mark(is_of_object), it)),
+        RowCell::Site(SiteCell { address, object, routine })
+        | RowCell::Data(SiteCell { address, object, routine }) => {
             cells.push(Cell::Address(*address));
             match routine {
                 Ok(routine) => cells.extend([
@@ -177,7 +177,7 @@ pub(crate) fn push_key<'r>(
             }
             cells.push(Cell::name(&**object));
         }
-        KeyValue::SiteMissing(it) => {
+        RowCell::SiteMissing(it) => {
             let of_people = Cell::name(it.mark(true));
             let of_programs = Cell::name(format!("[{it}]"));
             cells.extend([Cell::Nothing, of_people, of_programs, Cell::Nothing, Cell::Nothing]);

@@ -21,7 +21,7 @@ use crate::collect::row_count::RowCount;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{KeyColumn, Rounding};
 use crate::error::Error;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::chain_view::{ChainView, TreeQuery};
@@ -117,7 +117,7 @@ pub(crate) fn report(
         if let ChainView::Tree(TreeQuery { order, least_millionths }) = query.chains {
             let least = ratio(u64::from(least_millionths), 1_000_000);
             let shares = TreeShares { whole, weighting: report.weighting, least };
-            let path = |atom| frames.path(atom, lookup);
+            let path = |value| frames.path(value, lookup);
             report.tree = Some(call_tree(order, rows.of(leader), shares, path));
         }
         reports.push(report);
@@ -191,10 +191,10 @@ fn not_kept<'r>(
     room: &Room,
     leader: usize,
     columns: &[KeyColumn],
-    mut rows: impl Iterator<Item = (&'r [Atom], &'r RowCount)>,
+    mut rows: impl Iterator<Item = (&'r [KeyValue], &'r RowCount)>,
 ) -> Option<NotKept> {
     let mut lacking = room.lacking(leader)?;
-    let all = rows.find(|(atoms, _)| is_not_kept(atoms)).map(|(_, count)| count.sum);
+    let all = rows.find(|(values, _)| is_not_kept(values)).map(|(_, count)| count.sum);
     let all = all.unwrap_or_default();
     // Rows of lines were many rows each, and each of those may lack as much.
     let is_line = |column: &KeyColumn| column.key.is_of_lines();

@@ -8,8 +8,8 @@ use crate::collect::event::{Event, title};
 use crate::collect::sampled::CountedSample;
 use crate::collect::weight::Weighing;
 use crate::error::Error;
-use crate::name::atom::{Atom, TIMELESS};
 use crate::name::comms::Comm;
+use crate::name::key_value::{KeyValue, TIMELESS};
 use crate::name::lookup::Lookup;
 use crate::name::place_names::PlaceKind;
 use crate::query::Weighting;
@@ -80,14 +80,14 @@ impl SingleSamples {
                 lookup.places.routine(place).as_name().map(|_| name).map_err(|_| name)
             }
             Err(lack) => Err(NameNumber(
-                lookup.places.texts.number(&lookup.places.name_or_lack(Atom::lack(lack))),
+                lookup.places.texts.number(&lookup.places.name_or_lack(KeyValue::missing(lack))),
             )),
         };
         let object = place.ok().map(|place| NameNumber(lookup.places.object(place.object)));
         let stack = self.stack(sample, routine, lookup);
         let comm = has(SampleType::TID).then(|| lookup.comms.at(held.tid(), held.time));
         let typed = sample.typed(lookup);
-        let name = |atom: Atom| atom.as_name().ok().map(NameNumber);
+        let name = |value: KeyValue| value.as_name().ok().map(NameNumber);
         let variable =
             sample.data(lookup).ok().and_then(|place| name(lookup.places.variable(place)));
         let allocation = sample.block(lookup).ok().and_then(|block| block.asker.site.ok());

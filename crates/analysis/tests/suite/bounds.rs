@@ -20,7 +20,7 @@ fn a_stream_without_round_marks_takes_bounded_memory() {
     }
     let (head, samples) = stream.bytes.split_at(start);
     let limit = 4 << 20;
-    let query = Query { held_bytes: limit, ..Query::default() };
+    let query = Query { pending_bytes: limit, ..Query::default() };
     let mut pipeline = Pipeline::new(query, symbolizer()).unwrap();
     let mut decoder = StreamDecoder::new();
     let mut feed = |mut rest: &[u8]| {
@@ -58,7 +58,7 @@ fn rounds_within_the_limit_are_never_early() {
         }
     }
     // Two rounds of ten samples of 56 bytes or less fit.
-    let query = Query { held_bytes: 20 * 56, ..Query::default() };
+    let query = Query { pending_bytes: 20 * 56, ..Query::default() };
     let report = report(query, &stream.bytes).unwrap();
     assert_eq!(report.losses.counted_early, 0);
     assert_eq!(report.events[0].totals.counted, 1000);

@@ -1,10 +1,10 @@
-//! Why accesses miss, or are hindered, and what to change: a card an
+//! Why accesses miss, or are stalled, and what to change: a card an
 //! instruction and object.
 
 use crate::content::PageContent;
 use analysis::causes::Remedy;
-use analysis::causes::{EventCauses, EventHindrances};
-use analysis::causes::{hindrance_method, judged_by, told, told_of_hindrance};
+use analysis::causes::{EventCauses, EventStalls};
+use analysis::causes::{judged_by, stall_method, told, told_of_stall};
 use analysis::report::SiteCell;
 use render::HtmlText;
 
@@ -17,7 +17,7 @@ pub(crate) fn write(content: &PageContent, out: &mut HtmlText) {
         out.mark("<p>").words(note).mark("</p>\n");
     }
     causes.events.iter().for_each(|event| misses(event, out));
-    causes.hindrances.iter().for_each(|event| hindrances(event, out));
+    causes.stalls.iter().for_each(|event| stalls(event, out));
 }
 
 struct CauseCard<'r> {
@@ -47,8 +47,8 @@ fn misses(event: &EventCauses, out: &mut HtmlText) {
     rest(event.rows.iter().skip(MOST_CARDS).map(|row| row.samples), out);
 }
 
-fn hindrances(event: &EventHindrances, out: &mut HtmlText) {
-    heading(&event.event, &hindrance_method(event), out);
+fn stalls(event: &EventStalls, out: &mut HtmlText) {
+    heading(&event.event, &stall_method(event), out);
     out.mark("<div class=\"cards\">\n");
     for row in event.rows.iter().take(MOST_CARDS) {
         let card = CauseCard {
@@ -56,7 +56,7 @@ fn hindrances(event: &EventHindrances, out: &mut HtmlText) {
             cycle_share: None,
             site: &row.site,
             data: &row.data,
-            told: told_of_hindrance(row),
+            told: told_of_stall(row),
             remedies: &row.remedies,
         };
         write_card(&card, out);

@@ -8,7 +8,7 @@ use crate::collect::distribution::Distribution;
 use crate::collect::row_count::RowCount;
 use crate::collect::sampled::KeyColumn;
 use crate::collect::sum::Sum;
-use crate::name::atom::{Atom, Lack};
+use crate::name::key_value::{KeyValue, Missing};
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::query::sort::Sort;
@@ -87,7 +87,7 @@ impl<'r> EventAccesses<'r> {
         let mut ranks = Vec::new();
         for (kind, accesses) in by_kind {
             let Some(kind) = self.kinds.get(kind) else { continue };
-            if kind.answers[0] == Atom::lack(Lack::DataSrc) {
+            if kind.answers[0] == KeyValue::missing(Missing::DataSrc) {
                 continue;
             }
             ranks.extend(words.level(kind.answers[0]).map(|level| (kind.rank, level)));
@@ -103,7 +103,7 @@ impl<'r> EventAccesses<'r> {
                 squares: sum.squares,
                 exact_ip: sum.exact,
                 keys: Arc::clone(&keys),
-                cells: cells.map(|(column, atom)| words.cell(column, atom)).collect(),
+                cells: cells.map(|(column, value)| words.cell(column, value)).collect(),
                 served: Some(AccessReport {
                     latency: self.latencies(accesses.iter().copied()),
                     levels: BTreeMap::new(),

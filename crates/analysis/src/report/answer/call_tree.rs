@@ -2,7 +2,7 @@
 
 use crate::collect::row_count::RowCount;
 use crate::collect::sum::Sum;
-use crate::name::atom::Atom;
+use crate::name::key_value::KeyValue;
 use crate::query::Weighting;
 use crate::query::chain_view::TreeOrder;
 use crate::report::{CallTree, OtherNodes, TreeNode};
@@ -34,16 +34,16 @@ pub(super) struct TreeShares {
 
 pub(super) fn call_tree<'r>(
     order: TreeOrder,
-    rows: impl Iterator<Item = (&'r [Atom], &'r RowCount)>,
+    rows: impl Iterator<Item = (&'r [KeyValue], &'r RowCount)>,
     shares: TreeShares,
-    mut frames: impl FnMut(Atom) -> Vec<usize>,
+    mut frames: impl FnMut(KeyValue) -> Vec<usize>,
 ) -> CallTree {
     let TreeShares { whole, weighting, least } = shares;
     let mut nodes = vec![GrowingNode::default()];
     let mut steps: FxHashMap<TreeStep, usize> = FxHashMap::default();
-    for (atoms, count) in rows {
-        let Some(atom) = atoms.first() else { continue };
-        let mut path = frames(*atom);
+    for (values, count) in rows {
+        let Some(value) = values.first() else { continue };
+        let mut path = frames(*value);
         if order == TreeOrder::Callees {
             path.reverse();
         }

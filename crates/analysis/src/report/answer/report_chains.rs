@@ -1,6 +1,6 @@
 //! Chains and frames get the numbers and words that a report has them by.
 
-use crate::name::atom::{Atom, Lack};
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::lookup::Lookup;
 use crate::report::chains::FrameNumbers;
 use crate::report::{Cell, EventReport, FrameName, ReportChain, ReportChains};
@@ -35,10 +35,10 @@ impl FrameWords {
 
     /// The frames of a row's chain, innermost first, and why it is cut off. Of
     /// what has no chain that is told in place of one.
-    pub(super) fn path(&mut self, atom: Atom, lookup: &Lookup) -> Vec<usize> {
-        let chain = match atom.as_name() {
+    pub(super) fn path(&mut self, value: KeyValue, lookup: &Lookup) -> Vec<usize> {
+        let chain = match value.as_name() {
             Ok(chain) => chain,
-            Err(Lack::Name(reason)) => {
+            Err(Missing::Name(reason)) => {
                 return vec![self.mark(lookup.places.unresolved(reason).tag)];
             }
             Err(_) => return vec![self.mark("[rows not kept]")],

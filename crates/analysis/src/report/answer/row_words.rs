@@ -1,7 +1,7 @@
 //! Values of keys become the words of cells.
 
 use crate::collect::sampled::KeyColumn;
-use crate::name::atom::{Atom, Lack};
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::lookup::Lookup;
 use crate::name::place_names::PlaceKind;
 use crate::name::regions::RegionPath;
@@ -12,27 +12,27 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use symbolizer::Place;
 
-pub(super) fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
+pub(super) fn missing(lack: Missing, lookup: &Lookup, register: &str) -> MissingValue {
     match lack {
-        Lack::Ip => MissingValue::Field("ip"),
-        Lack::Tid => MissingValue::Field("tid"),
-        Lack::Cpu => MissingValue::Field("cpu"),
-        Lack::Time => MissingValue::Field("time"),
-        Lack::Addr => MissingValue::Field("addr"),
-        Lack::Address => MissingValue::Address,
-        Lack::Registers => MissingValue::Registers,
-        Lack::Register => MissingValue::Register(Arc::from(register)),
-        Lack::DataSrc => MissingValue::Field("data_src"),
-        Lack::NotAvailable => MissingValue::NotAvailable,
-        Lack::Region => MissingValue::Region,
-        Lack::RegionNotKept => MissingValue::RegionNotKept,
-        Lack::Class => MissingValue::Class,
-        Lack::Heap => MissingValue::Heap,
-        Lack::NoBlock => MissingValue::NoBlock,
-        Lack::NoSampledBlock => MissingValue::NoSampledBlock,
-        Lack::NotKept => MissingValue::NotKept,
-        Lack::Before(why) => MissingValue::Before(why.text()),
-        Lack::Name(reason) => MissingValue::Name(lookup.places.unresolved(reason)),
+        Missing::Ip => MissingValue::Field("ip"),
+        Missing::Tid => MissingValue::Field("tid"),
+        Missing::Cpu => MissingValue::Field("cpu"),
+        Missing::Time => MissingValue::Field("time"),
+        Missing::Addr => MissingValue::Field("addr"),
+        Missing::Address => MissingValue::Address,
+        Missing::Registers => MissingValue::Registers,
+        Missing::Register => MissingValue::Register(Arc::from(register)),
+        Missing::DataSrc => MissingValue::Field("data_src"),
+        Missing::NotAvailable => MissingValue::NotAvailable,
+        Missing::Region => MissingValue::Region,
+        Missing::RegionNotKept => MissingValue::RegionNotKept,
+        Missing::Class => MissingValue::Class,
+        Missing::Heap => MissingValue::Heap,
+        Missing::NoBlock => MissingValue::NoBlock,
+        Missing::NoSampledBlock => MissingValue::NoSampledBlock,
+        Missing::NotKept => MissingValue::NotKept,
+        Missing::Before(why) => MissingValue::Before(why.text()),
+        Missing::Name(reason) => MissingValue::Name(lookup.places.unresolved(reason)),
     }
 }
 
@@ -54,29 +54,33 @@ impl<'l> Words<'l> {
 
     /// The words of a level, or that it is not available; None where there
     /// is no data source at all.
-    pub(super) fn level(&self, atom: Atom) -> Option<String> {
-        match atom.as_name() {
+    pub(super) fn level(&self, value: KeyValue) -> Option<String> {
+        match value.as_name() {
             Ok(name) => Some(self.lookup.places.name(name).to_string()),
-            Err(Lack::DataSrc) => None,
+            Err(Missing::DataSrc) => None,
             Err(lack) => Some(format!("[{}]", missing(lack, self.lookup, ""))),
         }
     }
 
-    pub(super) fn cell(&mut self, column: &KeyColumn, atom: Atom) -> Cell {
+    pub(super) fn cell(&mut self, column: &KeyColumn, value: KeyValue) -> Cell {
         let cell = match &column.key {
-            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(PlaceKind::Code, place))),
-            Key::Alloc => atom
+            Key::Site => {
+                value.as_place().map(|place| Cell::Site(self.site(PlaceKind::Code, place)))
+            }
+            Key::Alloc => value
                 .as_place()
                 .map(|place| Cell::Text(self.site(PlaceKind::Code, place).to_string().into())),
-            Key::Data => atom.as_place().map(|place| Cell::Data(self.site(PlaceKind::Data, place))),
-            Key::Ip | Key::Addr | Key::Line | Key::Page | Key::AddrBefore | Key::Register(_) => {
-                atom.value().map(Cell::Address)
+            Key::Data => {
+                value.as_place().map(|place| Cell::Data(self.site(PlaceKind::Data, place)))
             }
-            Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
-            Key::Time(_) => atom.value().map(Cell::Time),
+            Key::Ip | Key::Addr | Key::Line | Key::Page | Key::AddrBefore | Key::Register(_) => {
+                value.value().map(Cell::Address)
+            }
+            Key::Pid | Key::Tid | Key::Cpu => value.as_signed().map(Cell::Number),
+            Key::Time(_) => value.value().map(Cell::Time),
             // Until all rows are known: FrameWords::finish().
             Key::Stack => {
-                atom.value().map(|chain| Cell::Chain(usize::try_from(chain).unwrap_or(usize::MAX)))
+                value.value().map(|chain| Cell::Chain(usize::try_from(chain).unwrap_or(usize::MAX)))
             }
             Key::Routine
             | Key::Inlined
@@ -93,13 +97,13 @@ impl<'l> Words<'l> {
             | Key::Type
             | Key::Member
             | Key::Access(_) => {
-                atom.as_name().map(|name| Cell::Text(self.lookup.places.name(name)))
+                value.as_name().map(|name| Cell::Text(self.lookup.places.name(name)))
             }
             Key::Region => {
-                atom.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))
+                value.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))
             }
-            Key::Miss => atom.value().map(class),
-            Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
+            Key::Miss => value.value().map(class),
+            Key::Comm => value.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
         };
         cell.unwrap_or_else(|lack| {
             let register = match &column.key {

@@ -9,7 +9,7 @@ use crate::collect::inclusive::OwnSums;
 use crate::collect::row_count::RowCount;
 use crate::collect::sampled::KeyColumn;
 use crate::collect::sum::Sum;
-use crate::name::atom::{Atom, Lack};
+use crate::name::key_value::{KeyValue, Missing};
 use crate::name::lookup::Lookup;
 use crate::name::place_names::PlaceKind;
 use crate::query::Query;
@@ -37,7 +37,7 @@ impl EventRows<'_> {
     pub(super) fn fill<'r>(
         &self,
         report: &mut EventReport,
-        rows: impl Iterator<Item = (&'r [Atom], &'r RowCount)>,
+        rows: impl Iterator<Item = (&'r [KeyValue], &'r RowCount)>,
         query: &Query,
         words: &mut Words<'_>,
     ) {
@@ -45,7 +45,7 @@ impl EventRows<'_> {
         if columns.is_empty() {
             return;
         }
-        let mut rows: Vec<(&[Atom], &RowCount)> = rows.collect();
+        let mut rows: Vec<(&[KeyValue], &RowCount)> = rows.collect();
         report.rows_total = rows.len();
         let totals = &mut report.totals;
         totals.unresolved_data = unresolved(PlaceKind::Data, columns, &rows, words.lookup);
@@ -58,12 +58,12 @@ impl EventRows<'_> {
             return;
         }
         let (weighting, sampling) = (report.weighting, report.sampling);
-        let own_count = |own: &OwnSums, atoms: &[Atom]| {
-            let sum = atoms.first().and_then(|atom| own.get(atom)).copied().unwrap_or_default();
+        let own_count = |own: &OwnSums, values: &[KeyValue]| {
+            let sum = values.first().and_then(|value| own.get(value)).copied().unwrap_or_default();
             let share = sum.share(whole, weighting);
             OwnCount { count: sum.count, period: sum.period, share }
         };
-        let rank = |(_, count): &(&[Atom], &RowCount)| match &query.sort {
+        let rank = |(_, count): &(&[KeyValue], &RowCount)| match &query.sort {
             Sort::Count => Some(count.sum.count),
             Sort::Share => Some(count.sum.weight(weighting)),
             Sort::Cycles => accesses.map(|accesses| accesses.cycles(count)),
@@ -73,16 +73,16 @@ impl EventRows<'_> {
         };
         keep_candidates(query.top, rank, &mut rows);
         let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
-        let row = |(atoms, count): (&[Atom], &RowCount)| Row {
+        let row = |(values, count): (&[KeyValue], &RowCount)| Row {
             count: count.sum.count,
             period: count.sum.period,
             share: count.sum.share(whole, weighting),
             share_error: share_error(count.sum, whole, weighting, sampling),
             squares: count.sum.squares,
             exact_ip: count.sum.exact,
-            own: own.map(|own| own_count(own, atoms)),
+            own: own.map(|own| own_count(own, values)),
             keys: Arc::clone(&keys),
-            cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
+            cells: columns.iter().zip(values).map(|(key, value)| words.cell(key, *value)).collect(),
             served: accesses.map(|accesses| accesses.row(count, words)),
             facts: count.site().map(|site| facts(site, arch)),
         };
@@ -113,10 +113,10 @@ fn keep_candidates<R>(top: Option<usize>, rank: impl Fn(&R) -> Option<u64>, rows
 fn unresolved(
     of: PlaceKind,
     columns: &[KeyColumn],
-    rows: &[(&[Atom], &RowCount)],
+    rows: &[(&[KeyValue], &RowCount)],
     lookup: &mut Lookup,
 ) -> BTreeMap<String, u64> {
-    let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
+    let mut reasons: FxHashMap<Missing, u64> = FxHashMap::default();
     let by = |key: Key| columns.iter().position(|column| column.key == key);
     let (name, place) = match of {
         PlaceKind::Code => (Key::Routine, Key::Site),
@@ -128,11 +128,11 @@ fn unresolved(
         return BTreeMap::new();
     };
     let is_place = columns[column].key == place;
-    for (atoms, count) in rows {
-        let name = match (atoms[column].as_place(), of) {
+    for (values, count) in rows {
+        let name = match (values[column].as_place(), of) {
             (Ok(place), PlaceKind::Code) if is_place => lookup.places.routine(place),
             (Ok(place), PlaceKind::Data) if is_place => lookup.places.variable(place),
-            _ => atoms[column],
+            _ => values[column],
         };
         if let Err(lack) = name.value() {
             let samples = reasons.entry(lack).or_default();
@@ -146,17 +146,19 @@ fn unresolved(
 fn without(
     key: Key,
     columns: &[KeyColumn],
-    rows: &[(&[Atom], &RowCount)],
+    rows: &[(&[KeyValue], &RowCount)],
     lookup: &Lookup,
 ) -> BTreeMap<String, u64> {
-    let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
+    let mut reasons: FxHashMap<Missing, u64> = FxHashMap::default();
     // Their rows are of a routine then; those without one are told of as such.
     let is_of_build = matches!(key, Key::RoutineLine | Key::Operands);
     if let Some(column) = columns.iter().position(|column| column.key == key) {
-        for (atoms, count) in rows {
+        for (values, count) in rows {
             let lack = match is_of_build {
-                true => lookup.lines.build_keys.why_routine_alone(atoms[column]).map(Lack::Name),
-                false => atoms[column].value().err(),
+                true => {
+                    lookup.lines.build_keys.why_routine_alone(values[column]).map(Missing::Name)
+                }
+                false => values[column].value().err(),
             };
             if let Some(lack) = lack {
                 let samples = reasons.entry(lack).or_default();
@@ -167,7 +169,7 @@ fn without(
     by_reason(reasons, lookup)
 }
 
-fn by_reason(reasons: FxHashMap<Lack, u64>, lookup: &Lookup) -> BTreeMap<String, u64> {
+fn by_reason(reasons: FxHashMap<Missing, u64>, lookup: &Lookup) -> BTreeMap<String, u64> {
     let mut unresolved = BTreeMap::new();
     for (lack, count) in reasons {
         let samples = unresolved.entry(missing(lack, lookup, "").to_string()).or_default();

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// What hinders an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Hindrance {
+pub enum Stall {
     /// It lies in two lines.
     Split,
     /// It reads what an earlier store wrote in part, and waits until that is in
@@ -20,9 +20,9 @@ pub enum Hindrance {
 
 /// What is said of the accesses of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HindranceVerdict {
+pub struct StallVerdict {
     /// What it is; None: nothing is said.
-    pub cause: Option<Hindrance>,
+    pub cause: Option<Stall>,
     /// How sure that is.
     pub grade: CauseGrade,
     /// Samples whose address and width show it; None: the width is not known, or
@@ -32,32 +32,32 @@ pub struct HindranceVerdict {
     pub open: Option<String>,
 }
 
-impl Hindrance {
+impl Stall {
     /// By an event's name, as types and the makers of CPUs spell it; None: its
     /// samples are about something else.
-    pub fn of_event(name: &str) -> Option<Hindrance> {
+    pub fn of_event(name: &str) -> Option<Stall> {
         let name = name.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         if has(&["split_load", "split_store", "misal_load", "misaligned_mem_ref"]) {
-            return Some(Hindrance::Split);
+            return Some(Stall::Split);
         }
         let is_blocked =
             has(&["mob_load_replay", "store_forward", "stli_other", "load_block.overlap"]);
-        is_blocked.then_some(Hindrance::Forwarding)
+        is_blocked.then_some(Stall::Forwarding)
     }
 
     /// As tables and JSON have it.
     pub fn name(self) -> &'static str {
         match self {
-            Hindrance::Split => "split",
-            Hindrance::Forwarding => "forwarding",
+            Stall::Split => "split",
+            Stall::Forwarding => "forwarding",
         }
     }
 }
 
-impl HindranceVerdict {
+impl StallVerdict {
     /// Of accesses of so many bytes that were counted as lying in two lines.
-    pub(crate) fn of_splits(width: Option<u64>, offsets: &SplitOffsets) -> HindranceVerdict {
+    pub(crate) fn of_splits(width: Option<u64>, offsets: &SplitOffsets) -> StallVerdict {
         let samples = offsets.samples();
         let shown = width.and_then(|width| ShareInterval::new(offsets.crossing(width), samples));
         let is_shown = shown.is_none_or(|share| share.low > 0.5);
@@ -71,26 +71,26 @@ impl HindranceVerdict {
             })
         };
         let grade = if shown.is_some() { CauseGrade::Measured } else { CauseGrade::Likely };
-        HindranceVerdict::new(Hindrance::Split, grade, shown, open)
+        StallVerdict::new(Stall::Split, grade, shown, open)
     }
 
-    pub(crate) fn of_forwards(samples: u64, store: Option<&StoreBefore>) -> HindranceVerdict {
+    pub(crate) fn of_forwards(samples: u64, store: Option<&StoreBefore>) -> StallVerdict {
         let open = (samples < LEAST_SAMPLES).then(|| too_few(samples));
         let grade = if store.is_some() { CauseGrade::Measured } else { CauseGrade::Likely };
-        HindranceVerdict::new(Hindrance::Forwarding, grade, None, open)
+        StallVerdict::new(Stall::Forwarding, grade, None, open)
     }
 
     fn new(
-        cause: Hindrance,
+        cause: Stall,
         grade: CauseGrade,
         shown: Option<ShareInterval>,
         open: Option<String>,
-    ) -> HindranceVerdict {
+    ) -> StallVerdict {
         let (cause, grade) = match open {
             None => (Some(cause), grade),
             Some(_) => (None, CauseGrade::Undetermined),
         };
-        HindranceVerdict { cause, grade, shown, open }
+        StallVerdict { cause, grade, shown, open }
     }
 }
 
@@ -144,15 +144,15 @@ mod tests {
     #[test]
     fn events_are_told_by_their_names() {
         for (name, expected) in [
-            ("emulated/split_load_retired/", Some(Hindrance::Split)),
-            ("MEM_INST_RETIRED.SPLIT_STORES", Some(Hindrance::Split)),
-            ("ls_misal_loads.ma64", Some(Hindrance::Split)),
-            ("emulated/mob_load_replay_retired/", Some(Hindrance::Forwarding)),
-            ("ld_blocks.store_forward", Some(Hindrance::Forwarding)),
+            ("emulated/split_load_retired/", Some(Stall::Split)),
+            ("MEM_INST_RETIRED.SPLIT_STORES", Some(Stall::Split)),
+            ("ls_misal_loads.ma64", Some(Stall::Split)),
+            ("emulated/mob_load_replay_retired/", Some(Stall::Forwarding)),
+            ("ld_blocks.store_forward", Some(Stall::Forwarding)),
             ("l1_cache_miss", None),
             ("lock_loads", None),
         ] {
-            assert_eq!(Hindrance::of_event(name), expected, "{name}");
+            assert_eq!(Stall::of_event(name), expected, "{name}");
         }
     }
 
@@ -165,13 +165,13 @@ mod tests {
     #[test]
     fn splits_are_shown_by_addresses_and_widths() {
         let split = offsets(0x1003c, 64, 100);
-        let verdict = HindranceVerdict::of_splits(Some(8), &split);
-        assert_eq!((verdict.cause, verdict.grade), (Some(Hindrance::Split), CauseGrade::Measured));
-        let unknown = HindranceVerdict::of_splits(None, &split);
+        let verdict = StallVerdict::of_splits(Some(8), &split);
+        assert_eq!((verdict.cause, verdict.grade), (Some(Stall::Split), CauseGrade::Measured));
+        let unknown = StallVerdict::of_splits(None, &split);
         assert_eq!(unknown.grade, CauseGrade::Likely);
-        let whole = HindranceVerdict::of_splits(Some(4), &split);
+        let whole = StallVerdict::of_splits(Some(4), &split);
         assert_eq!((whole.cause, whole.grade), (None, CauseGrade::Undetermined));
-        let few = HindranceVerdict::of_splits(Some(8), &offsets(0x1003c, 64, 10));
+        let few = StallVerdict::of_splits(Some(8), &offsets(0x1003c, 64, 10));
         assert_eq!(few.open.as_deref(), Some("too few samples: at least 20 more are needed"));
     }
 

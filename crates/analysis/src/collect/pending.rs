@@ -8,7 +8,7 @@ use symbolizer::SampledAddress;
 /// What of a sample can be asked for; a field the event lacks is zero and
 /// never looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HeldSample {
+pub(crate) struct PendingSample {
     pub(crate) ip: u64,
     pub(crate) time: Time,
     pub(crate) addr: u64,
@@ -27,10 +27,10 @@ pub(crate) struct HeldSample {
     pub(crate) doubt: Option<Doubt>,
 }
 
-impl HeldSample {
+impl PendingSample {
     #[inline]
     pub(crate) fn at(&self) -> SampledAddress {
-        let HeldSample { ip: address, time, .. } = *self;
+        let PendingSample { ip: address, time, .. } = *self;
         SampledAddress { mode: self.mode(), pid: self.pid(), address, time }
     }
 
@@ -49,25 +49,25 @@ impl HeldSample {
 
 #[derive(Debug, Default)]
 pub(crate) struct SampleBatch {
-    pub(crate) samples: Vec<HeldSample>,
+    pub(crate) samples: Vec<PendingSample>,
     pub(crate) words: Vec<u64>,
     pub(crate) stacks: Vec<u8>,
 }
 
 /// What waits with a sample, or with several, besides their fields.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HeldParts<'b> {
+pub(crate) struct PendingParts<'b> {
     pub(crate) words: &'b [u64],
     pub(crate) stack: &'b [u8],
 }
 
-impl<'b> HeldParts<'b> {
+impl<'b> PendingParts<'b> {
     /// Those of the first sample; the others are left.
-    pub(crate) fn take(&mut self, of: &HeldSample) -> HeldParts<'b> {
+    pub(crate) fn take(&mut self, of: &PendingSample) -> PendingParts<'b> {
         let (words, others) = self.words.split_at(usize::from(of.words).min(self.words.len()));
         let (stack, rest) = self.stack.split_at(usize::from(of.stack).min(self.stack.len()));
-        *self = HeldParts { words: others, stack: rest };
-        HeldParts { words, stack }
+        *self = PendingParts { words: others, stack: rest };
+        PendingParts { words, stack }
     }
 }
 
@@ -95,11 +95,11 @@ impl SampleBatch {
         self.stacks.clear();
     }
 
-    pub(crate) fn parts(&self) -> HeldParts<'_> {
-        HeldParts { words: &self.words, stack: &self.stacks }
+    pub(crate) fn parts(&self) -> PendingParts<'_> {
+        PendingParts { words: &self.words, stack: &self.stacks }
     }
 
-    pub(crate) fn push(&mut self, held: HeldSample, parts: HeldParts<'_>) {
+    pub(crate) fn push(&mut self, held: PendingSample, parts: PendingParts<'_>) {
         self.samples.push(held);
         self.words.extend_from_slice(parts.words);
         self.stacks.extend_from_slice(parts.stack);
@@ -112,7 +112,7 @@ mod tests {
     use perfdata::stream::Rounds;
 
     fn capacity(batch: &SampleBatch) -> usize {
-        batch.samples.capacity() * size_of::<HeldSample>()
+        batch.samples.capacity() * size_of::<PendingSample>()
             + batch.words.capacity() * size_of::<u64>()
             + batch.stacks.capacity()
     }
@@ -122,8 +122,8 @@ mod tests {
         let (mut waiting, mut out, mut most) = (Rounds::<SampleBatch>::new(limit), Vec::new(), 0);
         for ip in 0..20_000u64 {
             let batch = waiting.now();
-            let held = HeldSample { ip, words: 1, stack: 8, ..HeldSample::default() };
-            batch.push(held, HeldParts { words: &[ip], stack: &ip.to_le_bytes() });
+            let held = PendingSample { ip, words: 1, stack: 8, ..PendingSample::default() };
+            batch.push(held, PendingParts { words: &[ip], stack: &ip.to_le_bytes() });
             let mut ready = SampleBatch::default();
             if waiting.is_full() {
                 ready = waiting.make_room();
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_with_and_without_round_marks() {
-        let limit = 100 * (size_of::<HeldSample>() + 16);
+        let limit = 100 * (size_of::<PendingSample>() + 16);
         for round in [7, 49, 50, 300, usize::MAX] {
             let (mut waiting, mut out, most) = feed(limit, round);
             // A Vec grows to at most twice of what is in it.
