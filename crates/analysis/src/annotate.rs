@@ -34,7 +34,7 @@ use std::sync::Arc;
 use symbolizer::Frame;
 
 /// What of a routine is shown.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ListingOptions {
     /// How instructions are written.
     pub syntax: Syntax,
@@ -46,6 +46,8 @@ pub struct ListingOptions {
     pub least_share: f64,
     /// Instructions of which details are told, most samples first.
     pub detailed: usize,
+    /// The stream goes on: that it has no end is no caveat.
+    pub is_so_far: bool,
 }
 
 /// A routine with its samples, of every event that was sampled.

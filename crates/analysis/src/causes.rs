@@ -3,8 +3,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `collect` | what is counted: `miss_streams`, `stalled_accesses` |
-//! | `unit_key` | an instruction and an object, which each count is of |
+//! | `collect` | what is counted: misses in order (`miss_streams`), and stalled accesses |
+//! | `units` | counts by instruction and object |
 //! | `access_sources` | whether other nodes, or walks, were waited for |
 //! | `footprint` | how many distinct lines there are |
 //! | `stall` | what stalls accesses whose lines are near |
@@ -37,9 +37,8 @@ mod set_counts;
 mod split_offsets;
 mod stall;
 mod stall_report;
-mod stalled_accesses;
 mod step_sizes;
-mod unit_key;
+mod units;
 mod verdict;
 mod way_to_judge;
 

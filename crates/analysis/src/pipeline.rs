@@ -406,8 +406,8 @@ impl Pipeline {
 }
 
 impl Pipeline {
-    /// Counts what still waits and shows the routine that the query has as
-    /// its target.
+    /// Counts what still waits and shows the routine that the query has as its target; of
+    /// several the last one.
     ///
     /// # Errors
     /// An event that the stream does not have; a target that no sample, or
@@ -417,30 +417,7 @@ impl Pipeline {
         decoder: &StreamDecoder,
         options: ListingOptions,
     ) -> Result<Annotation, Error> {
-        self.annotate_one(decoder, options, true)
-    }
-
-    /// The same of a stream that goes on: that it has no end is no caveat.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Pipeline::annotate`].
-    pub fn annotate_so_far(
-        self,
-        decoder: &StreamDecoder,
-        options: ListingOptions,
-    ) -> Result<Annotation, Error> {
-        self.annotate_one(decoder, options, false)
-    }
-
-    fn annotate_one(
-        self,
-        decoder: &StreamDecoder,
-        options: ListingOptions,
-        has_ended: bool,
-    ) -> Result<Annotation, Error> {
-        let mut all = self.annotations(decoder, options, has_ended)?;
-        all.pop().unwrap_or(Err(Error::Untargeted))
+        self.annotate_all(decoder, options)?.pop().unwrap_or(Err(Error::Untargeted))
     }
 
     /// The same of each of the query's targets, in their order.
@@ -448,23 +425,14 @@ impl Pipeline {
     /// # Errors
     /// An event that the stream does not have.
     pub fn annotate_all(
-        self,
-        decoder: &StreamDecoder,
-        options: ListingOptions,
-    ) -> Result<Vec<Result<Annotation, Error>>, Error> {
-        self.annotations(decoder, options, true)
-    }
-
-    fn annotations(
         mut self,
         decoder: &StreamDecoder,
         options: ListingOptions,
-        has_ended: bool,
     ) -> Result<Vec<Result<Annotation, Error>>, Error> {
         self.count_all(decoder)?;
         let hits: Option<RoutineHits> = take_out(&mut self.counters.collectors);
         let meanings = annotate::meanings(&self.counters.events, &self.counters.sieve, decoder);
-        let report = self.report(decoder, has_ended)?;
+        let report = self.report(decoder, !options.is_so_far)?;
         let described = decoder.events().first();
         let order = described.map_or(ByteOrder::Little, |event| event.layout.order());
         let showing = Showing { options, order };

@@ -108,5 +108,6 @@ fn shown(arguments: &AnnotateArguments) -> ListingOptions {
         context: context(arguments),
         least_share: arguments.min_percent / 100.0,
         detailed: arguments.top,
+        is_so_far: false,
     }
 }

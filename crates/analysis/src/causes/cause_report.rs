@@ -107,6 +107,7 @@ pub(crate) fn cause_report(
     counted: Counted<'_>,
 ) -> Result<CauseReport, Error> {
     let Counted { report, leaders, lookup } = counted;
+    let notes = misses.notes();
     let CountedMisses { mut streams, stalled, .. } = misses;
     let (mut events, mut stalls) = (Vec::new(), Vec::new());
     for (event, leader) in report.events.iter().zip(leaders.iter().copied()) {
@@ -117,8 +118,6 @@ pub(crate) fn cause_report(
         let have = report.events.iter().map(|event| event.name.clone()).collect();
         return Err(Error::NoMisses { have });
     }
-    let mut notes = streams.notes();
-    notes.extend(stalled.note());
     let hardmeter_causes = CauseReport::VERSION;
     Ok(CauseReport { hardmeter_causes, events, stalls, notes, report })
 }
@@ -131,29 +130,30 @@ fn event_causes(
     streams: &mut MissStreams,
     lookup: &mut Lookup,
 ) -> Option<EventCauses> {
-    let (level, shape) = streams.judged(leader)?;
+    let (level, shape) = streams.units.judged(leader)?;
     let way = WayToJudge::of(event, leader, streams);
     let threads = streams.of_threads(leader);
     let has_each_miss = matches!(way, WayToJudge::Classes | WayToJudge::Distances)
         && event.samples_each()
         && !event.has_gaps()
         && event.left_out() == 0
-        && streams.left_out == 0;
+        && streams.units.left_out == 0;
     let distances = match has_each_miss {
-        true => DistanceCounts::of_units(&threads, streams.units.len(), level, shape),
+        true => DistanceCounts::of_units(&threads, streams.units.all.len(), level, shape),
         false => Vec::new(),
     };
     let recurrences = match way {
         WayToJudge::Recurrence => {
-            let intervals: Vec<f64> = streams.units.iter().map(MissUnit::interval).collect();
+            let intervals: Vec<f64> = streams.units.all.iter().map(MissUnit::interval).collect();
             RecurrenceCounts::of_units(threads, &intervals, level, shape)
         }
         WayToJudge::Classes | WayToJudge::Distances | WayToJudge::Nothing(_) => Vec::new(),
     };
-    let of_event = streams.units.iter().filter(|unit| unit.count.key.event == leader);
+    let of_event = streams.units.all.iter().filter(|unit| unit.count.key.event == leader);
     let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.count.cycles));
     let judged = JudgedEvent { event, level, shape, way, has_each_miss, cycles };
-    let units = streams.units.iter().enumerate().filter(|(_, unit)| unit.count.key.event == leader);
+    let units =
+        streams.units.all.iter().enumerate().filter(|(_, unit)| unit.count.key.event == leader);
     let mut rows: Vec<CauseRow> = units
         .map(|(number, unit)| {
             let past =
@@ -169,7 +169,7 @@ fn event_causes(
         shape,
         method: way.sentence(event),
         samples: event.totals.counted,
-        without_address: streams.without_address(leader),
+        without_address: streams.units.without_address(leader),
         rows,
     })
 }

@@ -7,7 +7,7 @@ use crate::causes::footprint::Footprint;
 use crate::causes::set_counts::SetCounts;
 use crate::causes::split_offsets::LineOffsets;
 use crate::causes::step_sizes::StepSizes;
-use crate::causes::unit_key::{MOST_UNITS, UnitCount, UnitKey};
+use crate::causes::units::{FoundUnit, MOST_UNITS, UnitCount, Units};
 use crate::causes::verdict::ClassCounts;
 use crate::collect::sampled::CountedSample;
 use crate::name::lookup::Lookup;
@@ -40,13 +40,6 @@ pub(crate) struct MissUnit {
     last: FxHashMap<Tid, u64>,
 }
 
-#[derive(Clone, Debug)]
-struct FirstMiss {
-    count: UnitCount,
-    place: Option<Place>,
-    address: u64,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamedMiss {
     pub(crate) time: Time,
@@ -67,62 +60,31 @@ pub(crate) struct MissStream {
 
 #[derive(Debug, Default)]
 pub(crate) struct MissStreams {
-    judged: FxHashMap<usize, (MissedLevel, CacheShape)>,
-    by_key: FxHashMap<UnitKey, u32>,
-    pub(crate) units: Vec<MissUnit>,
+    /// By the shape of the cache that is missed. Misses that there was no room for are left
+    /// out, too.
+    pub(crate) units: Units<(MissedLevel, CacheShape), MissUnit>,
     /// By event and thread.
     streams: FxHashMap<(usize, Tid), Vec<StreamedMiss>>,
     kept: usize,
-    /// Samples of units, and misses, that there was no room for.
-    pub(crate) left_out: u64,
-    without_address: FxHashMap<usize, u64>,
 }
 
 impl MissStreams {
-    /// Samples of this event are misses of a cache of this shape. Others are not
-    /// looked at.
-    pub(crate) fn judge(&mut self, event: usize, level: MissedLevel, shape: CacheShape) {
-        self.judged.insert(event, (level, shape));
-    }
-
     pub(crate) fn has_classes(&self, event: usize) -> bool {
-        let mut units = self.units.iter().filter(|unit| unit.count.key.event == event);
+        let mut units = self.units.all.iter().filter(|unit| unit.count.key.event == event);
         units.any(|unit| unit.classes.open < unit.count.sum.count)
     }
 
-    /// By what an event's samples are judged; None: not at all.
-    pub(crate) fn judged(&self, event: usize) -> Option<(MissedLevel, CacheShape)> {
-        self.judged.get(&event).copied()
-    }
-
-    /// Samples of an event that have no data address, or no place.
-    pub(crate) fn without_address(&self, event: usize) -> u64 {
-        self.without_address.get(&event).copied().unwrap_or(0)
-    }
-
     pub(crate) fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
-        let event = sample.event;
-        let Some((_, shape)) = self.judged(event) else { return };
-        let (Ok(key), Ok(address)) = (UnitKey::of(sample, lookup), sample.address()) else {
-            *self.without_address.entry(event).or_default() += 1;
-            return;
-        };
-        let number = self.by_key.get(&key).copied().or_else(|| {
-            let count = UnitCount::new(key, sample);
-            self.begin(FirstMiss { count, place: sample.data(lookup).ok(), address }, shape)
-        });
-        let Some(number) = number else {
-            self.left_out += 1;
-            return;
-        };
+        let Some(found) = self.units.find(sample, lookup, MissUnit::new) else { return };
+        let FoundUnit { number, judge: (_, shape), address } = found;
         let (line, tid) = (address / shape.unit.max(1), sample.held.tid());
-        let unit = &mut self.units[number as usize];
+        let unit = &mut self.units.all[number];
         unit.add(address, line, tid);
         unit.count.add(sample);
         unit.classes.add(sample.words.class);
         unit.sources.add(sample.words.data_src.unwrap_or_default());
         if self.kept >= MOST_MISSES {
-            self.left_out += 1;
+            self.units.left_out += 1;
             return;
         }
         self.kept += 1;
@@ -131,35 +93,11 @@ impl MissStreams {
             time: sample.held.time,
             pid: sample.held.pid(),
             line,
-            unit: number,
+            unit: u32::try_from(number).unwrap_or(u32::MAX),
             is_transfer: source.is_some_and(|it| it.snoop().contains(Snoop::HITM)),
             writes: source.is_some_and(|it| it.operation().contains(Operation::STORE)),
         };
-        self.streams.entry((event, tid)).or_default().push(miss);
-    }
-
-    /// Makes a unit, if there is room.
-    fn begin(&mut self, first: FirstMiss, shape: CacheShape) -> Option<u32> {
-        let number =
-            u32::try_from(self.units.len()).ok().filter(|_| self.units.len() < MOST_UNITS)?;
-        let FirstMiss { count, place, address } = first;
-        let key = count.key;
-        self.units.push(MissUnit {
-            count,
-            place,
-            address,
-            addresses: address..=address,
-            classes: ClassCounts::default(),
-            lines: Footprint::default(),
-            pages: Footprint::default(),
-            sets: SetCounts::new(usize::try_from(shape.sets()).unwrap_or(1).min(1 << 16)),
-            strides: StepSizes::default(),
-            sources: AccessSources::default(),
-            offsets: LineOffsets::default(),
-            last: FxHashMap::default(),
-        });
-        self.by_key.insert(key, number);
-        Some(number)
+        self.streams.entry((sample.event, tid)).or_default().push(miss);
     }
 
     /// The misses of each thread that an event sampled, in order.
@@ -176,19 +114,41 @@ impl MissStreams {
         all
     }
 
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let told = (self.left_out > 0).then(|| {
+    pub(crate) fn note(&self) -> Option<String> {
+        let left_out = self.units.left_out;
+        (left_out > 0).then(|| {
             format!(
-                "{} samples are in no row: of {MOST_UNITS} instructions with their objects, and of \
-                 {MOST_MISSES} misses, there is room; -f counts fewer",
-                self.left_out
+                "{left_out} samples are in no row: of {MOST_UNITS} instructions with their objects, \
+                 and of {MOST_MISSES} misses, there is room; -f counts fewer"
             )
-        });
-        told.into_iter().collect()
+        })
     }
 }
 
 impl MissUnit {
+    fn new(
+        count: UnitCount,
+        found: FoundUnit<(MissedLevel, CacheShape)>,
+        sample: &CountedSample<'_>,
+        lookup: &mut Lookup,
+    ) -> MissUnit {
+        let FoundUnit { judge: (_, shape), address, .. } = found;
+        MissUnit {
+            count,
+            place: sample.data(lookup).ok(),
+            address,
+            addresses: address..=address,
+            classes: ClassCounts::default(),
+            lines: Footprint::default(),
+            pages: Footprint::default(),
+            sets: SetCounts::new(usize::try_from(shape.sets()).unwrap_or(1).min(1 << 16)),
+            strides: StepSizes::default(),
+            sources: AccessSources::default(),
+            offsets: LineOffsets::default(),
+            last: FxHashMap::default(),
+        }
+    }
+
     /// Misses for each of its samples, on average.
     #[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
     pub(crate) fn interval(&self) -> f64 {

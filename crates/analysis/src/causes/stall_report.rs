@@ -1,9 +1,10 @@
 //! What was counted of stalled accesses becomes words.
 
+use crate::causes::collect::StalledUnit;
 use crate::causes::remedy::Remedy;
 use crate::causes::split_offsets::OffsetCount;
 use crate::causes::stall::{Stall, StallVerdict, alignment, one_width};
-use crate::causes::stalled_accesses::{StalledAccesses, StalledUnit};
+use crate::causes::units::Units;
 use crate::code::access_shape::AccessShape;
 use crate::code::store_before::StoreBefore;
 use crate::name::cell::{SiteCell, as_cell};
@@ -91,11 +92,11 @@ pub struct BlockingStore {
 pub(crate) fn event_stalls(
     event: &EventReport,
     leader: usize,
-    stalled: &StalledAccesses,
+    stalled: &Units<Stall, StalledUnit>,
     lookup: &mut Lookup,
 ) -> Option<EventStalls> {
     let stall = stalled.judged(leader)?;
-    let units = stalled.units.iter().filter(|unit| unit.count.key.event == leader);
+    let units = stalled.all.iter().filter(|unit| unit.count.key.event == leader);
     let mut rows: Vec<StallRow> = units.map(|unit| row(event, stall, unit, lookup)).collect();
     let weight = |row: &StallRow| (row.cycles.unwrap_or(0), row.events);
     rows.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.site.cmp(&b.site)));

@@ -43,7 +43,7 @@ impl WayToJudge {
         let has_bursts = event.ledger.as_ref().is_some_and(|ledger| ledger.bursts.is_some());
         if event.left_out() > 0 {
             WayToJudge::Nothing(GapCause::LeftOut)
-        } else if streams.left_out > 0 {
+        } else if streams.units.left_out > 0 {
             WayToJudge::Nothing(GapCause::NoRoom)
         } else if has_bursts {
             WayToJudge::Nothing(GapCause::Bursts)

@@ -44,17 +44,19 @@ impl BuildKeys {
         let source = innermost.and_then(|it| Some((it, it.source.as_ref()?)));
         let Some((frame, source)) = source.filter(|(_, source)| source.line > 0) else {
             return match &frames.depth {
-                Depth::Symbols(why) => {
-                    self.routine_alone(routine, places, &why.to_string(), why.tag(), why.subject())
-                }
-                _ => self.routine_alone(routine, places, NO_LINE, "[no-line]", None),
+                Depth::Symbols(why) => self.routine_alone(
+                    routine,
+                    places,
+                    (&why.to_string(), why.tag(), why.subject()),
+                ),
+                _ => self.routine_alone(routine, places, (NO_LINE, "[no-line]", None)),
             };
         };
         let lines = frame.first_line.and_then(|first| source.line.checked_sub(first));
         let own = routine.as_name().ok().map(|number| places.name(number));
         match (lines, frame.name.as_ref().or(own.as_ref())) {
             (Some(lines), Some(name)) => places.texts.key_value(&format!("{name}+{lines}")),
-            _ => self.routine_alone(routine, places, NO_START, "[no-start]", None),
+            _ => self.routine_alone(routine, places, (NO_START, "[no-start]", None)),
         }
     }
 
@@ -79,7 +81,7 @@ impl BuildKeys {
                 let name = format!("{}: {shape}", places.name(number));
                 places.texts.key_value(&name)
             }
-            (Err(why), _) => self.routine_alone(routine, places, &why, "[no-code]", None),
+            (Err(why), _) => self.routine_alone(routine, places, (&why, "[no-code]", None)),
             (Ok(_), Err(_)) => routine,
         };
         self.operands.insert(place, value);
@@ -91,9 +93,7 @@ impl BuildKeys {
         &mut self,
         routine: KeyValue,
         places: &mut PlaceNames,
-        why: &str,
-        tag: &'static str,
-        of: Option<&str>,
+        (why, tag, of): (&str, &'static str, Option<&str>),
     ) -> KeyValue {
         let Ok(number) = routine.as_name() else { return routine };
         let name = places.texts.number(&format!("{} {tag}", places.name(number)));

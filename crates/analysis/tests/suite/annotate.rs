@@ -21,8 +21,13 @@ const CX: usize = 2;
 const CODE: &[u8] =
     &[0x48, 0x8b, 0x00, 0x48, 0x03, 0x5c, 0xd1, 0x28, 0x06, 0xe8, 0xf2, 0xff, 0xff, 0xff, 0xc3];
 
-const WHOLE: ListingOptions =
-    ListingOptions { syntax: Syntax::Att, context: None, least_share: 0.0, detailed: 5 };
+const WHOLE: ListingOptions = ListingOptions {
+    syntax: Syntax::Att,
+    context: None,
+    least_share: 0.0,
+    detailed: 5,
+    is_so_far: false,
+};
 
 /// A program of the code without symbols, for a machine (`e_machine`).
 fn program(machine: u64) -> Vec<u8> {

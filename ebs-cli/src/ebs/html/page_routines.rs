@@ -6,7 +6,7 @@ use super::shared_reading::SharedReading;
 use crate::ebs::annotate::source_files::SourceFiles;
 use crate::ebs::html::HtmlArguments;
 use crate::ebs::report;
-use analysis::annotate::{Annotation, ListingItem, ListingOptions, RoutineTarget, Syntax, What};
+use analysis::annotate::{Annotation, ListingItem, ListingOptions, RoutineTarget, What};
 use analysis::report::{Cell, SiteCell};
 use analysis::{Glob, Query, Report, View};
 use anyhow::Result;
@@ -43,12 +43,8 @@ pub(super) fn of(
         let (mut input, _) = report::open(Some(file), &arguments.standing)?;
         let options = report::symbols_of(&input, &arguments.symbols)?;
         let mut reading = SharedReading::of(&mut input, vec![query], &options)?;
-        let shown = ListingOptions {
-            syntax: Syntax::Att,
-            context: Some(AROUND),
-            least_share: 0.0,
-            detailed: DETAILED,
-        };
+        let shown =
+            ListingOptions { context: Some(AROUND), detailed: DETAILED, ..Default::default() };
         let mut sources = SourceFiles::at(&options.root);
         let all = reading.next(|of, decoder| of.annotate_all(decoder, shown))?;
         let annotations = all.into_iter().flatten();

@@ -5,7 +5,7 @@ use crate::ebs::annotate::source_files::SourceFiles;
 use crate::ebs::input::Input;
 use crate::ebs::report::CountedRecording;
 use analysis::annotate::render;
-use analysis::annotate::{ListingOptions, RoutineTarget, Syntax};
+use analysis::annotate::{ListingOptions, RoutineTarget};
 use analysis::{Pipeline, Query, View, table};
 use anyhow::{Context, Result};
 use perfdata::stream::{StreamDecoder, StreamStep};
@@ -33,12 +33,8 @@ fn annotated(source: &ZoomSource, target: RoutineTarget, asked: &TopQuestion) ->
     let views = vec![View::Routines(vec![target])];
     let query = Query { keys: Vec::new(), accesses: false, views, ..asked.query.clone() };
     let symbolizer = Symbolizer::new(asked.symbols.clone());
-    let shown = ListingOptions {
-        syntax: Syntax::Att,
-        context: Some(AROUND),
-        least_share: 0.0,
-        detailed: DETAILED,
-    };
+    let shown =
+        ListingOptions { context: Some(AROUND), detailed: DETAILED, ..ListingOptions::default() };
     let (annotation, note) = match source {
         ZoomSource::Recording(path) => {
             let mut input = Input::open(path)?;
@@ -59,7 +55,8 @@ fn annotated(source: &ZoomSource, target: RoutineTarget, asked: &TopQuestion) ->
                 pipeline.record(&decoder, &record)?;
                 rest = &rest[consumed..];
             }
-            (pipeline.annotate_so_far(&decoder, shown).context("of what is kept")?, note)
+            let shown = ListingOptions { is_so_far: true, ..shown };
+            (pipeline.annotate(&decoder, shown).context("of what is kept")?, note)
         }
     };
     let mut sources = SourceFiles::at(&asked.symbols.root);
