@@ -16,12 +16,11 @@
 //! | `verdict` | the cause, and how sure it is |
 //! | `remedy` | what to change |
 //! | `cause_report`, `stall_report`, `layout_trial` | the answers |
-//! | `print`, `print_stalls`, `print_trial` | their text |
+//! | `print`, `print_trial` | their text |
 //!
 //! All but what collects, answers and prints are pure functions of numbers.
 
 mod access_sources;
-mod card;
 pub(crate) mod cause_report;
 pub(crate) mod collect;
 mod footprint;
@@ -30,7 +29,6 @@ mod miss_distances;
 mod miss_recurrence;
 mod miss_streams;
 mod print;
-mod print_stalls;
 mod print_trial;
 mod remedy;
 mod set_counts;
@@ -46,8 +44,7 @@ use serde::Serialize;
 
 pub use cause_report::{CauseReport, CauseRow, EventCauses};
 pub use layout_trial::{EventTrial, LayoutTrial, TrialCount, TrialRow, TriedLayout};
-pub use print::{judged_by, render, told};
-pub use print_stalls::{stall_method, told_of_stall};
+pub use print::{judged_by, render, stall_method, told, told_of_stall};
 pub use print_trial::render_trial;
 pub use remedy::{MissEvidence, Remedy};
 pub use split_offsets::OffsetCount;

@@ -6,9 +6,7 @@
 //! change must not exceed.
 
 mod build;
-mod columns;
 mod counts;
-mod csv;
 mod exposure;
 mod key_names;
 mod limit;
@@ -18,11 +16,10 @@ mod run_counts;
 mod statistics;
 
 pub use build::DiffQuery;
-pub use csv::write as write_csv;
 pub use exposure::{DiffPer, DiffPerError, DiffUnit};
 pub use key_names::{SameObject, SameObjectError};
 pub use limit::{DiffLimit, DiffLimitError, LimitAnswer, LimitVerdict};
-pub use print::render;
+pub use print::{render, write_csv};
 
 use crate::report::Report;
 use serde::Serialize;

@@ -50,7 +50,7 @@
 //!
 //! A sample passes through in these shapes, each named after what it holds:
 //! `PendingSample` while the side records of its time may come (`perfdata::stream::Rounds`),
-//! `CountedSample` while it finds its row, an `KeyValue` a key as that row's path;
+//! `CountedSample` while it finds its row, a `KeyValue` for each key of that row;
 //! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
 //! them at the end, and [`report::Row`] is one in words.
 

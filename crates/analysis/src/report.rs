@@ -3,7 +3,6 @@
 pub(crate) mod answer;
 mod call_tree;
 pub(crate) mod chains;
-pub(crate) mod counted;
 pub(crate) mod emulation;
 mod facts;
 pub(crate) mod joined;
@@ -27,6 +26,7 @@ pub use sieved::FilterReport;
 
 use crate::collect::registers::Register;
 use crate::collect::sum::Sum;
+use crate::name::lookup::Lookup;
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::share_interval::ratio;
@@ -400,5 +400,21 @@ impl NotKept {
              {most_rows} rows: any other row may lack up to {lacking} samples, and what has more \
              than that has a row; sums are exact (--most-rows keeps more)"
         )
+    }
+}
+
+/// What the answer of a view is made of, besides what was collected for it.
+#[derive(Debug)]
+pub(crate) struct Counted<'c> {
+    pub(crate) report: Report,
+    /// The numbers that the report's events are counted under.
+    pub(crate) leaders: &'c [usize],
+    pub(crate) lookup: &'c mut Lookup,
+}
+
+impl Counted<'_> {
+    /// The report's events, each with its number.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (&EventReport, usize)> {
+        self.report.events.iter().zip(self.leaders.iter().copied())
     }
 }

@@ -8,8 +8,7 @@ use crate::collect::sum::Sum;
 use crate::name::cell::{SiteCell, as_cell, hex};
 use crate::name::lookup::Lookup;
 use crate::name::place_names::PlaceKind;
-use crate::report::Report;
-use crate::report::counted::Counted;
+use crate::report::{Counted, Report};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 

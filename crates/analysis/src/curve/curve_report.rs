@@ -4,8 +4,7 @@ use crate::cache_shape::{CacheShape, MissedLevel, size};
 use crate::curve::collect::{CurveStreams, LINE, MOST_ACCESSES};
 use crate::curve::curve_subject::CurveSubject;
 use crate::curve::miss_curve::{CurveSizes, MissCurve};
-use crate::report::counted::Counted;
-use crate::report::{EventReport, Report};
+use crate::report::{Counted, EventReport, Report};
 use serde::Serialize;
 
 /// A size fits that leaves one of so many misses, as of a row's in causes, or of all

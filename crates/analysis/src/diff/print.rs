@@ -1,9 +1,47 @@
-//! Two sides in one table.
+//! Two sides in one table: as text, and as CSV.
 
-use crate::diff::columns::DIFF_COLUMNS;
 use crate::diff::{DiffEvent, DiffReport, DiffRow, DiffRunFacts, DiffVerdict};
+use crate::print::csv::CsvNames;
 use crate::print::table::{Style, Text, number_of, told};
-use render::{Cell, Head, Table};
+use render::{Cell, Column, CsvTable, Head, Table};
+use std::io::{self, Write};
+
+/// The numbers of a row, in their order: one that is added here is in both.
+static DIFF_COLUMNS: [Column<DiffRow>; 12] = [
+    Column::program("a_samples", |row| Some(Cell::Count(row.a.samples))),
+    Column::program("a_events", |row| Some(rate(row.a.events))),
+    Column::number("a_rate", "A", |row| Some(rate(row.a.rate))),
+    Column::program("b_samples", |row| Some(Cell::Count(row.b.samples))),
+    Column::program("b_events", |row| Some(rate(row.b.events))),
+    Column::number("b_rate", "B", |row| Some(rate(row.b.rate))),
+    Column::number("ratio", "ratio", |row| bound(row, row.ratio)),
+    Column::number("low", "from", |row| bound(row, row.low)),
+    Column::number("high", "to", |row| bound(row, row.high)),
+    Column::program("p", |row| Some(likelihood(row.p?))),
+    Column::number("q", "q", |row| Some(likelihood(row.q?))),
+    Column::whole("told", "told", |row| Some(Cell::words(row.verdict.word()))),
+];
+
+fn rate(rate: f64) -> Cell<'static> {
+    Cell::Rounded(rate, told(rate))
+}
+
+/// Without a bound a row is so many times nothing.
+fn bound(row: &DiffRow, bound: Option<f64>) -> Option<Cell<'static>> {
+    let has_any = row.a.events + row.b.events > 0.0;
+    let none = Cell::Missing { mark: if has_any { "inf" } else { "-" }.into(), reason: "".into() };
+    Some(bound.map_or(none, rate))
+}
+
+/// Small ones by their size alone.
+fn likelihood(value: f64) -> Cell<'static> {
+    let text = match value {
+        0.0 => "0".to_owned(),
+        0.001.. => format!("{value:.3}"),
+        _ => format!("{value:.0e}"),
+    };
+    Cell::Rounded(value, text)
+}
 
 /// In the place of keys of a row that is all of an event.
 const ALL: &str = "[all]";
@@ -103,4 +141,27 @@ fn rows(event: &DiffEvent, diff: &DiffReport, top: Option<usize>, out: &mut Text
 
 fn numbers(row: &DiffRow) -> Vec<Cell<'_>> {
     DIFF_COLUMNS.iter().map(|column| column.cell(row)).collect()
+}
+
+/// Writes all rows of all events. Of a total the keys are empty; a bound that there is not
+/// is empty, too.
+pub fn write_csv(diff: &DiffReport, names: CsvNames, out: impl Write) -> io::Result<()> {
+    let mut heads = vec![Head::program("event")];
+    heads.extend(DIFF_COLUMNS.iter().map(|column| column.head.clone()));
+    heads.extend(diff.by.iter().cloned().map(Head::program));
+    heads.push(Head::program("was"));
+    let mut csv = CsvTable::new(heads, names, out);
+    csv.head()?;
+    for event in &diff.events {
+        for row in std::iter::once(&event.total).chain(&event.rows) {
+            let numbers = DIFF_COLUMNS.iter().map(|column| column.cell(row));
+            let key = |index| Cell::name(row.keys.get(index).map_or("", String::as_str));
+            let was = row.was.as_ref().map_or_else(String::new, |was| was.join(" "));
+            let name = [Cell::name(&*event.name)].into_iter();
+            csv.row(
+                name.chain(numbers).chain((0..diff.by.len()).map(key)).chain([Cell::name(was)]),
+            )?;
+        }
+    }
+    csv.flush()
 }

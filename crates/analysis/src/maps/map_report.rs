@@ -4,8 +4,7 @@ use crate::cache_shape::CacheShape;
 use crate::maps::collect::{AccessMaps, BandCells, BandKey, EventMaps, sets_of_row};
 use crate::maps::map_cells::MapCells;
 use crate::name::lookup::Lookup;
-use crate::report::Report;
-use crate::report::counted::Counted;
+use crate::report::{Counted, Report};
 use serde::Serialize;
 
 /// Objects of an event that have a band of their own.

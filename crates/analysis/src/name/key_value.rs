@@ -5,6 +5,7 @@ use symbolizer::{ObjectId, Place};
 
 use crate::code::previous::NoAccess;
 use crate::name::comms::Comm;
+use crate::name::names::NumberedNames;
 
 /// What the bits mean is the key's matter; see the constructors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -173,6 +174,13 @@ impl KeyValue {
 
 /// Where samples without a time are looked up: in the newest of everything.
 pub(crate) const TIMELESS: Time = Time(u64::MAX);
+
+impl NumberedNames {
+    /// A text by its number.
+    pub(crate) fn key_value(&mut self, text: &str) -> KeyValue {
+        KeyValue::number(u64::from(self.number(text)))
+    }
+}
 
 #[cfg(test)]
 mod tests {

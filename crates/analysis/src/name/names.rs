@@ -1,6 +1,5 @@
 //! Names once each, told apart by small numbers.
 
-use crate::name::key_value::KeyValue;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -15,13 +14,6 @@ pub(crate) struct NumberedNames<N: ?Sized = str> {
 impl<N: ?Sized> Default for NumberedNames<N> {
     fn default() -> NumberedNames<N> {
         NumberedNames { numbers: FxHashMap::default(), names: Vec::new() }
-    }
-}
-
-impl NumberedNames {
-    /// A text by its number.
-    pub(crate) fn key_value(&mut self, text: &str) -> KeyValue {
-        KeyValue::number(u64::from(self.number(text)))
     }
 }
 

@@ -3,8 +3,7 @@
 use crate::collect::sum::Sum;
 use crate::plots::collect::{EventPlotCounts, LatencyKind, PlotCounts, SetOrigin};
 use crate::query::Weighting;
-use crate::report::counted::Counted;
-use crate::report::{EventReport, Report};
+use crate::report::{Counted, EventReport, Report};
 use perfdata::data_src::Aspect;
 use std::collections::BTreeMap;
 
