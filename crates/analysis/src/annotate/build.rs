@@ -11,6 +11,7 @@ use crate::annotate::collect::{Candidate, InstructionHits, TargetHits};
 use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use crate::query::Weighting;
 use crate::report::Report;
 use perfdata::{Arch, ByteOrder};
@@ -31,7 +32,7 @@ pub(crate) fn annotation(
 ) -> Result<Annotation, Error> {
     let Showing { options, order } = showing;
     let counted = report.events.iter().map(|event| event.totals.counted);
-    let number = choose(&hits, counted.fold(0, u64::saturating_add), lookup)?;
+    let number = choose(&hits, counted.fold(0, u64::saturating_add), &mut lookup.places)?;
     let index = usize::try_from(number).unwrap_or(usize::MAX);
     let Some(candidate) = hits.candidates.get(index).cloned() else {
         return Err(Error::Untargeted);
@@ -75,7 +76,7 @@ pub(crate) fn annotation(
             arch,
             options,
         };
-        let heat = whole.heat(hits, &code, lookup);
+        let heat = whole.heat(hits, &code, &lookup.places);
         hot_lines.extend(
             heat.hot
                 .iter()
@@ -104,7 +105,7 @@ struct Whole<'w> {
 }
 
 impl Whole<'_> {
-    fn heat(&self, hits: Vec<(u64, InstructionHits)>, code: &Code, lookup: &Lookup) -> Heat {
+    fn heat(&self, hits: Vec<(u64, InstructionHits)>, code: &Code, places: &PlaceNames) -> Heat {
         let mut sum = Sum::default();
         hits.iter().for_each(|(_, hit)| sum.join(hit.sum));
         let mut ranks: Vec<u64> =
@@ -138,7 +139,7 @@ impl Whole<'_> {
                 let begins = found.filter(|(_, begins)| *begins);
                 let access = begins.and_then(|(index, _)| access(code, index, cause, self.meaning));
                 let sampling = HitSampling { arch: self.arch, interval: self.interval };
-                details(hit, access, self.meaning, sampling, lookup)
+                details(hit, access, self.meaning, sampling, places)
             });
             let Sum { count, period, exact, .. } = own;
             heat.hot

@@ -2,7 +2,7 @@
 
 use crate::annotate::collect::{Candidate, TargetHits};
 use crate::error::{ChoiceError, Commonest};
-use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use crate::query::glob::Glob;
 use crate::query::nearest::nearest;
 use crate::query::site::SiteName;
@@ -14,7 +14,7 @@ const LISTED: usize = 20;
 pub(super) fn choose(
     hits: &TargetHits,
     counted: u64,
-    lookup: &mut Lookup,
+    places: &mut PlaceNames,
 ) -> Result<u32, ChoiceError> {
     let all = || hits.candidates.iter().enumerate().filter(|(_, it)| it.count > 0);
     let best = all().map(|(_, candidate)| candidate.fit).max();
@@ -23,7 +23,7 @@ pub(super) fn choose(
     let wanted = hits.target.to_string();
     match fitting.as_slice() {
         [] => Err(ChoiceError::Nothing {
-            near: near(hits, lookup),
+            near: near(hits, places),
             wanted,
             counted,
             nameless: hits.nameless.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count)),
@@ -64,8 +64,8 @@ fn commonest(hits: &TargetHits) -> Option<Commonest> {
     of.map(|(why, samples)| Commonest { why: why.clone(), samples: *samples })
 }
 
-fn near(hits: &TargetHits, lookup: &mut Lookup) -> Vec<String> {
+fn near(hits: &TargetHits, places: &mut PlaceNames) -> Vec<String> {
     let What::Routine(wanted) = &hits.target.what else { return Vec::new() };
-    let names = lookup.places.named(hits.places(), &SiteName::Routine(Glob::new(wanted.as_str())));
+    let names = places.named(hits.places(), &SiteName::Routine(Glob::new(wanted.as_str())));
     nearest(wanted, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
 }

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::name::access_types::TypeAndMember;
 use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use crate::query::needs::Needs;
 use crate::query::target::{Fit, RoutineTarget, What};
 use perfdata::Arch;
@@ -217,7 +218,7 @@ impl TargetHits {
         place: Place,
         held: &PendingSample,
         samples: u64,
-        lookup: &mut Lookup,
+        places: &mut PlaceNames,
     ) -> Option<u32> {
         let ip = match self.target.what {
             What::Routine(_) => 0,
@@ -226,7 +227,7 @@ impl TargetHits {
         let verdict = match self.verdicts.get(&(place, ip)) {
             Some(known) => *known,
             None => {
-                let verdict = self.judge(place, held, lookup);
+                let verdict = self.judge(place, held, places);
                 self.verdicts.insert((place, ip), verdict);
                 verdict
             }
@@ -246,8 +247,8 @@ impl TargetHits {
         }
     }
 
-    fn judge(&mut self, place: Place, held: &PendingSample, lookup: &mut Lookup) -> Verdict {
-        match lookup.places.symbolizer.resolve(place) {
+    fn judge(&mut self, place: Place, held: &PendingSample, places: &mut PlaceNames) -> Verdict {
+        match places.symbolizer.resolve(place) {
             Resolution::Unknown(reason) if matches!(self.target.what, What::Routine(_)) => {
                 let why = reason.to_string();
                 if let Some(known) = self.reasons.get(&why) {
@@ -258,7 +259,7 @@ impl TargetHits {
                 self.reasons.insert(why, reason);
                 Verdict::Nameless(reason)
             }
-            _ => self.candidate(place, held, lookup).unwrap_or(Verdict::Other),
+            _ => self.candidate(place, held, places).unwrap_or(Verdict::Other),
         }
     }
 
@@ -266,14 +267,14 @@ impl TargetHits {
         &mut self,
         place: Place,
         held: &PendingSample,
-        lookup: &mut Lookup,
+        places: &mut PlaceNames,
     ) -> Option<Verdict> {
-        let object = lookup.places.object(place.object);
-        let object = lookup.places.name(object);
+        let object = places.object(place.object);
+        let object = places.name(object);
         if !self.target.is_of(&object) {
             return None;
         }
-        let found = match lookup.places.symbolizer.resolve(place) {
+        let found = match places.symbolizer.resolve(place) {
             Resolution::Routine(routine) => {
                 Ok((routine.name.into_owned(), routine.start, routine.end))
             }
@@ -323,7 +324,7 @@ impl TargetHits {
     fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
         let (event, one) = (sample.event, sample.sum);
         let Ok(place) = sample.place(lookup) else { return };
-        let Some(candidate) = self.of(place, sample.held, 1, lookup) else { return };
+        let Some(candidate) = self.of(place, sample.held, 1, &mut lookup.places) else { return };
         let at = HitAddress { event, candidate, address: place.address };
         let kept = sample.fields.registers();
         let Some((hit, room)) = self.add(at, one, kept) else { return };
@@ -373,7 +374,7 @@ impl TargetHits {
         chance: &mut Chance,
     ) {
         let Ok(place) = sample.place(lookup) else { return };
-        let found = self.of(place, &witness(site, sample.held), site.count, lookup);
+        let found = self.of(place, &witness(site, sample.held), site.count, &mut lookup.places);
         let Some(candidate) = found else { return };
         let at = HitAddress { event: sample.event, candidate, address: place.address };
         if let Some((hit, _)) = self.add(at, sample.sum, sample.fields.registers()) {
@@ -465,31 +466,31 @@ mod tests {
     }
 
     /// Knows so many routines of the kernel of one name, 64 bytes apart.
-    fn lookup(routines: u64) -> Lookup {
+    fn places(routines: u64) -> PlaceNames {
         let options =
             SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() };
-        let mut lookup = Lookup::new(Symbolizer::new(options));
+        let mut places = PlaceNames::new(Symbolizer::new(options));
         for address in (0..routines).map(|number| KERNEL + number * 64) {
             let (length, kind, flags, name) = (64, 1, 0, &b"same"[..]);
             let record = SideRecord::Ksymbol { address, length, kind, flags, name };
             let id = SampleId::default();
             let side = StreamRecord::Side { event: 0, misc: Misc(0), record, id };
-            lookup.places.symbolizer.observe(&StreamDecoder::new(), &side);
+            places.symbolizer.observe(&StreamDecoder::new(), &side);
         }
-        lookup
+        places
     }
 
-    fn candidate(hits: &mut TargetHits, ip: u64, lookup: &mut Lookup) -> Option<u32> {
+    fn candidate(hits: &mut TargetHits, ip: u64, places: &mut PlaceNames) -> Option<u32> {
         let held = PendingSample { ip, misc: Misc(1), ..PendingSample::default() };
-        let place = lookup.places.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
-        hits.of(place, &held, 5, lookup)
+        let place = places.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
+        hits.of(place, &held, 5, places)
     }
 
     #[test]
     fn routines_beyond_the_room_are_no_others_and_their_samples_are_told() {
-        let (mut hits, mut lookup) = (hits(), lookup(4));
+        let (mut hits, mut places) = (hits(), places(4));
         hits.room.candidates = 2;
-        let mut of = |number: u64| candidate(&mut hits, KERNEL + number * 64 + 8, &mut lookup);
+        let mut of = |number: u64| candidate(&mut hits, KERNEL + number * 64 + 8, &mut places);
         assert_eq!([0, 1, 2, 3, 0, 2].map(&mut of), [Some(0), Some(1), None, None, Some(0), None]);
         assert_eq!((hits.candidates.len(), hits.left_out), (2, 15));
         let notes: Vec<String> = hits.notes().collect();
@@ -498,9 +499,9 @@ mod tests {
 
     #[test]
     fn instructions_beyond_the_room_are_not_kept_and_their_samples_are_told() {
-        let (mut hits, mut lookup) = (hits(), lookup(1));
+        let (mut hits, mut places) = (hits(), places(1));
         hits.room.hits = 2;
-        let of = candidate(&mut hits, KERNEL + 8, &mut lookup).unwrap();
+        let of = candidate(&mut hits, KERNEL + 8, &mut places).unwrap();
         assert_eq!(hits.notes().count(), 0);
         let one = Sum::of(1, 1);
         for (address, is_kept) in [(8, true), (9, true), (10, false), (8, true), (11, false)] {
@@ -516,9 +517,9 @@ mod tests {
 
     #[test]
     fn values_beyond_the_room_are_not_told_apart_and_that_is_said() {
-        let (mut hits, mut lookup) = (hits(), lookup(1));
+        let (mut hits, mut places) = (hits(), places(1));
         hits.room.values = 6;
-        let of = candidate(&mut hits, KERNEL + 8, &mut lookup).unwrap();
+        let of = candidate(&mut hits, KERNEL + 8, &mut places).unwrap();
         let one = Sum::of(1, 1);
         for value in [1, 2, 3, 1, 4] {
             let at = HitAddress { event: 0, candidate: of, address: 8 };

@@ -8,7 +8,7 @@ use crate::annotate::collect::{ADDRESS, InstructionHits};
 use crate::collect::fields::register_name;
 use crate::collect::registers::Register;
 use crate::name::key_value::KeyValue;
-use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use crate::report::RowFacts;
 use crate::report::answer::facts;
 use iced_x86::FlowControl;
@@ -51,7 +51,7 @@ pub(super) fn details(
     access: Option<OperandAccess>,
     meaning: &Meaning,
     HitSampling { arch, interval }: HitSampling,
-    lookup: &Lookup,
+    places: &PlaceNames,
 ) -> Details {
     let (count, fetches) = (hit.sum.count, hit.fetches);
     let is_fault = meaning.verb == FAULTS_ON && fetches > 0;
@@ -73,8 +73,8 @@ pub(super) fn details(
         access,
         registers,
         facts,
-        variables: named(hit.variables, lookup),
-        levels: named(hit.levels, lookup),
+        variables: named(hit.variables, places),
+        levels: named(hit.levels, places),
         addresses: hit.addresses.stretches(STRETCHES),
     }
 }
@@ -121,11 +121,9 @@ fn findings(
 }
 
 /// Names with their samples, most first.
-fn named(counts: FxHashMap<KeyValue, u64>, lookup: &Lookup) -> Vec<(String, u64)> {
-    let mut named: Vec<(String, u64)> = counts
-        .into_iter()
-        .map(|(value, count)| (lookup.places.name_or_lack(value), count))
-        .collect();
+fn named(counts: FxHashMap<KeyValue, u64>, places: &PlaceNames) -> Vec<(String, u64)> {
+    let mut named: Vec<(String, u64)> =
+        counts.into_iter().map(|(value, count)| (places.name_or_lack(value), count)).collect();
     named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     named.truncate(MOST_FREQUENT);
     named

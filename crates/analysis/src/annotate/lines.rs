@@ -4,6 +4,7 @@ use super::instructions::{Syntax, Writer, sweep, target};
 use super::operand_type::RoutineTypes;
 use super::{InstructionLine, ListingItem};
 use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use iced_x86::Instruction;
 use perfdata::ByteOrder;
 use std::collections::BTreeSet;
@@ -164,7 +165,8 @@ impl Listing {
                     _ => instruction.map(|it| writer.text(it)),
                 };
                 let target = instruction.and_then(target);
-                let target = target.and_then(|address| named(Place { object, address }, lookup));
+                let target =
+                    target.and_then(|address| named(Place { object, address }, &mut lookup.places));
                 let data =
                     instruction.and_then(|it| types.of(it, Place { object, address }, lookup));
                 items.push(ListingItem::Line(InstructionLine {
@@ -203,12 +205,12 @@ fn word(bytes: &[u8], order: ByteOrder) -> String {
     format!(".word  0x{digits}")
 }
 
-fn named(place: Place, lookup: &mut Lookup) -> Option<String> {
-    let routine = match lookup.places.symbolizer.resolve(place) {
+fn named(place: Place, places: &mut PlaceNames) -> Option<String> {
+    let routine = match places.symbolizer.resolve(place) {
         Resolution::Routine(routine) => Some((routine.name.into_owned(), routine.offset)),
         Resolution::Unknown(_) => None,
     };
-    let found = routine.or_else(|| match lookup.places.symbolizer.resolve_data(place) {
+    let found = routine.or_else(|| match places.symbolizer.resolve_data(place) {
         Resolution::Routine(variable) => Some((variable.name.into_owned(), variable.offset)),
         Resolution::Unknown(_) => None,
     });

@@ -3,6 +3,7 @@
 use super::operand::operands;
 use crate::name::access_types::{TypeAndMember, WHOLE};
 use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use iced_x86::Instruction;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -76,7 +77,7 @@ impl RoutineTypes {
         }
         let sampled = self.sampled.get(&place.address).filter(|types| !types.is_empty());
         let (typed, others) = match sampled {
-            Some(types) => (commonest(types, lookup)?, types.len() - 1),
+            Some(types) => (commonest(types, &lookup.places)?, types.len() - 1),
             None => (lookup.types.operand_type(self.witness, place, &mut lookup.places)?, 0),
         };
         let (of, member) =
@@ -86,9 +87,9 @@ impl RoutineTypes {
 }
 
 /// What most samples tell; of as many the first by name.
-fn commonest(types: &FxHashMap<TypeAndMember, u64>, lookup: &Lookup) -> Option<TypeAndMember> {
+fn commonest(types: &FxHashMap<TypeAndMember, u64>, places: &PlaceNames) -> Option<TypeAndMember> {
     let rank = |(typed, count): (&TypeAndMember, &u64)| {
-        let name = lookup.places.name_or_lack(typed.of) + &lookup.places.name_or_lack(typed.member);
+        let name = places.name_or_lack(typed.of) + &places.name_or_lack(typed.member);
         ((std::cmp::Reverse(*count), name), *typed)
     };
     types.iter().map(rank).min_by(|a, b| a.0.cmp(&b.0)).map(|(_, typed)| typed)

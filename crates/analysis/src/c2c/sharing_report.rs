@@ -7,7 +7,7 @@ use crate::c2c::line_use::{ByteMask, ThreadUse};
 use crate::collect::sum::Sum;
 use crate::name::cell::{SiteCell, as_cell, hex};
 use crate::name::lookup::Lookup;
-use crate::name::place_names::PlaceKind;
+use crate::name::place_names::{PlaceKind, PlaceNames};
 use crate::report::{Counted, Report};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
@@ -142,7 +142,7 @@ pub(crate) fn sharing(shared: SharedLines, counted: Counted<'_>) -> SharingRepor
         let Some(uses) = shared.lines.get(&key) else { continue };
         let transfers = uses.sites.iter().map(|site| site.transfers.count).sum();
         let Some(sharing) = LineSharing::of(&uses.threads, transfers) else { continue };
-        waits.add(uses, lookup);
+        waits.add(uses, &mut lookup.places);
         lines.push(shared_line(key, uses, sharing, line_size, lookup));
     }
     let use_of = |line: &SharedLine| line.sites.iter().map(|site| site.others).sum::<u64>();
@@ -266,7 +266,7 @@ struct WaitSum {
 impl Waits {
     /// Parts each wait for a line among those that write it on other threads.
     #[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
-    fn add(&mut self, uses: &LineUses, lookup: &mut Lookup) {
+    fn add(&mut self, uses: &LineUses, places: &mut PlaceNames) {
         for waiting in uses.sites.iter().filter(|site| site.transfers.count > 0) {
             let others = |site: &&SiteUse| {
                 let is_alone = |threads: &[perfdata::Tid]| threads == waiting.threads.as_slice();
@@ -274,10 +274,10 @@ impl Waits {
             };
             let writes = |site: &SiteUse| (site.others.period + site.transfers.period) as f64;
             let all: f64 = uses.sites.iter().filter(others).map(writes).sum();
-            let waiter = lookup.places.site_cell(PlaceKind::Code, waiting.site);
+            let waiter = places.site_cell(PlaceKind::Code, waiting.site);
             for writer in uses.sites.iter().filter(others) {
                 let part = writes(writer) / all.max(1.0);
-                let writer = lookup.places.site_cell(PlaceKind::Code, writer.site);
+                let writer = places.site_cell(PlaceKind::Code, writer.site);
                 let sum = self.sums.entry((waiter.clone(), writer)).or_default();
                 sum.transfers += waiting.transfers.period as f64 * part;
                 sum.cycles += waiting.cycles as f64 * part;

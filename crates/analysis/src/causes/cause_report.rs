@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::name::cell::{SiteCell, as_cell};
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
-use crate::name::place_names::PlaceKind;
+use crate::name::place_names::{PlaceKind, PlaceNames};
 use crate::report::{Counted, EventReport, Report};
 use crate::share_interval::ratio;
 use perfdata::MissClass;
@@ -188,7 +188,7 @@ impl JudgedEvent<'_> {
         let judge = Judge { level: self.level, shape: self.shape };
         let verdict = self.way.verdict(unit, past, judge);
         let fits_from = past.distances.and_then(DistanceCounts::fits_from);
-        let access = unit.count.access(lookup);
+        let access = unit.count.access(&mut lookup.places.symbolizer);
         let evidence = self.evidence(unit, access, fits_from);
         let conflict = verdict.shares.iter().find(|share| share.class == Some(MissClass::Conflict));
         let conflict = conflict.map_or(0.0, |of| match verdict.grade {
@@ -204,7 +204,7 @@ impl JudgedEvent<'_> {
                 DataHolder::Stack(tid) => lookup.comms.place(tid),
                 _ => None,
             },
-            extent: extent(unit, evidence.width, lookup),
+            extent: extent(unit, evidence.width, &mut lookup.places),
             samples: unit.count.sum.count,
             events: unit.count.sum.period,
             share: self.event.share_of(unit.count.sum),
@@ -265,9 +265,8 @@ impl JudgedEvent<'_> {
     }
 }
 
-fn extent(unit: &MissUnit, width: Option<u64>, lookup: &mut Lookup) -> ObjectExtent {
-    if let Some((offset, size)) = unit.place.and_then(|place| lookup.places.variable_extent(place))
-    {
+fn extent(unit: &MissUnit, width: Option<u64>, places: &mut PlaceNames) -> ObjectExtent {
+    if let Some((offset, size)) = unit.place.and_then(|place| places.variable_extent(place)) {
         return ObjectExtent { start: unit.address.wrapping_sub(offset), size, is_variable: true };
     }
     let (start, last) = (*unit.addresses.start(), *unit.addresses.end());

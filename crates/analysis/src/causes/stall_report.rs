@@ -9,7 +9,7 @@ use crate::code::access_shape::AccessShape;
 use crate::code::store_before::StoreBefore;
 use crate::name::cell::{SiteCell, as_cell};
 use crate::name::lookup::Lookup;
-use crate::name::place_names::PlaceKind;
+use crate::name::place_names::{PlaceKind, PlaceNames};
 use crate::report::EventReport;
 use serde::Serialize;
 use symbolizer::Place;
@@ -110,11 +110,11 @@ pub(crate) fn event_stalls(
 }
 
 fn row(event: &EventReport, stall: Stall, unit: &StalledUnit, lookup: &mut Lookup) -> StallRow {
-    let access: Option<AccessShape> = unit.count.access(lookup);
+    let access: Option<AccessShape> = unit.count.access(&mut lookup.places.symbolizer);
     let width = access.map(|access| access.width).filter(|width| *width > 0);
     let site = lookup.places.site_cell(PlaceKind::Code, unit.count.key.site);
     let store = match stall {
-        Stall::Forwarding => store_before(unit, &site, lookup),
+        Stall::Forwarding => store_before(unit, &site, &mut lookup.places),
         Stall::Split => None,
     };
     let (verdict, remedy) = match stall {
@@ -152,11 +152,15 @@ fn row(event: &EventReport, stall: Stall, unit: &StalledUnit, lookup: &mut Looku
     }
 }
 
-fn store_before(unit: &StalledUnit, site: &SiteCell, lookup: &mut Lookup) -> Option<StoreBefore> {
+fn store_before(
+    unit: &StalledUnit,
+    site: &SiteCell,
+    places: &mut PlaceNames,
+) -> Option<StoreBefore> {
     let load = unit.count.key.site.address;
     let offset = site.routine.as_ref().ok()?.offset;
     let start = load.checked_sub(offset).filter(|_| offset <= SEARCHED)?;
     let stretch = start..load.saturating_add(LONGEST);
-    let text = lookup.places.symbolizer.text(unit.count.witness, &stretch).ok()?;
+    let text = places.symbolizer.text(unit.count.witness, &stretch).ok()?;
     StoreBefore::find(&text.bytes, text.bits?, start, load)
 }

@@ -7,7 +7,7 @@ use crate::collect::sum::Sum;
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
 use rustc_hash::FxHashMap;
-use symbolizer::{Place, SampledAddress};
+use symbolizer::{Place, SampledAddress, Symbolizer};
 
 /// Instructions with their objects that are kept.
 pub(crate) const MOST_UNITS: usize = 1 << 14;
@@ -41,8 +41,8 @@ impl UnitCount {
     }
 
     /// What the instruction accesses, where its code can be had.
-    pub(crate) fn access(&self, lookup: &mut Lookup) -> Option<AccessShape> {
-        shape_at(self.key.site, self.witness, &mut lookup.places.symbolizer)
+    pub(crate) fn access(&self, symbolizer: &mut Symbolizer) -> Option<AccessShape> {
+        shape_at(self.key.site, self.witness, symbolizer)
     }
 
     /// Its cycles; None: no sample says.

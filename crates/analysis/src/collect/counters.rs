@@ -18,6 +18,7 @@ use perfdata::Misc;
 use perfdata::registers::{name, number};
 use perfdata::stream::{SampleRecord, StreamDecoder};
 use std::ops::BitOr;
+use symbolizer::Symbolizer;
 
 #[derive(Debug)]
 pub(crate) struct Counters {
@@ -161,7 +162,8 @@ impl Counters {
             lookup.heap.go_on(held.time);
         }
         if event.is_sifted {
-            let verdict = judge(&mut self.sieve, event, held, words.registers, lookup);
+            let symbolizer = &mut lookup.places.symbolizer;
+            let verdict = judge(&mut self.sieve, event, held, words.registers, symbolizer);
             if !event.keeps(verdict) {
                 return Ok(());
             }
@@ -243,7 +245,7 @@ fn judge(
     event: &Event,
     held: &PendingSample,
     registers: &[u64],
-    lookup: &mut Lookup,
+    symbolizer: &mut Symbolizer,
 ) -> SieveVerdict {
     let kept = event.fields.registers();
     let register = |number: u32| {
@@ -257,7 +259,7 @@ fn judge(
         register: &register,
     };
     let index = usize::try_from(held.event).unwrap_or(usize::MAX);
-    match (sieve.by_class(&mut lookup.places.symbolizer, index, instruction), held.doubt) {
+    match (sieve.by_class(symbolizer, index, instruction), held.doubt) {
         (SieveVerdict::Kept, Some(doubt)) => SieveVerdict::Undecided(doubt),
         (verdict, _) => verdict,
     }

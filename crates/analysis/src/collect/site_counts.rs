@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::name::chain_words::ChainWords;
 use crate::name::key_value::Missing;
 use crate::name::lookup::Lookup;
+use crate::name::place_names::PlaceNames;
 use crate::query::Query;
 use crate::query::needs::Needs;
 use perfdata::aggregate::Site;
@@ -44,7 +45,7 @@ impl Counters {
             false => Vec::new(),
         };
         for site in &aggregate.sites {
-            let place = place(site, &alive, lookup);
+            let place = place(site, &alive, &mut lookup.places);
             self.count_site(PlacedSite { event: *index, site, place }, lookup, query)?;
             self.make_room()?;
         }
@@ -72,7 +73,7 @@ impl Counters {
         };
         let fields = event.fields.of_sites();
         let callers = match self.needs.has(Needs::CALLERS) {
-            true => Some(callers(site, place, lookup)),
+            true => Some(callers(site, place, &mut lookup.places)),
             false => None,
         };
         let sum = Sum::of(site.count, site.period);
@@ -112,7 +113,7 @@ impl Counters {
 fn callers<'s>(
     site: &'s Site,
     place: Result<Place, Missing>,
-    lookup: &mut Lookup,
+    places: &mut PlaceNames,
 ) -> ChainWords<'s> {
     let recorded = site.chain.as_deref().unwrap_or_default();
     let is_one = place.is_ok() && {
@@ -123,7 +124,7 @@ fn callers<'s>(
         });
         let outermost = outermost.flatten().zip(site.process);
         outermost.is_none_or(|(address, pid)| {
-            let places = lookup.places.places(&[pid], address, &(site.first..=site.last));
+            let places = places.places(&[pid], address, &(site.first..=site.last));
             places.is_some_and(|places| places.len() < 2)
         })
     };
@@ -150,10 +151,10 @@ fn count(event: &mut Event, site: &Site, sum: Sum) {
 /// Where a site lies. An address may be in several programs, one after the
 /// other or side by side: then nothing tells whose the hits are. `alive` are
 /// the processes that a site of none may be of.
-fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Missing> {
+fn place(site: &Site, alive: &[Pid], places: &mut PlaceNames) -> Result<Place, Missing> {
     let of = |pid| SampledAddress { mode: site.mode, pid, address: site.ip, time: site.last };
     if site.mode != CpuMode::User {
-        return Ok(lookup.places.place(of(site.process.unwrap_or_default())));
+        return Ok(places.place(of(site.process.unwrap_or_default())));
     }
     let own = site.process.or(only(site));
     // Asked of all processes, each site would take as long as there are many.
@@ -161,14 +162,14 @@ fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Missi
         Some(own) => vec![own],
         None => alive.iter().copied().filter(|pid| site.pids.may_be_of(number(*pid))).collect(),
     };
-    match lookup.places.places(&pids, site.ip, &(site.first..=site.last)).as_deref() {
+    match places.places(&pids, site.ip, &(site.first..=site.last)).as_deref() {
         Some([place]) => Ok(*place),
         Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
             // The reason why not.
-            Some(pid) => Ok(lookup.places.place(of(pid))),
-            None => Err(lack(NO_PROCESS, "[unknown-process]", lookup)),
+            Some(pid) => Ok(places.place(of(pid))),
+            None => Err(lack(NO_PROCESS, "[unknown-process]", places)),
         },
-        Some(_) | None => Err(lack(SEVERAL, "[several-programs]", lookup)),
+        Some(_) | None => Err(lack(SEVERAL, "[several-programs]", places)),
     }
 }
 
@@ -183,8 +184,8 @@ fn number(pid: Pid) -> u64 {
     u64::from(pid.0.cast_unsigned())
 }
 
-fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Missing {
-    Missing::Name(lookup.places.reason(why, mark, None))
+fn lack(why: &str, mark: &'static str, places: &mut PlaceNames) -> Missing {
+    Missing::Name(places.reason(why, mark, None))
 }
 
 const NO_PROCESS: &str = "no process is known of these hits";
