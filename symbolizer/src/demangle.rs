@@ -1,9 +1,12 @@
 //! C++ and Rust names as their source has them.
 
 mod itanium;
+mod short_name;
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
+
+pub use short_name::short_name;
 
 /// Substitutions can make a short mangled name expand without end.
 const LONGEST: usize = 16 * 1024;

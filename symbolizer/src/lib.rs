@@ -133,7 +133,7 @@ pub use answer::{
     Place, Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame, file_name,
 };
 pub use code::{Code, CodeError, Text};
-pub use demangle::demangle;
+pub use demangle::{demangle, short_name};
 pub use dwarf::debug_file::DebugFile;
 pub use dwarf::debug_sections::{DebugSections, NoSections, SectionUnit};
 pub use dwarf::layout::FirstAddresses;
