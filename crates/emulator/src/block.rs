@@ -61,7 +61,7 @@ pub const EVENTS: usize = 24;
 pub const RUNTIME: usize = COUNTDOWNS + 8 * EVENTS;
 /// One byte for each system call number: not 0 where the tracer must see
 /// the call.
-pub const SYSCALLS: usize = 0x1000;
+pub const SYSCALLS: usize = 0x2000;
 pub const SYSCALLS_LEN: usize = 0x1000;
 /// Bytes between the tables that follow, so that entries of one line are in
 /// different sets of the host's caches.

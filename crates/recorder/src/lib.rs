@@ -162,4 +162,4 @@ pub use session::{
     TargetState,
 };
 pub use source::{SourceChoice, SourcePlan};
-pub use spelling::did_you_mean;
+pub use spelling::{did_you_mean, nearest};

@@ -105,6 +105,11 @@ pub struct Request {
     /// the clock of those marks then.
     #[serde(default)]
     pub regions: bool,
+    /// Events without an interval have the one that fits how often they happen, from every
+    /// event on, where the emulated PMU counts or the CPU does; each sample says how many it
+    /// stands for. Not for sessions of the daemon.
+    #[serde(skip)]
+    pub adapts: bool,
 }
 
 /// The target that takes the most rights.
@@ -135,6 +140,7 @@ impl Request {
             ring_pages: None,
             in_kernel: None,
             regions: false,
+            adapts: false,
         }
     }
 }

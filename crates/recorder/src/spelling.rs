@@ -43,9 +43,15 @@ pub(crate) fn likeness(typed: &str, name: &str) -> f64 {
 /// "; did you mean a, b or c?" of the names that are like a mistyped one, or
 /// nothing. Names that are much longer or shorter are passed over.
 pub fn did_you_mean<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
+    suggestion(&nearest(typed, names))
+}
+
+/// Up to three names that are like a mistyped one, best first. Names that are much longer or
+/// shorter are passed over.
+pub fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let (least, most) = (typed.len() / 2, typed.len().saturating_mul(2).max(8));
     let near = names.filter(|name| (least..=most).contains(&name.len()));
-    suggestion(&best_three(near.map(|name| (likeness(typed, name), name))))
+    best_three(near.map(|name| (likeness(typed, name), name)))
 }
 
 /// "; did you mean a, b or c?", or nothing.

@@ -109,10 +109,15 @@ impl Event {
         let has_period = fields.has(SampleType::PERIOD);
         let (sampling, fixed) = match attr.sampling() {
             perfdata::attr::SamplingRate::Period(period) => (SamplingMode::Period(period), period),
+            perfdata::attr::SamplingRate::Frequency(_)
+                if says(description, "periods") == Some("adapted") =>
+            {
+                (SamplingMode::Adapted, 0)
+            }
             perfdata::attr::SamplingRate::Frequency(rate) => (SamplingMode::Frequency(rate), 0),
         };
         let by_nature = match sampling {
-            SamplingMode::Frequency(_) if has_period => Weighting::Period,
+            SamplingMode::Frequency(_) | SamplingMode::Adapted if has_period => Weighting::Period,
             _ => Weighting::Count,
         };
         let histogram = query.registers.as_ref().map(|registers| {
@@ -278,6 +283,9 @@ pub enum SamplingMode {
     Period(u64),
     /// The kernel aimed at so many samples a second.
     Frequency(u64),
+    /// The recorder drew each sample with the chance of 1 in its period, and chose periods by how
+    /// often the event came.
+    Adapted,
 }
 
 /// What an event's periods count.

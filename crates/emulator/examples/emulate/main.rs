@@ -136,6 +136,7 @@ fn settings(arguments: &Arguments) -> EmulationSettings {
         event: arguments.event,
         interval: arguments.interval,
         seed: arguments.seed,
+        adapted: false,
         classifier: None,
         attr,
         id: 1,

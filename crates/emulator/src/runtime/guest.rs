@@ -1,6 +1,7 @@
 //! What runs in the target: without std, and compiled twice, for the library
 //! (its tests run it in process) and for the image.
 
+pub mod adapted_mean;
 mod arrival;
 pub mod branches;
 pub mod burst_phase;

@@ -72,7 +72,7 @@ pub(crate) fn begin(
 fn plan(settings: EmulationSettings, ring: Arc<SharedMemory>) -> Result<SpacePlan, StartError> {
     let event = |one: &EventSettings| {
         let event = EventSetup::new(one.event, one.interval, &one.attr, one.id)?;
-        Ok(event.with_drawn_periods(one.seed))
+        Ok(event.with_drawn_periods(one.seed).with_adapted_mean(one.adapted))
     };
     let events: Result<Vec<EventSetup>, SetupError> = settings.events.iter().map(event).collect();
     let setup = events

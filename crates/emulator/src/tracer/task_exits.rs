@@ -166,6 +166,7 @@ mod tests {
             event: EmulatedEvent::L1DataMiss,
             interval: 1000,
             seed: None,
+            adapted: false,
             classifier: None,
             attr: attr.clone(),
             id: 1,

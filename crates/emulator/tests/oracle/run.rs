@@ -150,6 +150,7 @@ impl Recording {
             event: one.event,
             interval: one.interval,
             seed: one.seed,
+            adapted: false,
             classifier: one.classifier.clone(),
             attr: Attr { sample_period: one.interval, ..attr.clone() },
             id,

@@ -123,6 +123,8 @@ pub struct ModelledEvent {
     pub counts: EmulatedEvent,
     /// Where periods are drawn from; None: each is the interval.
     pub seed: Option<u64>,
+    /// The session chooses the interval.
+    pub adapted: bool,
 }
 
 /// What would be emulated for a request.
@@ -131,7 +133,8 @@ pub struct ModelledEvent {
 /// Types and modes that the model does not have.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let (mut outline, modelled) = outline_with_events(request, facts)?;
-    for (event, _) in outline.events.iter().zip(modelled).filter(|(_, of)| of.seed.is_some()) {
+    let drawn = |(_, of): &(_, ModelledEvent)| of.seed.is_some() && !of.adapted;
+    for (event, _) in outline.events.iter().zip(modelled).filter(drawn) {
         let interval = event.planned.attr.sample_period;
         let note = format!(
             "each period is drawn, from 1 to {}, all as likely: {interval} on average (--seed for \
@@ -204,6 +207,14 @@ fn check_layouts(layouts: &[ObjectLayout]) -> Result<(), Refusal> {
     Err(Refusal::EmulatedLayouts { why })
 }
 
+/// Samples a second that an adapted interval aims at: 10,000 a minute.
+const ADAPTED_HERTZ: u64 = 167;
+
+/// Whether the session is to choose the interval of a request's event.
+fn adapts(request: &Request) -> bool {
+    request.adapts && request.interval.is_none() && request.seed.is_some()
+}
+
 /// Where periods of an interval are drawn from: of one event there is nothing
 /// to draw.
 fn seed(request: &Request, interval: u64) -> Option<u64> {
@@ -229,7 +240,8 @@ fn outline_with_events(
     for one in request.each() {
         let (outline, counts) = outline_with_event(&one, facts)?;
         let interval = outline.events.first().map_or(0, |event| event.planned.attr.sample_period);
-        modelled.push(ModelledEvent { counts, seed: seed(&one, interval) });
+        let seed = seed(&one, interval);
+        modelled.push(ModelledEvent { counts, seed, adapted: adapts(&one) && seed.is_some() });
         outlines.push(outline);
     }
     Ok((joined(outlines, EmulationSettings::MAX_EVENTS)?, modelled))
@@ -266,6 +278,10 @@ fn outline_with_event(
     }
     let interval = request.interval.unwrap_or(entry.default_interval);
     let mut attr = event_attr(request, counts, interval);
+    if adapts(request) {
+        attr.flags |= AttrFlags::FREQ;
+        attr.sample_period = ADAPTED_HERTZ;
+    }
     if let Some(how) = request.call_graph {
         let registers = attr.sample_regs_intr;
         callers::add_to(&mut attr, how, registers);

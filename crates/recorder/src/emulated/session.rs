@@ -221,6 +221,7 @@ fn emulation_settings(
         event: of.counts,
         interval: planned.attr.sample_period,
         seed: of.seed,
+        adapted: of.adapted,
         classifier: (rules.classifier)(of.counts),
         attr: planned.attr.clone(),
         id,
@@ -309,7 +310,8 @@ impl Sampling for EmulatedSession {
         for ((event, of), ids) in events.iter().zip(modelled).zip(ids.chunks(1)) {
             let mut note = format!("{};{};served=embedded", event.promises, model.note());
             if let Some(seed) = of.seed {
-                note.push_str(&format!(";periods=drawn;seed={seed}"));
+                let periods = if of.adapted { "adapted" } else { "drawn" };
+                note.push_str(&format!(";periods={periods};seed={seed}"));
             }
             let (attr, name) = (&event.attr, event.name.as_str());
             announced.push(EventAnnouncement { attr, ids, name, note: Some(note) });

@@ -54,6 +54,7 @@ fn sampling(event: &EventTotals) -> String {
         (SamplingMode::Period(period), PeriodUnit::Events) => format!("every {period} events"),
         (SamplingMode::Period(period), PeriodUnit::Nanoseconds) => format!("every {period} ns"),
         (SamplingMode::Frequency(rate), _) => format!("{rate} samples a second aimed at"),
+        (SamplingMode::Adapted, _) => "each sample with its own period".to_owned(),
     }
 }
 

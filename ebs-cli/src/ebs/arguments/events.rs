@@ -170,6 +170,7 @@ pub(crate) fn request(
         ring_pages: None,
         in_kernel: None,
         regions: false,
+        adapts: false,
     })
 }
 

@@ -70,6 +70,10 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
             let stand_for = number_of(events_of(event), "event");
             format!("{}, {every} on average, at random: {samples} for {stand_for}", event.name)
         }
+        (true, SamplingMode::Adapted) => {
+            let (every, events) = (sampling(event.sampling, event.unit), events_of(event));
+            format!("{}, {every}: {samples} for {}", event.name, number_of(events, "event"))
+        }
         (true, _) => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
         (false, _) => format!("{}: {samples}", event.name),
     };
@@ -312,6 +316,7 @@ fn sampling(sampling: SamplingMode, unit: PeriodUnit) -> String {
         // Text records have no rate.
         SamplingMode::Frequency(0) => "each sample with its own period".to_owned(),
         SamplingMode::Frequency(rate) => format!("{rate} samples a second aimed at"),
+        SamplingMode::Adapted => "at random, each sample with its own period".to_owned(),
     }
 }
 

@@ -22,6 +22,11 @@ pub(super) fn share_error(
     }
     let (own, all, sum) = match weighting {
         Weighting::Count => (ratio(row.count, 1), ratio(whole.count, 1), ratio(whole.count, 1)),
+        // A sample is there with a chance of 1 in its period: those of 1 have no error.
+        Weighting::Period if sampling == SamplingMode::Adapted => {
+            let drawn = |of: Sum| of.squares - ratio(of.period, 1);
+            (drawn(row), drawn(whole), ratio(whole.period, 1))
+        }
         Weighting::Period => (row.squares, whole.squares, ratio(whole.period, 1)),
     };
     if sum == 0.0 {
@@ -55,6 +60,16 @@ mod tests {
             close(row.share(whole, weighting), 0.2);
             close(share_error(row, whole, weighting, THOUSANDTH), (0.2_f64 * 0.8 / 100.0).sqrt());
         }
+    }
+
+    #[test]
+    fn what_stands_for_itself_has_no_error() {
+        let of = |row: &[u64], whole: &[u64]| {
+            share_error(sum(row), sum(whole), Weighting::Period, SamplingMode::Adapted)
+        };
+        close(of(&[1; 20], &[1; 100]), 0.0);
+        // Of 4 events each with a chance of 1/4: variance 4 x 3 each.
+        close(of(&[4; 5], &[4; 10]), (10.0_f64 * 12.0 * 0.25).sqrt() / 40.0);
     }
 
     /// 3 of 3 + 1: the residuals are 3 x 1/4 and 1 x 3/4, their root of squares over 4.

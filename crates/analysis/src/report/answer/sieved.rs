@@ -49,7 +49,7 @@ fn part(of: &DescribedEvent<'_>, sieve: &Sieve) -> FilterPart {
     let told = event.samples.saturating_sub(open);
     let interval = match event.sampling {
         SamplingMode::Period(period) => period,
-        SamplingMode::Frequency(_) => 0,
+        SamplingMode::Frequency(_) | SamplingMode::Adapted => 0,
     };
     FilterPart {
         events: of.ledger().and_then(|ledger| events(of.described, &ledger, interval)),

@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use super::RuntimeAction;
+use super::adapted_mean::AdaptedMean;
 use super::header::{HEAP, Header, SampleFormat};
 use super::heap;
 use super::ring::{LIMIT, Ring, SAMPLES};
@@ -213,6 +214,7 @@ fn record_of_one(
     }
     ring.publish(words.at);
     samples.store(written + 1, Ordering::Relaxed);
+    adapt(thread, header, ring, place, time);
     // While nobody else may end the thread's books: it is not due any more, and
     // no loss.
     thread.runtime.pending.due &= pending.due.wrapping_sub(1);
@@ -225,6 +227,20 @@ fn record_of_one(
         return stop(thread, ExitReason::Count);
     }
     RuntimeAction::Resume
+}
+
+/// Gives the period that has just begun the mean of the session. For the ring lock's holder.
+#[inline(always)]
+fn adapt(thread: &mut Thread, header: &Header, ring: &Ring<'_>, place: usize, now: u64) {
+    let is_adapted = header.periods.get(place).is_some_and(|rule| rule.adapted != 0);
+    let (true, Some(mean)) = (is_adapted, AdaptedMean::of(ring, place)) else { return };
+    let mean = mean.after_record(now);
+    let (counters, countdown) = (&mut thread.runtime.counters, &mut thread.countdowns);
+    if let (Some(counters), Some(countdown)) = (counters.get_mut(place), countdown.get_mut(place))
+        && counters.period.adapt(mean)
+    {
+        *countdown = counters.period.events;
+    }
 }
 
 /// The word of RAW: a size of 4 bytes, and these: `3`, `C`, the level, why it

@@ -97,7 +97,7 @@ impl EventSetup {
         let room = LARGEST.saturating_sub(size(&format) + 8);
         format.stack = u64::from(attr.sample_stack_user).min(room) & !7;
         format.size = size(&format);
-        let periods = PeriodRule { mean: interval, drawn: 0 };
+        let periods = PeriodRule { mean: interval, drawn: 0, adapted: 0 };
         Ok(EventSetup { event, format, periods, seed: None })
     }
 
@@ -112,6 +112,17 @@ impl EventSetup {
     pub fn with_drawn_periods(mut self, seed: Option<u64>) -> EventSetup {
         self.periods.drawn = u64::from(seed.is_some());
         self.seed = seed;
+        self
+    }
+}
+
+impl EventSetup {
+    /// Lets the session choose the mean, from every event on, where periods are drawn.
+    #[must_use]
+    pub fn with_adapted_mean(mut self, adapted: bool) -> EventSetup {
+        if adapted && self.periods.drawn != 0 {
+            self.periods = PeriodRule { mean: 1, adapted: 1, ..self.periods };
+        }
         self
     }
 }
@@ -131,6 +142,7 @@ impl RuntimeSetup {
             let periods = offset_of!(Header, periods) + size_of::<PeriodRule>() * place;
             put(words, periods + offset_of!(PeriodRule, mean), one.periods.mean);
             put(words, periods + offset_of!(PeriodRule, drawn), one.periods.drawn);
+            put(words, periods + offset_of!(PeriodRule, adapted), one.periods.adapted);
             let format = offset_of!(Header, formats) + size_of::<SampleFormat>() * place;
             put(words, format + offset_of!(SampleFormat, fields), one.format.fields);
             put(words, format + offset_of!(SampleFormat, interrupted), one.format.interrupted);
@@ -155,6 +167,7 @@ impl RuntimeSetup {
             put(words, at + offset_of!(PeriodState, events), period.events);
             put(words, at + offset_of!(PeriodState, before), period.before);
             put(words, at + offset_of!(PeriodState, random), period.random);
+            put(words, at + offset_of!(PeriodState, mean), period.mean);
             put(words, block::countdown(place), period.events);
         }
     }
@@ -244,6 +257,7 @@ fn period(words: &[AtomicU64], place: usize) -> PeriodState {
         events: of(offset_of!(PeriodState, events)),
         before: of(offset_of!(PeriodState, before)),
         random: of(offset_of!(PeriodState, random)),
+        mean: of(offset_of!(PeriodState, mean)),
     }
 }
 

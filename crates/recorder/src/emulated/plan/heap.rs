@@ -41,7 +41,7 @@ pub(super) fn add(
             callers::add_to(&mut attr, how, registers);
         }
         events.push(planned(name, attr, counts));
-        modelled.push(ModelledEvent { counts, seed: None });
+        modelled.push(ModelledEvent { counts, seed: None, adapted: false });
     }
     Ok(())
 }
