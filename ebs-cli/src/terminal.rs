@@ -25,6 +25,18 @@ pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("not a whole number from 0 to 2^{most} - 1"))
 }
 
+/// Digits with a comma after each three from the end: `1,234,567`.
+pub(crate) fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A line for the user, `PROGRAM: TEXT`: names in it were chosen by others,
 /// and end no line. A closed stderr is no reason to fail.
 pub(crate) fn say(program: &str, text: &str) {

@@ -13,11 +13,15 @@ pub use arguments::{
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::say;
 use analysis::annotate::render;
-use analysis::annotate::{ListingOptions, RoutineTarget, Syntax};
-use analysis::{Glob, Query, View};
-use anyhow::{Context, Result, bail};
+use analysis::annotate::{ListingOptions, RoutineTarget, Syntax, What};
+use analysis::report::{Cell, SiteCell};
+use analysis::{Glob, Key, Pipeline, Query, Report, View, Weighting};
+use anyhow::{Context, Result, bail, ensure};
 use source_files::SourceFiles;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use symbolizer::Symbolizer;
 use whole_files::FileChoice;
 
@@ -82,12 +86,6 @@ fn context(arguments: &AnnotateArguments) -> Option<usize> {
 }
 
 fn query(arguments: &AnnotateArguments) -> Result<Query> {
-    let Some(routine) = &arguments.routine else {
-        bail!(
-            "no routine: `ebs annotate ROUTINE FILE.data`; --all shows all source files, --source \
-             FILE one"
-        );
-    };
     if arguments.callers.is_some() || !arguments.outside.is_empty() {
         bail!(
             "--callers and --outside count where calls were made, by source line: `ebs annotate \
@@ -95,8 +93,51 @@ fn query(arguments: &AnnotateArguments) -> Result<Query> {
              at them; -f frame=GLOB counts only those that GLOB called"
         );
     }
-    let target: RoutineTarget = routine.parse()?;
+    let target = match &arguments.routine {
+        Some(routine) => routine.parse()?,
+        None => most_sampled(arguments)?,
+    };
     Ok(Query { views: vec![View::Routines(vec![target])], ..asked(arguments)? })
+}
+
+/// The routine with most samples of all events: the recording is read once more for it.
+fn most_sampled(arguments: &AnnotateArguments) -> Result<RoutineTarget> {
+    let is_stdin = arguments.file.as_deref() == Some(Path::new("-"));
+    ensure!(
+        !is_stdin,
+        "name a routine: a recording from a pipe cannot be read twice to choose one"
+    );
+    let query = Query { keys: Key::parse_list("site")?, ..asked(arguments)? };
+    let (mut input, _) = report::open(arguments.file.as_deref(), &arguments.standing)?;
+    let options = report::symbols_of(&input, &arguments.symbols)?;
+    let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
+    let (sites, _end) = recording.answer(Pipeline::finish)?;
+    let first = hottest(&sites, 1).pop();
+    first.with_context(|| format!("{}: no sample is in a routine that has a name", input.name()))
+}
+
+/// The routines that have most samples of all events, most first.
+pub(in crate::ebs) fn hottest(sites: &Report, most: usize) -> Vec<RoutineTarget> {
+    let mut counts: BTreeMap<[&str; 2], (u64, &SiteCell)> = BTreeMap::new();
+    for event in &sites.events {
+        for row in &event.rows {
+            let Some(Cell::Site(site)) = row.cells.first() else { continue };
+            let Ok(routine) = &site.routine else { continue };
+            let weight = match event.weighting {
+                Weighting::Count => row.count,
+                Weighting::Period => row.period,
+            };
+            let sum = counts.entry([&site.object, &routine.name]).or_insert((0, site));
+            sum.0 = sum.0.saturating_add(weight);
+        }
+    }
+    let mut all: Vec<(u64, &SiteCell)> = counts.into_values().collect();
+    all.sort_by_key(|(period, _)| Reverse(*period));
+    let target = |(_, site): (u64, &SiteCell)| RoutineTarget {
+        what: What::Address(site.address),
+        object: Some(Glob::new(&*site.object)),
+    };
+    all.into_iter().take(most).map(target).collect()
 }
 
 fn shown(arguments: &AnnotateArguments) -> ListingOptions {

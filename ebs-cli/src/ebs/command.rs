@@ -7,6 +7,7 @@
 
 use crate::ebs::annotate::AnnotateArguments;
 use crate::ebs::archive::ArchiveArguments;
+use crate::ebs::arguments::UsageError;
 use crate::ebs::c2c::C2cArguments;
 use crate::ebs::causes::CausesArguments;
 use crate::ebs::compare::CompareArguments;
@@ -16,6 +17,7 @@ use crate::ebs::diff::DiffArguments;
 use crate::ebs::exit_status::SUCCESS;
 use crate::ebs::export::ExportArguments;
 use crate::ebs::html::HtmlArguments;
+use crate::ebs::last_recording::named_or_last;
 use crate::ebs::layout::LayoutArguments;
 use crate::ebs::list::ListArguments;
 use crate::ebs::memlat::MemlatArguments;
@@ -31,7 +33,8 @@ use crate::ebs::top::TopArguments;
 use crate::ebs::watch::WatchArguments;
 use crate::ebs::{
     annotate, archive, c2c, causes, compare, completions, convert, diff, export, html, layout,
-    list, memlat, pages, plan, report, sample, script, selftest, sessions, stat, top, types, watch,
+    list, memlat, overview, pages, plan, report, sample, script, selftest, sessions, stat, top,
+    types, watch,
 };
 use crate::terminal::STYLES;
 use anyhow::{Context, Result};
@@ -39,14 +42,13 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Write};
 
+/// What `ebs PROGRAM` records into.
+pub const RECORDING: &str = "ebs.data";
+
 const USAGE: &str = "\
-ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
-       ebs report|script|causes|c2c [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
-       ebs html -o PAGE FILE | ebs export --to FORM [-o OUT] FILE | ebs convert [OPTIONS] IN OUT
-       ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
-       ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...] | ebs plan -t TYPE [OPTIONS]
-       ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
-       ebs top [OPTIONS] EXE_OR_PID | ebs layout [TYPE] FILE | ebs -h [TYPE] | ebs help [SUBCOMMAND]";
+ebs PROGRAM [ARGS...]
+       ebs [OPTIONS] -t TYPE,... PROGRAM|PID [ARGS...]
+       ebs COMMAND [OPTIONS]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,53 +113,55 @@ struct Subcommands {
 /// A command and its arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Lists the commands.
+    #[command(skip)]
+    Overview,
     /// Samples events, or prints a help.
     #[command(skip)]
     Sample(Box<SampleArguments>),
-    /// Prints tables from a recording.
+    /// Prints tables by routine, line, object, data, caller.
     Report(ReportArguments),
-    /// Prints the instructions of a routine with their records, operands and source lines.
+    /// Shows the instructions of a routine, or source lines, with counts.
     Annotate(AnnotateArguments),
-    /// Shows lines that threads share, byte by byte, and who waits for whom.
+    /// Shows the cache lines that threads share, byte by byte.
     C2c(C2cArguments),
-    /// Tells why a recording's misses came about, and what to change.
+    /// Says why a program misses, and what to change.
     Causes(CausesArguments),
-    /// Compares two recordings, or two sets of them: which rates differ, and by how much.
+    /// Compares two recordings, or two sets of them.
     Diff(DiffArguments),
-    /// Records two commands in turn, several times, and compares them.
+    /// Runs two commands in turn, several times, and compares them.
     Compare(CompareArguments),
-    /// Writes a recording as one page of HTML: tables and pictures, no network, no script needed.
+    /// Writes a recording as one page of HTML.
     Html(HtmlArguments),
-    /// Prints the records of a recording as text, in order of time.
+    /// Prints the samples as text, in order of time.
     Script(ScriptArguments),
     /// Writes a recording in another form.
     Convert(ConvertArguments),
-    /// Writes a recording in the form of another tool: pprof, Firefox Profiler, speedscope, folded
-    /// stacks, CSV, Parquet.
+    /// Writes it for pprof, Firefox Profiler, speedscope, Parquet, CSV.
     Export(ExportArguments),
-    /// Puts the files that a recording's names come from into it, for other machines and times.
+    /// Puts the files that names come from into a recording.
     Archive(ArchiveArguments),
-    /// Shows types of a program: members with their places, holes, lines.
+    /// Shows types: members, holes, cache lines.
     Layout(LayoutArguments),
-    /// Counts events of a command, a process or the system, and what is derived from them.
+    /// Counts events of a command, a process or the system.
     Stat(StatArguments),
-    /// Prints what would be opened for an event, without opening it.
+    /// Shows what an event would open, without opening it.
     Plan(PlanArguments),
-    /// Lists every event that can be named on this machine.
+    /// Lists the events that you can name on this machine.
     List(ListArguments),
-    /// Samples programs of which everything is known, and says what this machine gets right.
+    /// Checks what this machine samples right.
     Selftest(SelftestArguments),
-    /// Times this machine's memory: caches, TLBs, cores, nodes, under load.
+    /// Measures this machine's memory: caches, TLBs, cores, nodes.
     Memlat(MemlatArguments),
-    /// Lists your sessions of the daemon, and the standing ones that you may read.
+    /// Lists the sessions of the daemon.
     Sessions(SessionsArguments),
-    /// Shows where a program misses while it runs: a live view in the terminal.
+    /// Shows where a program misses while it runs.
     Top(Box<TopArguments>),
-    /// Shows what a standing session of the daemon samples now.
+    /// Shows what a session of the daemon samples now.
     Watch(WatchArguments),
     /// Prints the completions of a command for a shell.
     Completions(CompletionsArguments),
-    /// Prints the manual page of ebs, or writes all pages to a directory.
+    /// Prints the manual page of ebs, or writes all pages.
     Man(ManArguments),
 }
 
@@ -166,8 +170,10 @@ impl Command {
     ///
     /// # Errors
     /// Whatever keeps the command from its end.
-    pub fn run(self) -> Result<u8> {
+    pub fn run(mut self) -> Result<u8> {
+        self.find_recording()?;
         match self {
+            Command::Overview => buffered(|out| overview::run(out)),
             Command::Sample(arguments) => match &arguments.types {
                 Some(name) => buffered(|out| types::run(name.as_deref(), out)),
                 None => sample::run(*arguments),
@@ -198,6 +204,37 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Gives a command that reads a recording, and got none, the last one of the folder.
+    fn find_recording(&mut self) -> Result<(), UsageError> {
+        let (file, standing) = match self {
+            Command::Report(of) => (&mut of.file, &of.standing.standing),
+            Command::Annotate(of) => {
+                of.tell_file_from_routine();
+                (&mut of.file, &of.standing.standing)
+            }
+            Command::C2c(of) => (&mut of.file, &of.accesses.standing.standing),
+            Command::Causes(of) if of.command.is_empty() => {
+                (&mut of.file, &of.accesses.standing.standing)
+            }
+            Command::Html(of) => (&mut of.file, &of.standing.standing),
+            Command::Script(of) => (&mut of.file, &None),
+            Command::Export(of) if of.segments.directory.is_none() => {
+                (&mut of.file, &of.standing.standing)
+            }
+            Command::Top(of) => {
+                of.tell_recording_from_program();
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        match standing {
+            Some(_) => Ok(()),
+            None => named_or_last(file),
+        }
+    }
+}
+
 type Out<'a> = BufWriter<io::StdoutLock<'a>>;
 
 /// Gives a command stdout, in large pieces.
@@ -218,26 +255,50 @@ fn buffered(print: impl FnOnce(&mut Out<'_>) -> Result<()>) -> Result<u8> {
 ///
 /// What clap says: also for `--help` and `--version`, whose text it holds.
 pub fn parse(words: Vec<OsString>) -> Result<Command, clap::Error> {
-    let words = with_help(words);
-    if words.get(1).is_some_and(|word| names_subcommand(word)) {
-        Ok(Subcommands::try_parse_from(words)?.command)
-    } else {
-        Ok(Command::Sample(Box::new(Sampling::try_parse_from(words)?.sample)))
+    let mut words = with_help(words);
+    if words.len() < 2 {
+        return Ok(Command::Overview);
     }
+    if names_subcommand(&words[1]) {
+        return Ok(Subcommands::try_parse_from(words)?.command);
+    }
+    // As `perf record` does, which writes what the other commands read.
+    let records = words[1] == "record";
+    if records {
+        words.remove(1);
+    }
+    let mut sample = Sampling::try_parse_from(words)?.sample;
+    if records && sample.output.is_none() && sample.format.is_none() && sample.html.is_none() {
+        sample.output = Some(RECORDING.into());
+    }
+    Ok(Command::Sample(Box::new(sample)))
 }
 
-fn names_subcommand(word: &OsStr) -> bool {
+/// Whether a word is the name of a command.
+pub fn names_subcommand(word: &OsStr) -> bool {
     Subcommands::command().get_subcommands().any(|other| other.get_name() == word)
 }
 
-/// `help`, `help WORD` and `-h SUBCOMMAND` as the options that they mean: a
-/// word that is no subcommand is a type.
+/// The commands, each with what it does in a few words.
+pub fn summaries() -> Vec<(String, String)> {
+    let commands = Subcommands::command();
+    let summary = |command: &clap::Command| {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        (command.get_name().to_owned(), about)
+    };
+    commands.get_subcommands().map(summary).collect()
+}
+
+/// `help`, `help WORD`, `-h SUBCOMMAND` and `version` as what they mean: a word that is no
+/// subcommand is a type.
 fn with_help(mut words: Vec<OsString>) -> Vec<OsString> {
     let typed: Vec<Option<String>> =
         words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let typed: Vec<Option<&str>> = typed.iter().map(Option::as_deref).collect();
     let meant = match typed[..] {
-        [Some("help")] | [Some("help"), Some("help" | "ebs")] => vec!["--help".into()],
+        [Some("help")] => Vec::new(),
+        [Some("help"), Some("help" | "ebs" | "record")] => vec!["--help".into()],
+        [Some("version")] => vec!["--version".into()],
         [Some("help"), Some(word), ..] | [Some("-h"), Some(word)]
             if names_subcommand(OsStr::new(word)) =>
         {
@@ -266,11 +327,6 @@ pub fn command() -> clap::Command {
     let others = Subcommands::command();
     let others = others.get_subcommands().map(|other| other.clone().arg(help()));
     Sampling::command().disable_help_subcommand(true).subcommands(others)
-}
-
-/// The error that ends the program with a usage message and status 2.
-pub fn usage_error(message: impl std::fmt::Display) -> clap::Error {
-    Sampling::command().error(clap::error::ErrorKind::ValueValidation, message)
 }
 
 #[cfg(test)]

@@ -4,14 +4,17 @@ mod page_questions;
 mod page_routines;
 mod shared_reading;
 
+pub(in crate::ebs) use shared_reading::SharedReading;
+
 use crate::ebs::arguments::{StandingArguments, SymbolArguments};
 use crate::ebs::input::End;
 use crate::ebs::place::{OutputReaders, Place};
 use crate::ebs::report;
+use crate::terminal::say;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use page_questions::PageQuestions;
-use shared_reading::SharedReading;
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +22,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, Args)]
 pub struct HtmlArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
     pub file: Option<PathBuf>,
-    /// Where to write the page; `-` is stdout.
+    /// Where to write the page; `-` is stdout [default: beside the recording, as FILE.html].
     #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
@@ -38,6 +40,19 @@ pub struct HtmlArguments {
     pub symbols: SymbolArguments,
 }
 
+impl HtmlArguments {
+    /// Where the page goes.
+    fn output(&self) -> Cow<'_, Path> {
+        let of = |name: &Path| name.with_extension("html").into();
+        match (&self.output, &self.file, &self.standing.standing) {
+            (Some(output), ..) => output.into(),
+            (None, Some(file), _) if file != Path::new("-") => of(file),
+            (None, _, Some(name)) => of(Path::new(name)),
+            (None, ..) => Path::new("-").into(),
+        }
+    }
+}
+
 /// Reads the recording, and writes its page even when it is damaged.
 ///
 /// # Errors
@@ -45,7 +60,7 @@ pub struct HtmlArguments {
 /// A filter without meaning, a page that would be written over its recording,
 /// damage of the recording, those of writing.
 pub fn run(arguments: &HtmlArguments) -> Result<()> {
-    let (file, output) = (arguments.file.as_deref(), arguments.output.as_path());
+    let (file, output) = (arguments.file.as_deref(), &*arguments.output());
     ensure!(
         !is_same(file, output),
         "{} is the recording that is read: name another file for the page",
@@ -53,6 +68,9 @@ pub fn run(arguments: &HtmlArguments) -> Result<()> {
     );
     let (page, end) = page(arguments, None)?;
     write(output, file, page.as_bytes())?;
+    if arguments.output.is_none() {
+        say("ebs", &format!("wrote {}", output.display()));
+    }
     end.into_result().context("the page shows what could be read")
 }
 
@@ -64,8 +82,8 @@ pub fn run(arguments: &HtmlArguments) -> Result<()> {
 pub(super) fn write_sampled(recording: &Path, output: &Path, name: &str) -> Result<()> {
     let arguments = HtmlArguments {
         file: Some(recording.to_owned()),
-        output: output.to_owned(),
-        symbols: SymbolArguments { root: PathBuf::from("/"), ..SymbolArguments::default() },
+        output: Some(output.to_owned()),
+        symbols: SymbolArguments::of_this_machine(),
         ..HtmlArguments::default()
     };
     let (page, end) = page(&arguments, Some(name))?;

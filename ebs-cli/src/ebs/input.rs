@@ -22,6 +22,25 @@ const BUFFER: usize = 1 << 20;
 /// Files from this size on, in bytes, show how far they are read.
 const LARGE: u64 = 64 << 20;
 
+/// Whether a file is a recording; what
+/// cannot be read is neither.
+pub(super) fn is_recording(path: &Path) -> bool {
+    if path == Path::new("-") {
+        return true;
+    }
+    let front = || -> std::io::Result<Vec<u8>> {
+        let mut front = Vec::new();
+        // A pipe can be read once: nothing but a recording is read from one.
+        let file = File::open(path)?;
+        match file.metadata()?.is_file() {
+            true => file.take(RecordingForm::TOLD_BY as u64).read_to_end(&mut front)?,
+            false => 0,
+        };
+        Ok(front)
+    };
+    front().is_ok_and(|front| RecordingForm::find(&front) != RecordingForm::Unknown)
+}
+
 #[derive(Debug)]
 #[must_use]
 pub enum End {

@@ -10,6 +10,7 @@ mod text;
 
 pub use arguments::LayoutArguments;
 
+use crate::ebs::input::is_recording;
 use crate::terminal::{debuginfod, say};
 use anyhow::{Result, anyhow, bail};
 use std::collections::HashMap;
@@ -35,7 +36,7 @@ pub fn run(arguments: &LayoutArguments, out: &mut dyn Write) -> Result<()> {
     if arguments.line == 0 {
         bail!("a line of 0 bytes is not possible: say --line 64");
     }
-    if recorded::is_recording(&arguments.file) {
+    if is_recording(&arguments.file) {
         return recorded::run(arguments, out);
     }
     if arguments.is_about_samples() {

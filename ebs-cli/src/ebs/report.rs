@@ -29,7 +29,6 @@ use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions, load
 #[derive(Clone, Debug, Default, Args)]
 pub struct ReportArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
     pub file: Option<PathBuf>,
     /// What the daemon keeps.
     #[command(flatten)]
@@ -402,7 +401,7 @@ pub fn open(
     match (&standing.standing, file) {
         (Some(name), _) => recorded(name, standing),
         (None, Some(file)) => Ok((Input::open(file)?, None)),
-        (None, None) => anyhow::bail!("no recording: give its FILE, or --daemon NAME"),
+        (None, None) => Err(crate::ebs::arguments::UsageError::RecordingMissing.into()),
     }
 }
 

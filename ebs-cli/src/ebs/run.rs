@@ -1,12 +1,12 @@
 //! From the words of a command line to an exit status.
 
-use crate::ebs::arguments::UsageError;
 use crate::ebs::exit_status::{FAILURE, USAGE, status_of};
 use crate::ebs::started_ebs::follow_starter;
-use crate::ebs::{command, selftest};
+use crate::ebs::{command, selftest, usage};
 use crate::terminal::signals;
+use anyhow::Result;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 
 pub fn run(words: Vec<OsString>) -> u8 {
     signals::fail_beyond_file_limit();
@@ -14,21 +14,28 @@ pub fn run(words: Vec<OsString>) -> u8 {
     if let Some(played) = selftest::part(&words) {
         return status_of(played);
     }
-    let result = match command::parse(words) {
-        Ok(command) => command.run(),
-        Err(error) => return print_clap_error(&error),
-    };
-    let missing = result.as_ref().err().and_then(|error| error.downcast_ref());
-    match missing {
-        Some(error @ (UsageError::TypeMissing | UsageError::ModeMissing)) => {
-            print_clap_error(&command::usage_error(error))
-        }
-        _ => status_of(result),
+    match command::parse(words.clone()) {
+        Ok(command) => finished(command.run(), &words),
+        Err(error) => print_clap_error(&error, &words),
     }
 }
 
-/// Help and version go to stdout, usage errors to stderr, each as clap renders it.
-fn print_clap_error(error: &clap::Error) -> u8 {
+/// Reports an error with a command that works, where one is known.
+fn finished(result: Result<u8>, words: &[OsString]) -> u8 {
+    let remedy = result.as_ref().err().and_then(|error| usage::remedy(error, words));
+    let status = status_of(result);
+    if let Some(remedy) = remedy {
+        let _closed = writeln!(io::stderr(), "{remedy}");
+    }
+    status
+}
+
+/// Help and version go to stdout as clap renders them, what is wrong to stderr.
+fn print_clap_error(error: &clap::Error, words: &[OsString]) -> u8 {
+    if error.use_stderr() {
+        let _closed = io::stderr().write_all(usage::refused(error, words).as_bytes());
+        return USAGE;
+    }
     match error.print() {
         Err(io) if io.kind() != io::ErrorKind::BrokenPipe => FAILURE,
         Ok(()) | Err(_) => u8::try_from(error.exit_code()).unwrap_or(USAGE),

@@ -44,7 +44,9 @@ use recorder::request::CallGraph;
 use recorder::session::command::Command;
 use recorder::session::detached_tracer::{FrontProcess, OomScoreGuard};
 use recorder::session::{SessionError, SessionSettings, Sink, TargetState};
-use recorder::{Cgroup, Facts, Modes, Refusal, Sampling, Session, SourcePlan, Target, source};
+use recorder::{
+    Cgroup, Facts, Modes, Refusal, Request, Sampling, Session, SourcePlan, Target, source,
+};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -111,6 +113,9 @@ fn sample(job: &SampleJob) -> Result<u8> {
     if callers::choose(&mut job, emulated) {
         planned = None;
     }
+    if job.chooses_modes && !emulated && choose_modes(&mut job, &facts) {
+        planned = None;
+    }
     let job = &job;
     match job.asked.request.target {
         Target::Process(pid) if emulated => {
@@ -136,6 +141,17 @@ fn sample(job: &SampleJob) -> Result<u8> {
 fn plan(job: &SampleJob, facts: &Facts) -> Result<Result<SourcePlan, Refusal>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     Ok(source::plan(&job.asked.request, choice, model, facts))
+}
+
+/// Kernel code is sampled, too, where that is possible: whether it is.
+fn choose_modes(job: &mut SampleJob, facts: &Facts) -> bool {
+    let modes = Modes { user: true, kernel: true };
+    let both = Request { modes, ..job.asked.request.clone() };
+    let is_possible = recorder::plan(&both, facts).is_ok();
+    if is_possible {
+        job.asked.request.modes = modes;
+    }
+    is_possible
 }
 
 #[derive(Debug)]

@@ -21,6 +21,7 @@ pub use perf_printer::{Chains, PerfPrinter};
 pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
 
+use crate::ebs::arguments::UsageError;
 use crate::ebs::input::Input;
 use crate::ebs::report::symbols_of;
 use crate::terminal::say;
@@ -40,7 +41,7 @@ use symbolizer::{Symbolizer, SymbolizerOptions};
 /// A field that is none; what cannot be read; a failing output.
 pub fn run(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
     let selection = Selection::parse(&arguments.fields)?;
-    let mut input = Input::open(&arguments.file)?;
+    let mut input = Input::open(arguments.file.as_deref().ok_or(UsageError::RecordingMissing)?)?;
     let symbols = symbols_of(&input, &arguments.symbols)?;
     let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class));
     match arguments.format {

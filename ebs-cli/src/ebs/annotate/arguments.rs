@@ -1,18 +1,20 @@
 //! Options of `ebs annotate`.
 
 use crate::ebs::arguments::{StandingArguments, SymbolArguments, TableArguments};
+use crate::ebs::input::is_recording;
 use crate::terminal::{number, percent};
 use clap::Args;
 use perfdata::InstructionClass;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// `ebs annotate`.
 #[derive(Clone, Debug, Args)]
 pub struct AnnotateArguments {
     /// Routine to show: its name or a part that only one has, 0xADDRESS of an instruction in it;
-    /// with @OBJECT that of this file, `[kernel]` or `[MODULE]`. Not with source files.
-    #[arg(value_name = "ROUTINE", required_unless_present_any = ["all", "source"])]
+    /// with @OBJECT that of this file, `[kernel]` or `[MODULE]`. Not with source files
+    /// [default: the routine with most records].
+    #[arg(value_name = "ROUTINE")]
     pub routine: Option<String>,
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     pub file: Option<PathBuf>,
@@ -69,6 +71,16 @@ pub struct AnnotateArguments {
     /// Where names come from.
     #[command(flatten)]
     pub symbols: SymbolArguments,
+}
+
+impl AnnotateArguments {
+    /// One word that is a recording is the file, and no routine was named.
+    pub(in crate::ebs) fn tell_file_from_routine(&mut self) {
+        if self.file.is_none() && self.standing.standing.is_none() {
+            self.file =
+                self.routine.take_if(|word| is_recording(Path::new(word))).map(PathBuf::from);
+        }
+    }
 }
 
 /// Way of writing instructions.

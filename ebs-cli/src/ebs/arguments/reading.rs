@@ -31,6 +31,13 @@ pub struct SymbolArguments {
     pub symfs: Option<PathBuf>,
 }
 
+impl SymbolArguments {
+    /// What is recorded here and read at once.
+    pub(crate) fn of_this_machine() -> SymbolArguments {
+        SymbolArguments { root: PathBuf::from("/"), ..SymbolArguments::default() }
+    }
+}
+
 /// How much of a table is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
 pub struct TableArguments {

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageError {
+    #[error("this folder has no recording: name one, or record with `ebs -o FILE.data PROGRAM`")]
+    RecordingMissing,
     #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
     TypeMissing,
     #[error("no mode: say -u (user code), -k (kernel code), or both")]

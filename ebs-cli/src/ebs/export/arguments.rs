@@ -11,7 +11,6 @@ use std::path::PathBuf;
 #[command(after_long_help = NOTES)]
 pub struct ExportArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present_any = ["standing", "segments"])]
     pub file: Option<PathBuf>,
     /// What the daemon keeps.
     #[command(flatten)]

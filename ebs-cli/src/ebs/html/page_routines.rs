@@ -3,12 +3,12 @@
 
 use super::page_questions::PageQuestions;
 use super::shared_reading::SharedReading;
+use crate::ebs::annotate::hottest;
 use crate::ebs::annotate::source_files::SourceFiles;
 use crate::ebs::html::HtmlArguments;
 use crate::ebs::report;
-use analysis::annotate::{Annotation, ListingItem, ListingOptions, RoutineTarget, What};
-use analysis::report::{Cell, SiteCell};
-use analysis::{Glob, Query, Report, View};
+use analysis::annotate::{Annotation, ListingItem, ListingOptions};
+use analysis::{Query, Report, View};
 use anyhow::Result;
 use page::{AnnotatedRoutine, SectionContent};
 use std::collections::BTreeMap;
@@ -28,18 +28,13 @@ pub(super) fn of(
     let Some(file) = file.filter(|file| file.metadata().is_ok_and(|it| it.is_file())) else {
         return Err("the recording is read twice for them: name a file, not a pipe".to_owned());
     };
-    let hottest = hottest(sites);
+    let hottest = hottest(sites, ROUTINES);
     if hottest.is_empty() {
         return Err("no sample is in a routine that has a name".to_owned());
     }
     let read = || -> Result<Vec<AnnotatedRoutine>> {
-        let target = |site: &&SiteCell| RoutineTarget {
-            what: What::Address(site.address),
-            object: Some(Glob::new(&*site.object)),
-        };
         let asked = Query { keys: Vec::new(), ..questions.asked() };
-        let views = vec![View::Routines(hottest.iter().map(target).collect())];
-        let query = Query { views, ..asked };
+        let query = Query { views: vec![View::Routines(hottest)], ..asked };
         let (mut input, _) = report::open(Some(file), &arguments.standing)?;
         let options = report::symbols_of(&input, &arguments.symbols)?;
         let mut reading = SharedReading::of(&mut input, vec![query], &options)?;
@@ -57,20 +52,6 @@ pub(super) fn of(
         Ok(routines) => Ok(routines),
         Err(error) => Err(format!("{error:#}")),
     }
-}
-
-/// A site of each of the routines that have most samples of all events.
-fn hottest(sites: &Report) -> Vec<&SiteCell> {
-    let mut counts: BTreeMap<[&str; 2], (u64, &SiteCell)> = BTreeMap::new();
-    for row in sites.events.iter().flat_map(|event| &event.rows) {
-        let Some(Cell::Site(site)) = row.cells.first() else { continue };
-        let Ok(routine) = &site.routine else { continue };
-        let sum = counts.entry([&site.object, &routine.name]).or_insert((0, site));
-        sum.0 = sum.0.saturating_add(row.count);
-    }
-    let mut all: Vec<(u64, &SiteCell)> = counts.into_values().collect();
-    all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    all.into_iter().take(ROUTINES).map(|(_, site)| site).collect()
 }
 
 fn with_source(annotation: Annotation, files: &mut SourceFiles) -> AnnotatedRoutine {

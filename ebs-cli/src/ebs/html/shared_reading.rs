@@ -9,10 +9,10 @@ use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Pipelines that the same records went through, in the order of their queries.
 #[derive(Debug)]
-pub(super) struct SharedReading {
+pub(in crate::ebs) struct SharedReading {
     pipelines: Vec<Result<Pipeline, Error>>,
     decoder: RecordingDecoder,
-    pub(super) end: End,
+    pub(in crate::ebs) end: End,
 }
 
 impl SharedReading {
@@ -22,7 +22,7 @@ impl SharedReading {
     /// # Errors
     ///
     /// A recording that describes no event.
-    pub(super) fn of(
+    pub(in crate::ebs) fn of(
         input: &mut Input,
         queries: Vec<Query>,
         options: &SymbolizerOptions,
@@ -52,7 +52,7 @@ impl SharedReading {
     /// # Errors
     ///
     /// A query that this recording cannot answer.
-    pub(super) fn next<A>(
+    pub(in crate::ebs) fn next<A>(
         &mut self,
         finish: impl FnOnce(Pipeline, &StreamDecoder) -> Result<A, Error>,
     ) -> Result<A, Error> {

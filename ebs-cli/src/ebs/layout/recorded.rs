@@ -6,33 +6,11 @@ use crate::ebs::report::{self, CountedRecording};
 use analysis::layout::{SampledType, TypeReport};
 use analysis::{Glob, Pipeline, Query, View};
 use anyhow::{Context, Result, anyhow};
-use perfdata::recording::RecordingForm;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::Write;
 use symbolizer::Symbolizer;
 
 /// Types that are named where the one that was asked for has no samples.
 const MOST_NAMED: usize = 8;
-
-/// Whether a file is a recording rather than one that has types itself; what
-/// cannot be read is neither.
-pub(super) fn is_recording(path: &Path) -> bool {
-    if path == Path::new("-") {
-        return true;
-    }
-    let front = || -> std::io::Result<Vec<u8>> {
-        let mut front = Vec::new();
-        // A pipe can be read once: nothing but a recording is read from one.
-        let file = File::open(path)?;
-        match file.metadata()?.is_file() {
-            true => file.take(RecordingForm::TOLD_BY as u64).read_to_end(&mut front)?,
-            false => 0,
-        };
-        Ok(front)
-    };
-    front().is_ok_and(|front| RecordingForm::find(&front) != RecordingForm::Unknown)
-}
 
 /// Prints a type of a recording, or a table of all that samples are on, even
 /// when the recording is damaged.

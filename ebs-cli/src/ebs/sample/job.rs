@@ -20,6 +20,8 @@ pub struct SampleJob {
     /// `-g` alone: the kernel is to follow frame pointers, where the program
     /// has them.
     pub prefers_frame_pointers: bool,
+    /// Neither -u nor -k: user code, and kernel code where a PMU counts that and the user may.
+    pub chooses_modes: bool,
     pub emulation: EmulationChoice,
     pub serving: Serving,
     pub steering: Steering,
@@ -46,6 +48,8 @@ pub enum OutputChoice {
     },
     /// A recording without a name, for a page.
     Unnamed,
+    /// A recording under the usual name, and its summary.
+    Summary,
     Text(OutputPlace),
     Stream(OutputPlace),
 }
@@ -64,17 +68,20 @@ impl SampleJob {
     /// # Errors
     /// The word that has none.
     pub fn new(arguments: SampleArguments) -> Result<SampleJob, UsageError> {
+        let mut arguments = arguments;
         let modes = Modes { user: arguments.user, kernel: arguments.kernel };
         let target = arguments::target(arguments.pid.as_deref(), &arguments.target)?;
         let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
-        if modes == Modes::default() && arguments.event.event.is_empty() {
-            return Err(UsageError::ModeMissing);
+        let wants_answer = arguments.event.event.is_empty() && target != Target::System;
+        if wants_answer {
+            answer_all(&mut arguments);
         }
         let mut request = request(&arguments.event, modes, target)?;
         request.ring_pages = arguments.ring.map(ring).transpose()?;
         request.data_mappings = arguments.data;
-        if request.modes == Modes::default() && !names_modes(&request) {
-            return Err(UsageError::ModeMissing);
+        let chooses_modes = request.modes == Modes::default() && !names_modes(&request);
+        if chooses_modes {
+            request.modes = Modes::USER;
         }
         let mut asked = recorder::Job::new(request);
         let mut cgroup = None;
@@ -84,9 +91,11 @@ impl SampleJob {
             (asked.rings, cgroup) = (wanted.rings, wanted.cgroup);
         }
         let counts = asked.request.in_kernel.as_ref().is_some_and(InKernel::counts);
-        let output = output(&arguments)?;
+        let output = output(&arguments, wants_answer)?;
         check_page(arguments.html.as_deref(), &output)?;
         asked.count = count(arguments.count.as_deref(), &output)?;
+        // Text records have the original's intervals.
+        asked.request.adapts = !matches!(output, OutputChoice::Text(_));
         if counts && matches!(output, OutputChoice::Text(_)) {
             return Err(InKernelUsageError::Text.into());
         }
@@ -97,12 +106,14 @@ impl SampleJob {
             check_regions(&asked.request, &output, &serving)?;
             asked.request.regions = true;
         }
-        asked.kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
+        asked.kernel_symbols = matches!(output, OutputChoice::Stream(_) | OutputChoice::Summary)
+            && !arguments.no_kallsyms;
         let prefers_frame_pointers = arguments.event.call_graph.is_none();
         let carries_files = !arguments.no_files;
         Ok(SampleJob {
             asked,
             prefers_frame_pointers,
+            chooses_modes,
             emulation,
             serving,
             steering,
@@ -114,6 +125,16 @@ impl SampleJob {
             page: arguments.html,
         })
     }
+}
+
+/// What is asked for where nothing was: misses with their causes, callers and data.
+fn answer_all(arguments: &mut SampleArguments) {
+    arguments.event.event = vec!["l1_cache_miss".to_owned()];
+    arguments.data = true;
+    // Stacks of allocations, too, become frames then.
+    arguments.event.callers = true;
+    arguments.emulation.classify.get_or_insert_with(|| "exact".to_owned());
+    arguments.emulation.heap.get_or_insert_default();
 }
 
 /// Text records are what the original wrote, and so many.
@@ -128,11 +149,12 @@ fn count(text: Option<&str>, output: &OutputChoice) -> Result<Option<u64>, Usage
     }
 }
 
-fn output(arguments: &SampleArguments) -> Result<OutputChoice, UsageError> {
+fn output(arguments: &SampleArguments, wants_answer: bool) -> Result<OutputChoice, UsageError> {
     let path = match (&arguments.output, arguments.format) {
         (Some(path), _) => path.as_path(),
         (None, Some(_)) => Path::new("-"),
         (None, None) if arguments.html.is_some() => return Ok(OutputChoice::Unnamed),
+        (None, None) if wants_answer => return Ok(OutputChoice::Summary),
         (None, None) => {
             return Ok(OutputChoice::Table { top: arguments.top, shown: arguments.table });
         }
@@ -178,7 +200,8 @@ fn check_page(page: Option<&Path>, output: &OutputChoice) -> Result<(), PageUsag
             Err(PageUsageError::SameFile)
         }
         OutputChoice::Stream(OutputPlace::File(_)) | OutputChoice::Unnamed => Ok(()),
-        OutputChoice::Stream(OutputPlace::Stdout)
+        OutputChoice::Summary
+        | OutputChoice::Stream(OutputPlace::Stdout)
         | OutputChoice::Table { .. }
         | OutputChoice::Text(_) => Err(PageUsageError::NoRecording),
     }
@@ -221,7 +244,7 @@ fn check_regions(
         return Err(RegionUsageError::Daemon);
     }
     match output {
-        OutputChoice::Stream(_) | OutputChoice::Unnamed => Ok(()),
+        OutputChoice::Stream(_) | OutputChoice::Unnamed | OutputChoice::Summary => Ok(()),
         OutputChoice::Table { .. } | OutputChoice::Text(_) => Err(RegionUsageError::NoRecording),
     }
 }

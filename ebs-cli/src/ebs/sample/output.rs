@@ -5,6 +5,7 @@ mod destination;
 mod keeper;
 mod recorded_file;
 mod sampled_page;
+mod sampled_summary;
 mod stack_unwinder;
 mod text;
 
@@ -26,8 +27,13 @@ use recorded_file::RecordedFile;
 use recorder::Facts;
 use recorder::session::Sink;
 use recorder::session::ledger::Ledger;
-use sampled_page::{PageSource, SampledPage};
+use sampled_page::SampledPage;
+use sampled_summary::SampledSummary;
+use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 use symbolizer::{KeptFiles, Symbolizer};
 use text::TextRecords;
 
@@ -38,6 +44,7 @@ const NATIVE_ORDER: ByteOrder =
 pub struct SampleOutput {
     form: Form,
     page: Option<SampledPage>,
+    summary: Option<SampledSummary>,
     /// The output is a pipe that nobody reads any more.
     reader_gone: bool,
     /// Samples that were written of a piece that did not fit as a whole,
@@ -45,6 +52,27 @@ pub struct SampleOutput {
     kept: u64,
     /// What became of a reader that does not read, once it is closed.
     stalled: Option<String>,
+}
+
+/// The recording that is shown in the end.
+#[derive(Debug)]
+enum RecordingSource {
+    /// One that stays.
+    Named(PathBuf),
+    /// One without a name, gone when it is closed.
+    Unnamed(File),
+}
+
+impl RecordingSource {
+    /// Where it is opened anew, from its begin.
+    fn path(&self) -> Cow<'_, Path> {
+        match self {
+            RecordingSource::Named(path) => path.into(),
+            RecordingSource::Unnamed(file) => {
+                PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())).into()
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -74,7 +102,7 @@ impl SampleOutput {
         facts: &Facts,
         ended: &mut dyn FnMut() -> bool,
     ) -> Result<SampleOutput> {
-        let mut page = None;
+        let (mut page, mut summary) = (None, None);
         let form = match &job.output {
             OutputChoice::Table { top, shown } => {
                 let (spool, kept) = (Some(Destination::spool()?), Box::default());
@@ -86,7 +114,7 @@ impl SampleOutput {
                     bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
                 }
                 if let OutputPlace::File(path) = place {
-                    page = SampledPage::of(job, PageSource::Named(path.clone()));
+                    page = SampledPage::of(job, RecordingSource::Named(path.clone()));
                 }
                 match destination.end() {
                     Some(_) => {
@@ -98,14 +126,19 @@ impl SampleOutput {
             }
             OutputChoice::Unnamed => {
                 let destination = Destination::spool()?;
-                page = SampledPage::of(job, PageSource::Unnamed(destination.again()?));
+                page = SampledPage::of(job, RecordingSource::Unnamed(destination.again()?));
+                Form::File(Box::new(RecordedFile::new(destination, facts.clone(), extras)))
+            }
+            OutputChoice::Summary => {
+                let (destination, source) = sampled_summary::usual_recording(ended)?;
+                summary = Some(SampledSummary::of(job, source));
                 Form::File(Box::new(RecordedFile::new(destination, facts.clone(), extras)))
             }
             OutputChoice::Text(place) => {
                 Form::Text(Box::new(TextRecords::new(Destination::create(place, ended)?)))
             }
         };
-        Ok(SampleOutput { form, page, reader_gone: false, kept: 0, stalled: None })
+        Ok(SampleOutput { form, page, summary, reader_gone: false, kept: 0, stalled: None })
     }
 
     /// The session has ended: what waited is written now, and the account
@@ -183,6 +216,9 @@ impl SampleOutput {
     pub fn show(&mut self, cut_short: Option<CutShort>) -> Result<()> {
         if let Some(page) = self.page.take() {
             return page.write();
+        }
+        if let Some(summary) = self.summary.take() {
+            return summary.print();
         }
         let Form::Table { spool, top, shown, kept } = &mut self.form else {
             return Ok(());

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 pub struct ScriptArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
     /// Fields of a line, as `perf script -F` names them; +FIELD and -FIELD change the usual ones.
     #[arg(
         short = 'F',

@@ -147,6 +147,7 @@ impl<'a> Tester<'a> {
         let job = SampleJob {
             asked: recorder::Job::new(request),
             prefers_frame_pointers: false,
+            chooses_modes: false,
             emulation: asked.emulation,
             serving: self.job.serving.clone(),
             steering: Steering::default(),

@@ -1,6 +1,7 @@
 //! The table for people.
 
 use super::row::{StatRow, StatTable};
+use crate::terminal::grouped;
 use perfdata::printable::printable;
 use recorder::metrics::Estimate;
 use std::fmt::Write;
@@ -98,14 +99,7 @@ fn spread(row: &StatRow, figure: Estimate) -> String {
 
 /// A whole number, its thousands apart.
 fn whole(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
+    let text = grouped(&format!("{:.0}", value.abs()));
     if value < 0.0 { format!("-{text}") } else { text }
 }
 

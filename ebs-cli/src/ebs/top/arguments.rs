@@ -3,10 +3,11 @@
 use crate::ebs::arguments::{
     EmulationArguments, EventArguments, ServingArguments, SymbolArguments,
 };
+use crate::ebs::input::is_recording;
 use clap::Args;
 use recorder::HumanDuration;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -81,6 +82,19 @@ pub struct TopArguments {
     #[arg(value_name = "EXE_OR_PID", trailing_var_arg = true)]
     #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
     pub target: Vec<OsString>,
+}
+
+impl TopArguments {
+    /// One word that is a recording is played.
+    pub(in crate::ebs) fn tell_recording_from_program(&mut self) {
+        let is_program =
+            self.pid.is_some() || self.session.is_some() || !self.event.event.is_empty();
+        if let ([word], false) = (&self.target[..], is_program)
+            && is_recording(Path::new(word))
+        {
+            self.replay = self.target.pop().map(PathBuf::from);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
