@@ -253,20 +253,58 @@ fn member(event: &EventReport, site: &SiteCell) -> Option<String> {
     let is_of_site = |row: &&Row| matches!(row.cells.first(), Some(Cell::Site(of)) if of == site);
     let row = event.rows.iter().filter(is_of_site).max_by_key(|row| row.count)?;
     match row.cells.get(1) {
-        Some(Cell::Text(member)) if !member.is_empty() => Some(member.to_string()),
+        Some(Cell::Text(member)) if member.contains(char::is_alphabetic) => {
+            Some(short_member(member))
+        }
         _ => None,
     }
+}
+
+/// `std::Node<int>.<std::Base<int> >.count` as `Node<...>.count`: the last part of the type's name,
+/// and no base classes.
+fn short_member(member: &str) -> String {
+    let (mut depth, mut parts, mut begin) = (0_usize, Vec::new(), 0);
+    for (at, letter) in member.char_indices() {
+        match letter {
+            '<' | '(' | '{' => depth += 1,
+            '>' | ')' | '}' => depth = depth.saturating_sub(1),
+            '.' if depth == 0 => {
+                parts.extend(member.get(begin..at));
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.extend(member.get(begin..));
+    let parts = parts.iter().enumerate().filter(|(at, part)| *at == 0 || !part.starts_with('<'));
+    let short = parts.map(|(at, part)| match at {
+        0 => {
+            let name = short_name(part).into_owned();
+            name.rsplit("::").next().unwrap_or(&name).to_owned()
+        }
+        _ => (*part).to_owned(),
+    });
+    short.collect::<Vec<_>>().join(".")
+}
+
+/// Data by its name, of which a source file has no folders.
+fn short_data(data: &str) -> String {
+    let words = data.split(' ').map(|word| match word.starts_with('/') && word.contains(':') {
+        true => file_name(word),
+        false => word,
+    });
+    short_name(&words.collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The cause with its remedy, whether it is one, and on what.
 fn of_cause(row: Option<&CauseRow>, member: Option<&str>) -> (String, bool, String) {
     let Some(row) = row else {
-        let data = member.map_or_else(String::new, |member| format!("on {}", short_name(member)));
+        let data = member.map_or_else(String::new, |member| format!("on {member}"));
         return ("cause undetermined: no sample has a data address".to_owned(), false, data);
     };
     let data = match member {
-        Some(member) => format!("on {}, {}", short_name(member), short_name(&row.data)),
-        None => format!("on {}", short_name(&row.data)),
+        Some(member) => format!("on {member}, {}", short_data(&row.data)),
+        None => format!("on {}", short_data(&row.data)),
     };
     let (words, is_determined) = cause(&row.verdict);
     let remedy = row.remedies.first().map(|remedy| in_few_words(remedy.kind));
@@ -281,14 +319,14 @@ fn cause(verdict: &MissVerdict) -> (String, bool) {
         (_, CauseGrade::Undetermined) => ("cause undetermined".to_owned(), false),
         (Some(cause), grade) => {
             let words = match cause.word() {
-                "cold" => "first touch of new data",
-                "sharing" => "another thread wrote the line",
-                "conflict" => "too many lines in the same sets",
-                "edge" => "data just larger than the cache",
-                "capacity" => "data larger than the cache",
+                "cold" => "first touch",
+                "sharing" => "written by another thread",
+                "conflict" => "crowded sets",
+                "edge" => "just larger than the cache",
+                "capacity" => "larger than the cache",
                 other => other,
             };
-            (format!("{words} ({}, {})", cause.word(), grade.name()), true)
+            (format!("{}: {words} ({})", cause.word(), grade.name()), true)
         }
         (None, _) => ("several causes".to_owned(), false),
     }
@@ -333,6 +371,20 @@ fn fitted(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_and_data_are_named_in_few_words() {
+        let member = "std::Node<std::pair<int, A> >.<std::Base<int> >.value.price";
+        assert_eq!(short_member(member), "Node<...>.value.price");
+        assert_eq!(
+            short_member("struct malloc_chunk.mchunk_size"),
+            "struct malloc_chunk.mchunk_size"
+        );
+        assert_eq!(
+            short_data("block from main+0x2c, /work/t/hash.cc:7"),
+            "block from main+0x2c, hash.cc:7"
+        );
+    }
 
     #[test]
     fn long_names_keep_both_ends() {
