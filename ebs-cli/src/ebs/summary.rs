@@ -279,8 +279,11 @@ fn short_member(member: &str) -> String {
     let parts = parts.iter().enumerate().filter(|(at, part)| *at == 0 || !part.starts_with('<'));
     let short = parts.map(|(at, part)| match at {
         0 => {
-            let name = short_name(part).into_owned();
-            name.rsplit("::").next().unwrap_or(&name).to_owned()
+            // What follows the arguments, as of a pointer, is no part of the name.
+            let end = part.rfind('>').map_or(part.len(), |at| at + 1);
+            let (name, rest) = part.split_at(end);
+            let name = short_name(name);
+            name.rsplit("::").next().unwrap_or(&name).to_owned() + rest
         }
         _ => (*part).to_owned(),
     });
@@ -326,7 +329,12 @@ fn cause(verdict: &MissVerdict) -> (String, bool) {
                 "capacity" => "larger than the cache",
                 other => other,
             };
-            (format!("{}: {words} ({})", cause.word(), grade.name()), true)
+            // Where the model tells each miss's class there is no doubt to be named.
+            let sureness = match grade {
+                CauseGrade::Exact => "",
+                CauseGrade::Measured | CauseGrade::Likely | CauseGrade::Undetermined => ", likely",
+            };
+            (format!("{}: {words}{sureness}", cause.word()), true)
         }
         (None, _) => ("several causes".to_owned(), false),
     }
@@ -376,6 +384,8 @@ mod tests {
     fn members_and_data_are_named_in_few_words() {
         let member = "std::Node<std::pair<int, A> >.<std::Base<int> >.value.price";
         assert_eq!(short_member(member), "Node<...>.value.price");
+        assert_eq!(short_member("Order *"), "Order *");
+        assert_eq!(short_member("std::vector<int> *"), "vector<...> *");
         assert_eq!(
             short_member("struct malloc_chunk.mchunk_size"),
             "struct malloc_chunk.mchunk_size"
