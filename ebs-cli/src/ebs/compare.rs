@@ -41,7 +41,7 @@ pub struct CompareArguments {
     #[arg(short, long)]
     pub kernel: bool,
     /// Event type, as for `ebs -t`; several with commas or several -t.
-    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
+    #[arg(short = 't', long = "type", short_alias = 'e', alias = "event", value_name = "TYPE,...")]
     pub types: Vec<String>,
     /// Events from one record to the next, as for `ebs -i`.
     #[arg(short, long, value_name = "INTERVAL,...", allow_negative_numbers = true)]

@@ -17,6 +17,7 @@ mod job;
 pub mod last_line;
 pub mod output;
 mod preloaded;
+mod sample_progress;
 mod serving;
 mod steering;
 mod watched;
@@ -26,27 +27,30 @@ pub use job::{
     DEFAULT_COUNT, OutputChoice, OutputPlace, PageUsageError, RegionUsageError, SampleJob,
 };
 
-use crate::ebs::arguments::{Beginning, Serving};
+use crate::ebs::arguments::{Beginning, Serving, UsageError};
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
-use crate::ebs::html;
 use crate::ebs::started_ebs::command_line;
+use crate::ebs::{html, usage};
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use crate::terminal::{causes, say};
 use anyhow::{Context, Result, bail};
 pub(crate) use command_end::{end_command, outlive};
 use cut_short::{Afterwards, CutShort};
 use hardmeter::SamplerError;
-use last_line::{SampleSummary, last_line};
+use last_line::{SampleSummary, last_line, short_last_line};
 use output::{RecordedExtras, SampleOutput};
 use perfdata::Pid;
 use recorder::emulated::NO_PAUSE;
 use recorder::request::CallGraph;
 use recorder::session::command::Command;
 use recorder::session::detached_tracer::{FrontProcess, OomScoreGuard};
+use recorder::session::ledger::Ledger;
 use recorder::session::{SessionError, SessionSettings, Sink, TargetState};
 use recorder::{
     Cgroup, Facts, Modes, Refusal, Request, Sampling, Session, SourcePlan, Target, source,
 };
+pub(crate) use sample_progress::SampleProgress;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -97,6 +101,9 @@ fn sample(job: &SampleJob) -> Result<u8> {
     if let Some(page) = &job.page {
         html::check(page)?;
     }
+    if let (Target::Command, Some(program)) = (job.asked.request.target, job.command.first()) {
+        check_program(program)?;
+    }
     let mut steerer = Steerer::new(&job.steering)?;
     let mut job = with_group(job.clone())?;
     let entered = watched::place(&mut job)?;
@@ -141,6 +148,16 @@ fn sample(job: &SampleJob) -> Result<u8> {
 fn plan(job: &SampleJob, facts: &Facts) -> Result<Result<SourcePlan, Refusal>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     Ok(source::plan(&job.asked.request, choice, model, facts))
+}
+
+/// A word that is no program, and like the name of a command.
+fn check_program(program: &OsStr) -> Result<(), UsageError> {
+    let is_there = Path::new(program).exists() || Command::look_up(program).is_some();
+    let like = program.to_str().filter(|_| !is_there).and_then(usage::nearest_command);
+    match like {
+        Some(command) => Err(UsageError::CommandUnknown { word: program.to_owned(), command }),
+        None => Ok(()),
+    }
 }
 
 /// Kernel code is sampled, too, where that is possible: whether it is.
@@ -206,13 +223,15 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     let mut output = opened?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
     let misplaced = recorder::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
-    for note in session.notes().into_iter().chain(misplaced) {
+    for note in notices(job, session).into_iter().chain(misplaced).filter(|_| !job.is_quiet) {
         say("ebs", &note);
     }
     let ending = match begin(session, facts, &mut output)? {
         Begun::Sampling => {
             steerer.start();
-            follow(session, &mut output, Heard { catcher: &mut catcher, steerer })?
+            let mut progress = SampleProgress::new(session.model().is_some(), job.is_quiet);
+            let heard = Heard { catcher: &mut catcher, steerer, progress: &mut progress };
+            follow(session, &mut output, heard)?
         }
         Begun::OutputFailed => SampleEnding::OutputFailed,
     };
@@ -278,6 +297,9 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     for note in output.notes().iter().chain(session.last_notes()).chain(&untouched) {
         say("ebs", note);
     }
+    if job.is_quiet {
+        return finished(shown, status, &ledger, session, signalled);
+    }
     let event = format!("{}:{}", session.name(), modes(job.asked.request.modes));
     let model = session.model();
     let sampled = SampleSummary {
@@ -291,7 +313,24 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
         in_kernel: session.in_kernel(),
         cut_short,
     };
-    say("ebs", &last_line(&ledger, &sampled));
+    say(
+        "ebs",
+        &match job.output {
+            OutputChoice::Summary => short_last_line(&ledger),
+            _ => last_line(&ledger, &sampled),
+        },
+    );
+    finished(shown, status, &ledger, session, signalled)
+}
+
+/// The status to exit with, once all was shown.
+fn finished(
+    shown: Result<()>,
+    status: u8,
+    ledger: &Ledger,
+    session: &dyn Sampling,
+    signalled: bool,
+) -> Result<u8> {
     match shown {
         Err(error) if exit_status::is_closed_pipe(&error) => {}
         // With the terminal its output is gone, too.
@@ -301,6 +340,17 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
     }
     let failed = ledger.sink_error.is_some() || session.broke_off();
     Ok(if failed && !signalled { FAILURE } else { status })
+}
+
+/// What is said before the program runs.
+fn notices(job: &SampleJob, session: &dyn Sampling) -> Vec<String> {
+    match (&job.output, session.model()) {
+        (OutputChoice::Summary, Some(_)) => vec![
+            "no hardware PMU here: emulating one; the program takes 2 to 30 times as long"
+                .to_owned(),
+        ],
+        _ => session.notes(),
+    }
 }
 
 /// What a recording gets besides the stream. Of a whole system the files that are
@@ -438,6 +488,7 @@ pub(crate) fn begin(
 pub(crate) struct Heard<'h> {
     pub(crate) catcher: &'h mut Catcher,
     pub(crate) steerer: &'h mut Steerer,
+    pub(crate) progress: &'h mut SampleProgress,
 }
 
 /// Moves records until there is a reason to end.
@@ -450,13 +501,13 @@ pub(crate) fn follow(
     output: &mut dyn Sink,
     heard: Heard<'_>,
 ) -> Result<SampleEnding> {
-    let Heard { catcher, steerer } = heard;
+    let Heard { catcher, steerer, progress } = heard;
     let is_command = session.target() == Target::Command;
     loop {
         let SteeredWait { target: state, steered } = steerer.wait(session, LOOK)?;
         match session.drain(output) {
             Ok(pass) if pass.limit_reached => return Ok(SampleEnding::Session(state)),
-            Ok(_) => {}
+            Ok(pass) => progress.add(pass.samples),
             // Who hangs up takes the output along: it is the signal that counts.
             Err(SessionError::Sink(_)) => {
                 return Ok(match catcher.asked() {

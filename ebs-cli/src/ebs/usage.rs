@@ -8,7 +8,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use perfdata::printable::printable;
 use recorder::Refusal;
 use recorder::request::event_spec::EventSpecError;
-use recorder::session::command::CommandError;
 use std::borrow::Cow;
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -131,8 +130,6 @@ pub(super) fn remedy(error: &anyhow::Error, words: &[OsString]) -> Option<String
             replaced(word, nearest.first().copied())
         } else if let Some(error) = cause.downcast_ref::<UsageError>() {
             of_usage(error, &line)
-        } else if let Some(CommandError::NotFound { program }) = cause.downcast_ref() {
-            nearest_command(program).and_then(|name| line.with(program, &name))
         } else if let Some(error) = cause.downcast_ref::<io::Error>() {
             (error.kind() == io::ErrorKind::NotFound).then(|| last_instead(&line)).flatten()
         } else {
@@ -151,6 +148,7 @@ fn of_usage(error: &UsageError, line: &TypedLine<'_>) -> Option<String> {
             let left = with_span(line.0);
             (left != line.0).then(|| shown(&left))
         }
+        UsageError::CommandUnknown { word, command } => line.with(word.to_str()?, command),
         UsageError::Interval(_) | UsageError::Intervals { .. } => {
             Some(shown(&line.without("-i", 1)))
         }

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 pub struct EventArguments {
     /// Event type (`ebs -h` lists them), or an event by its name (`ebs list`), code (r81d0) or terms
     /// (cpu/event=0xd0,umask=0x81/pp). Several, with commas or several -t: all in one run.
-    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
+    #[arg(short = 't', long = "type", short_alias = 'e', alias = "event", value_name = "TYPE,...")]
     pub event: Vec<String>,
     /// Events from one record to the next, such as 10k or 1M, on average, at random; =10k: each time
     /// as many [default: the type's own]. One for all events, or one for each: -t A,B -i 10k,100.

@@ -12,6 +12,12 @@ use std::path::PathBuf;
 pub enum UsageError {
     #[error("this folder has no recording: name one, or record with `ebs -o FILE.data PROGRAM`")]
     RecordingMissing,
+    #[error("{word:?} is neither a command of ebs nor a program")]
+    CommandUnknown {
+        word: OsString,
+        /// The command that it is like.
+        command: String,
+    },
     #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
     TypeMissing,
     #[error("no mode: say -u (user code), -k (kernel code), or both")]

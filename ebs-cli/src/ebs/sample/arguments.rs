@@ -73,6 +73,9 @@ pub struct SampleArguments {
     /// with -o FILE.data besides.
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
+    /// Prints no notice and no last line.
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Rows of the table.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<usize>)]
     pub top: usize,

@@ -1,7 +1,7 @@
 //! How `-g` alone has callers recorded: by frame pointers where these lead through,
 //! else by copies of the stack.
 
-use crate::ebs::sample::SampleJob;
+use crate::ebs::sample::{OutputChoice, SampleJob};
 use crate::terminal::say;
 use recorder::in_kernel::InKernel;
 use recorder::request::CallGraph;
@@ -30,6 +30,9 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) -> bool {
     };
     let chosen = if kept == FramePointers::Kept { CallGraph::FramePointers } else { asked };
     job.asked.request.call_graph = Some(chosen);
+    if job.is_quiet || job.output == OutputChoice::Summary {
+        return;
+    }
     say("ebs", &told(chosen, kept, program.as_deref()));
     chosen != asked
 }

@@ -38,6 +38,8 @@ pub struct SampleJob {
     pub keeps_stacks: bool,
     /// A page that is written when sampling has ended; `-` is stdout.
     pub page: Option<PathBuf>,
+    /// Neither notices nor the last line are printed.
+    pub is_quiet: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +125,7 @@ impl SampleJob {
             carries_files,
             keeps_stacks: arguments.keep_stacks,
             page: arguments.html,
+            is_quiet: arguments.quiet,
         })
     }
 }

@@ -2,6 +2,7 @@
 //! served.
 
 use crate::ebs::sample::cut_short::CutShort;
+use crate::terminal::grouped;
 use recorder::catalogue::promises::SampleSource;
 use recorder::session::ledger::Ledger;
 use recorder::{Fallback, PlannedEvent};
@@ -108,6 +109,17 @@ pub fn last_line(ledger: &Ledger, sampled: &SampleSummary<'_>) -> String {
     if let Some(cut_short) = &sampled.cut_short {
         let _ = write!(line, "; {cut_short}");
     }
+    if let Some(error) = &ledger.sink_error {
+        let _ = write!(line, "; the output took no more: {error}");
+    }
+    line
+}
+
+/// The line below a summary, which says the rest.
+pub fn short_last_line(ledger: &Ledger) -> String {
+    let (samples, lost) = (grouped(&ledger.delivered.to_string()), ledger.lost.total());
+    let mut line =
+        format!("{samples} records, {lost} lost, {:.1} seconds", ledger.wall.as_secs_f64());
     if let Some(error) = &ledger.sink_error {
         let _ = write!(line, "; the output took no more: {error}");
     }

@@ -24,7 +24,14 @@ Exit status: 0 when nothing FAILs, 1 when something does, 2 for a wrong command 
 #[command(after_help = EXAMPLES)]
 pub struct SelftestArguments {
     /// Only these types, by their names in `ebs -h`.
-    #[arg(short = 't', long = "type", value_name = "TYPE,...", value_delimiter = ',')]
+    #[arg(
+        short = 't',
+        long = "type",
+        short_alias = 'e',
+        alias = "event",
+        value_name = "TYPE,...",
+        value_delimiter = ','
+    )]
     pub types: Vec<String>,
     /// Who counts the types of a CPU: its PMU, or the emulated one; `auto` takes the PMU where there
     /// is one.

@@ -5,7 +5,7 @@ use super::child::Part;
 use super::pipes::{Ours, Theirs, pipes};
 use super::program::{Extent, Program};
 use super::truth::Truth;
-use crate::ebs::sample::{Begun, Heard, SampleJob, Steerer, begin, follow, open};
+use crate::ebs::sample::{Begun, Heard, SampleJob, SampleProgress, Steerer, begin, follow, open};
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use recorder::session::ledger::Ledger;
@@ -116,7 +116,9 @@ pub(super) fn record(
     }
     captured.of_loop = before..captured.bytes.len();
     ours.go()?;
-    let heard = Heard { catcher, steerer: &mut Steerer::default() };
+    let mut progress = SampleProgress::new(false, true);
+    let steerer = &mut Steerer::default();
+    let heard = Heard { catcher, steerer, progress: &mut progress };
     let ending = follow(session, &mut captured, heard)?;
     let ledger = session.finish(&mut captured)?;
     if ending.is_by_signal() {

@@ -157,6 +157,7 @@ impl<'a> Tester<'a> {
             carries_files: false,
             keeps_stacks: false,
             page: None,
+            is_quiet: true,
         };
         let recorded = match record(job, cast, self.facts, &mut self.catcher)? {
             Attempt::Recorded(recorded) => recorded,

@@ -37,7 +37,7 @@ pub struct StatArguments {
     #[arg(short, long, value_name = "METRIC|GROUP,...", value_delimiter = ',')]
     pub metric: Vec<String>,
     /// Events, each as `ebs -t` takes it: a type, a name, code (r81d0) or terms.
-    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
+    #[arg(short = 't', long = "type", short_alias = 'e', alias = "event", value_name = "TYPE,...")]
     pub event: Vec<String>,
     /// Counts user code [default: user and kernel code, or user code where rights end there].
     #[arg(short, long)]
