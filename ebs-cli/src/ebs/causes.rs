@@ -5,7 +5,7 @@ mod trial;
 pub(in crate::ebs) mod tried_change;
 
 use crate::ebs::accesses::AccessQuestion;
-use crate::ebs::arguments::AccessArguments;
+use crate::ebs::arguments::{AccessArguments, UsageError};
 use crate::ebs::causes::tried_change::TriedChanges;
 use crate::ebs::exit_status::SUCCESS;
 use crate::terminal::number;
@@ -81,6 +81,9 @@ pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
         return Ok(SUCCESS);
     }
     if !arguments.tries.is_empty() {
+        if arguments.interval.is_some_and(|interval| interval > 1) {
+            return Err(UsageError::SampledTrial.into());
+        }
         return trial::run(arguments, out);
     }
     let sampled = SampledCommand::run(arguments)?;

@@ -10,12 +10,16 @@ use std::io::{self, Write};
 
 pub fn run(words: Vec<OsString>) -> u8 {
     signals::fail_beyond_file_limit();
+    let typed = words.len();
     let Some(words) = follow_starter(words) else { return FAILURE };
+    // Words that another ebs made are for no user to try.
+    let is_typed = words.len() == typed;
     if let Some(played) = selftest::part(&words) {
         return status_of(played);
     }
     match command::parse(words.clone()) {
-        Ok(command) => finished(command.run(), &words),
+        Ok(command) if is_typed => finished(command.run(), &words),
+        Ok(command) => status_of(command.run()),
         Err(error) => print_clap_error(&error, &words),
     }
 }

@@ -149,7 +149,7 @@ fn of_usage(error: &UsageError, line: &TypedLine<'_>) -> Option<String> {
             (left != line.0).then(|| shown(&left))
         }
         UsageError::CommandUnknown { word, command } => line.with(word.to_str()?, command),
-        UsageError::Interval(_) | UsageError::Intervals { .. } => {
+        UsageError::SampledTrial | UsageError::Interval(_) | UsageError::Intervals { .. } => {
             Some(shown(&line.without("-i", 1)))
         }
         _ => None,

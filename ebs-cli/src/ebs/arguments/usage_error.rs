@@ -18,6 +18,8 @@ pub enum UsageError {
         /// The command that it is like.
         command: String,
     },
+    #[error("--try compares the misses of two runs, each of them: leave -i out")]
+    SampledTrial,
     #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
     TypeMissing,
     #[error("no mode: say -u (user code), -k (kernel code), or both")]
