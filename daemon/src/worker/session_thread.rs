@@ -71,7 +71,10 @@ pub(crate) struct SessionThread {
 impl SessionThread {
     /// Runs the session. `opened` is called with what the session knows of its
     /// start, or with the reason why there is none.
-    pub(crate) fn run(mut self, opened: impl FnOnce(Result<(Started, ProcessDescriber), ErrorReply>)) {
+    pub(crate) fn run(
+        mut self,
+        opened: impl FnOnce(Result<(Started, ProcessDescriber), ErrorReply>),
+    ) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
             Err(refused) => return opened(Err(refused)),

@@ -6,9 +6,9 @@ use crate::ebs::input::Input;
 use crate::ebs::{causes, report};
 use crate::outputs::PatientWriter;
 use crate::terminal::grouped;
-use analysis::causes::{CauseGrade, MissVerdict};
-use analysis::report::{CauseReport, CauseRow, Cell, EventReport, Row, SiteCell};
-use analysis::{CauseQuery, Key, Pipeline, Query, Report};
+use analysis::causes::{CauseGrade, CauseReport, CauseRow, MissVerdict};
+use analysis::report::{Cell, EventReport, Row, SiteCell};
+use analysis::{Key, Pipeline, Query, Report, View};
 use anyhow::{Context, Result};
 use perfdata::printable::printable;
 use std::fmt::Write as _;
@@ -41,12 +41,9 @@ pub(super) fn print(recording: &Path, kept: Option<&Path>, program: &str) -> Res
         let keys = Key::parse_list(keys)?;
         Ok(Query { keys, top: Some(INSTRUCTIONS), ..Query::default() })
     };
-    let question = CauseQuery { shapes: causes::shapes(&[])? };
-    let questions = vec![
-        rows("site,srcline")?,
-        rows("site,member")?,
-        Query { causes: Some(question), ..Query::default() },
-    ];
+    let views = vec![View::Causes(causes::caches(&[])?)];
+    let questions =
+        vec![rows("site,srcline")?, rows("site,member")?, Query { views, ..Query::default() }];
     let mut reading = SharedReading::of(&mut input, questions, &options)?;
     let lines = reading.next(Pipeline::finish)?;
     let members = reading.next(Pipeline::finish)?;

@@ -30,10 +30,9 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) -> bool {
     };
     let chosen = if kept == FramePointers::Kept { CallGraph::FramePointers } else { asked };
     job.asked.request.call_graph = Some(chosen);
-    if job.is_quiet || job.output == OutputChoice::Summary {
-        return;
+    if !job.is_quiet && job.output != OutputChoice::Summary {
+        say("ebs", &told(chosen, kept, program.as_deref()));
     }
-    say("ebs", &told(chosen, kept, program.as_deref()));
     chosen != asked
 }
 
