@@ -60,7 +60,7 @@ fn read(bytes: &[u8], piece: usize, source: RecordingSource) -> (u64, bool) {
                     StreamRecord::Sample(sample) => {
                         seen += u64::from(sample.decode(stream).is_some());
                     }
-                    StreamRecord::Side { event, .. } => {
+                    StreamRecord::Sideband { event, .. } => {
                         seen += stream.events()[event].ids.len() as u64;
                     }
                     StreamRecord::EventUpdate(event) | StreamRecord::Event(event) => {

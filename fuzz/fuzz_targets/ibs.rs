@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use perfdata::ByteOrder;
-use perfdata::ibs::{IbsOp, Quirks};
+use perfdata::ibs::{IbsOp, IbsErrata};
 use perfdata::sample_filter::{Condition, SampleFilter, Verdict};
 
 fuzz_target!(|input: &[u8]| {
@@ -22,7 +22,7 @@ fuzz_target!(|input: &[u8]| {
         2 => Some("AuthenticAMD,25,1,1"),
         _ => Some("AuthenticAMD,25,17,1"),
     };
-    let quirks = Quirks::of(cpu_id, op.caps);
+    let quirks = IbsErrata::of(cpu_id, op.caps);
     assert!(op.source(quirks).is_none() || op.ld_op() && op.dc_miss() && op.l2_miss());
     assert!(op.modified_elsewhere(quirks).is_none() || op.remote_node(quirks).is_none());
     for text in ["ibs:ld_op+ibs:dc_miss+ibs:l2_miss", "src:l3_miss", "src:hitm", "ibs:brn_misp"] {

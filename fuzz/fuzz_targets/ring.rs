@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::fuzz_target;
 use perfdata::{
-    Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SideRecord,
+    Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SidebandRecord,
 };
 use recorder::fuzzing::{DrainedRing, drain_ring};
 use recorder::session::SampleScrubber;
@@ -93,7 +93,7 @@ fuzz_target!(|input: &[u8]| {
             }
         } else {
             let header = RecordHeader { kind, misc, size: 0 };
-            let _side = SideRecord::decode(header, body, ByteOrder::Little);
+            let _side = SidebandRecord::decode(header, body, ByteOrder::Little);
         }
     }
 });

@@ -35,7 +35,7 @@ fn read(bytes: &[u8], piece: usize) -> (u64, u64, bool) {
                     StreamRecord::Sample(sample) => {
                         seen += u64::from(sample.decode(&decoder).is_some());
                     }
-                    StreamRecord::Side { event, .. } => {
+                    StreamRecord::Sideband { event, .. } => {
                         seen += decoder.events()[event].ids.len() as u64
                     }
                     StreamRecord::EventUpdate(event) | StreamRecord::Event(event) => {

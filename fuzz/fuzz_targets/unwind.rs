@@ -8,12 +8,12 @@ use libfuzzer_sys::fuzz_target;
 use perfdata::bytes::RecordWords;
 use perfdata::registers::{RegsAbi, general};
 use perfdata::sample::StackUser;
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::{Feature, StreamDecoder, StreamRecord, StreamStep, write};
-use perfdata::{Arch, ByteOrder, Misc, Pid, Registers, SampleId, SideRecord, Task, Tid, Time};
+use perfdata::{Arch, ByteOrder, Misc, Pid, Registers, SampleId, SidebandRecord, Task, Tid, Time};
 use std::cell::RefCell;
 use std::path::PathBuf;
-use symbolizer::{ChainEnd, FrameWay, StackFrame, Symbolizer, SymbolizerOptions, UserStack};
+use symbolizer::{ChainEnd, UnwindMethod, StackFrame, Symbolizer, SymbolizerOptions, UserStack};
 
 /// Where the object is mapped, from its first byte on, and how much of it.
 const OBJECT: u64 = 0x5555_5555_0000;
@@ -152,8 +152,8 @@ fuzz_target!(|input: &[u8]| {
     std::fs::write(&path, bytes).unwrap();
     let file = path.as_os_str().as_encoded_bytes();
     for mapping in [mapping(pid, OBJECT, file), mapping(pid, GENERATED, b"//anon")] {
-        let (record, id) = (SideRecord::Mmap2(mapping), SampleId::default());
-        let side = StreamRecord::Side { event: 0, misc: Misc(2), record, id };
+        let (record, id) = (SidebandRecord::Mmap2(mapping), SampleId::default());
+        let side = StreamRecord::Sideband { event: 0, misc: Misc(2), record, id };
         symbolizer.observe(&StreamDecoder::new(), &side);
     }
 
@@ -184,7 +184,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(frames.starts_with(&short));
     for frame in frames.iter().skip(1) {
         let is_in = |start| (start..start + SIZE).contains(&frame.code());
-        assert!(frame.way != FrameWay::Registers, "{frame:x?}");
+        assert!(frame.way != UnwindMethod::Registers, "{frame:x?}");
         assert!(is_in(OBJECT) || is_in(GENERATED), "{frame:x?}");
     }
     std::fs::remove_file(&path).unwrap();

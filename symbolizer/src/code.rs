@@ -25,23 +25,23 @@ pub(crate) const MOST_TEXT: u64 = 4 << 20;
 
 /// Bytes from an instruction on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
+pub struct InstructionBytes {
     bytes: [u8; LONGEST],
     length: usize,
     /// Width of the code it belongs to: 32 or 64.
     pub bits: u32,
 }
 
-impl Code {
+impl InstructionBytes {
     /// Up to 15 bytes, fewer where the code ends.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
     /// None without any byte.
-    pub(crate) fn new(bytes: &[u8], bits: u32) -> Option<Code> {
+    pub(crate) fn new(bytes: &[u8], bits: u32) -> Option<InstructionBytes> {
         let length = bytes.len().min(LONGEST);
-        let mut code = Code { bytes: [0; LONGEST], length, bits };
+        let mut code = InstructionBytes { bytes: [0; LONGEST], length, bits };
         code.bytes[..length].copy_from_slice(&bytes[..length]);
         (length > 0).then_some(code)
     }
@@ -49,7 +49,7 @@ impl Code {
 
 /// A stretch of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct CodeBytes {
     /// From its first address on; fewer than asked for where the code ends.
     pub bytes: Vec<u8>,
     /// Width of x86 code, 32 or 64; None: the code is of another machine.

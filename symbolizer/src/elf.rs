@@ -5,10 +5,10 @@
 //! may cut its file short at any moment, which would kill a reader of a
 //! mapping with SIGBUS.
 
-pub(crate) mod called;
 pub(crate) mod frame_pointers;
 pub(crate) mod head;
 pub(crate) mod headers;
+pub(crate) mod names;
 pub(crate) mod plt;
 pub(crate) mod ranges;
 pub(crate) mod segments;

@@ -32,8 +32,8 @@ mod answer {
     mod place;
     mod reason;
 
-    pub use call_chain::{ChainEnd, ChainEnds, FramePoint, FrameWay, StackFrame};
-    pub use frames::{Depth, Frame, FrameStart, Frames, NoDebug, SourcePlace};
+    pub use call_chain::{ChainEnd, ChainEnds, FramePoint, StackFrame, UnwindMethod};
+    pub use frames::{Frame, FrameDetail, FrameStart, Frames, MissingDebugInfo, SourcePlace};
     pub use place::{ObjectId, Place, Resolution, Routine, SampledAddress, file_name};
     pub use reason::Reason;
 }
@@ -59,14 +59,14 @@ mod dwarf {
     pub(crate) mod root;
     pub(crate) mod sections;
     mod split;
-    mod texts;
+    mod string_interner;
 }
 mod elf;
 mod files {
     //! Finding and opening files: below which root, by which build id, and what
     //! belongs to a program beside it. Whose a file is, others know.
 
-    pub(crate) mod carried {
+    pub(crate) mod embedded {
         //! Files that a recording carries, so that names outlive what they came from.
         //!
         //! They are a zip archive: any unpacker shows them, at the paths at which they
@@ -114,12 +114,12 @@ mod process {
     //! over time, the objects that addresses belong to, their files.
 
     pub(crate) mod kept_files;
-    pub(crate) mod living;
     pub(crate) mod locate;
     pub(crate) mod mapped_symbols;
     pub(crate) mod maps;
     pub(crate) mod objects;
     pub(crate) mod owned_file;
+    pub(crate) mod proc_dir;
     pub(crate) mod timeline;
     pub(crate) mod vdso;
 }
@@ -129,28 +129,29 @@ mod sys;
 mod unwind;
 
 pub use answer::{
-    ChainEnd, ChainEnds, Depth, Frame, FramePoint, FrameStart, FrameWay, Frames, NoDebug, ObjectId,
-    Place, Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame, file_name,
+    ChainEnd, ChainEnds, Frame, FrameDetail, FramePoint, FrameStart, Frames, MissingDebugInfo,
+    ObjectId, Place, Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame,
+    UnwindMethod, file_name,
 };
-pub use code::{Code, CodeError, Text};
+pub use code::{CodeBytes, CodeError, InstructionBytes};
 pub use demangle::{demangle, short_name};
 pub use dwarf::debug_file::DebugFile;
-pub use dwarf::debug_sections::{DebugSections, NoSections, SectionUnit};
+pub use dwarf::debug_sections::{DebugSections, MissingSections, SectionUnit};
 pub use dwarf::layout::FirstAddresses;
 pub use dwarf::root::CodeAttributes;
 pub use dwarf::sections::SectionReader;
-pub use elf::called::{CalledSymbol, ElfNames, SymbolKind};
 pub use elf::frame_pointers::FramePointers;
+pub use elf::names::{ElfNames, NamedSymbol, SymbolKind};
 pub use elf::{ElfError, ElfSymbols};
-pub use files::carried::packer::{FilePacker, PackedFiles};
-pub use files::carried::reader::{CarriedFiles, CarriedFilesError};
 pub use files::debuginfod::{Debuginfod, DebuginfodError, DebuginfodSettings, Downloads};
+pub use files::embedded::packer::{FilePacker, PackedFiles};
+pub use files::embedded::reader::{EmbeddedFiles, EmbeddedFilesError};
 pub use files::options::{KernelOffset, KernelSource, SymbolizerOptions};
 pub use jit::dump::{JitDump, JitDumpError, JitEvent};
 pub use jit::map::{PerfMap, PerfMapEntry, PerfMapError};
 pub use kernel::list::{ListError, SymbolList};
 pub use kernel::load::{load_file, load_running};
-pub use kernel::loaded::{Anchor, KernelError, Loaded, Note};
+pub use kernel::loaded::{KernelAnchor, KernelError, KernelListNote, LoadedKernel};
 pub use kernel::table::{KernelRoutine, KernelSymbols};
 pub use process::kept_files::KeptFiles;
 pub use process::maps::{MapsEntry, MapsError, parse as parse_maps};

@@ -15,8 +15,8 @@ use memo::{MEMOS, Memo, memo_slot};
 use crate::code::CodeSources;
 use crate::elf::head::hex;
 use crate::elf::segments::OffsetTranslation;
-use crate::files::carried::index::CarriedPart;
-use crate::kernel::loaded::{Anchor, Note};
+use crate::files::embedded::index::EmbeddedPart;
+use crate::kernel::loaded::{KernelAnchor, KernelListNote};
 use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
 use crate::process::mapped_symbols::MappedSymbols;
@@ -27,7 +27,7 @@ use crate::{MapsEntry, ObjectId, Place, Reason, SampledAddress, SymbolizerOption
 use data::DataView;
 use frames::DebugFiles;
 use generated::Jit;
-use perfdata::side::{FileIdentity, Mapping, SampleId, SideRecord};
+use perfdata::sideband::{FileIdentity, Mapping, SampleId, SidebandRecord};
 use perfdata::stream::{BuildId, Features, StreamDecoder, StreamRecord};
 use perfdata::{Arch, CpuMode, Misc, Pid, Time};
 use std::ops::{Range, RangeInclusive};
@@ -107,7 +107,7 @@ impl Symbolizer {
     pub fn observe(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) {
         let event = |index: usize| decoder.events().get(index);
         match *record {
-            StreamRecord::Side { misc, ref record, ref id, .. } => self.side(misc, record, id),
+            StreamRecord::Sideband { misc, ref record, ref id, .. } => self.side(misc, record, id),
             StreamRecord::Event(index) => {
                 event(index).into_iter().for_each(|event| self.sampled_with(&event.attr));
             }
@@ -124,24 +124,24 @@ impl Symbolizer {
 
     /// Takes in MMAP, MMAP2, COMM by exec, FORK and KSYMBOL; others change
     /// nothing. A record without time counts as told at time 0, after those told before it.
-    pub(crate) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+    pub(crate) fn side(&mut self, misc: Misc, record: &SidebandRecord<'_>, id: &SampleId) {
         let time = id.time.unwrap_or_default();
         self.kernel.learn_recording();
         self.jit.side(record, id);
         match *record {
-            SideRecord::Mmap(ref mapping) | SideRecord::Mmap2(ref mapping) => {
+            SidebandRecord::Mmap(ref mapping) | SidebandRecord::Mmap2(ref mapping) => {
                 self.mapping(mapping, misc, time);
             }
-            SideRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
+            SidebandRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
                 self.timelines.exec(task.pid, time);
             }
-            SideRecord::Fork { task, parent, time }
+            SidebandRecord::Fork { task, parent, time }
                 if task.pid != parent.pid && !misc.contains(Misc::FORK_EXEC) =>
             {
                 self.timelines.fork(task.pid, parent.pid, time);
             }
-            SideRecord::Exit { task, time, .. } => self.timelines.exit(task.pid, time),
-            SideRecord::Ksymbol { address, length, kind, flags, name } => {
+            SidebandRecord::Exit { task, time, .. } => self.timelines.exit(task.pid, time),
+            SidebandRecord::Ksymbol { address, length, kind, flags, name } => {
                 let extent = AddressExtent { start: address, length: length.into() };
                 let mapping = (flags & KSYMBOL_UNREGISTER == 0).then(|| ObjectMapping {
                     object: self.objects.kernel_routine(name, extent, kind),
@@ -231,7 +231,7 @@ impl Symbolizer {
             // name; 0 when kptr_restrict hid it from the recorder.
             if !rest.is_empty() && page_offset != 0 {
                 let symbol = String::from_utf8_lossy(rest).into_owned();
-                self.kernel.learn(Anchor { symbol, address: page_offset });
+                self.kernel.learn(KernelAnchor { symbol, address: page_offset });
             }
         } else if let Some(name) = objects::module_name(mapping.path) {
             let object = self.objects.module(&name);
@@ -386,7 +386,7 @@ impl Symbolizer {
         let elsewhere = elsewhere.filter(|_| carried().is_none());
         own.check(recorded, elsewhere)?;
         if let Some(packer) = &self.options.packer {
-            let part = CarriedPart::Vdso { build_id, length: recorded.length };
+            let part = EmbeddedPart::Vdso { build_id, length: recorded.length };
             packer.pack_bytes(part, own.bytes());
         }
         Ok(own)
@@ -423,7 +423,7 @@ impl Symbolizer {
 
     /// What the user should know about the kernel symbols in use; empty
     /// until a kernel address was placed or resolved.
-    pub fn notes(&self) -> &[Note] {
+    pub fn notes(&self) -> &[KernelListNote] {
         self.kernel.notes()
     }
 }

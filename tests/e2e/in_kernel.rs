@@ -354,7 +354,7 @@ fn run(scene: &Scene, errno: i32, ebs: &Path) -> Outcome {
 }
 
 /// What ran before an exec is mapped no more after it: a hit must be looked up
-/// when it happened, by the clock of the side records.
+/// when it happened, by the clock of the sideband records.
 #[test]
 fn hits_before_an_exec_keep_their_names() {
     if !rights::programs_in_kernel("hits_before_an_exec_keep_their_names") {

@@ -49,7 +49,7 @@
 //! - `pipeline`: feeds the collectors of the views that are asked for.
 //!
 //! A sample passes through in these shapes, each named after what it holds:
-//! `PendingSample` while the side records of its time may come (`perfdata::stream::Rounds`),
+//! `PendingSample` while the sideband records of its time may come (`perfdata::stream::RoundBuffer`),
 //! `CountedSample` while it finds its row, a `KeyValue` for each key of that row;
 //! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
 //! them at the end, and [`report::Row`] is one in words.

@@ -36,8 +36,8 @@ use crate::samples::single_sample::SampleSink;
 use crate::sieve::SieveVerdict;
 use perfdata::aggregate::AggregatePart;
 use perfdata::callchain::DeferredKey;
-use perfdata::stream::{Rounds, SampleRecord, StreamDecoder, StreamRecord};
-use perfdata::{ByteOrder, SideRecord, Time};
+use perfdata::stream::{RoundBuffer, SampleRecord, StreamDecoder, StreamRecord};
+use perfdata::{ByteOrder, SidebandRecord, Time};
 use symbolizer::Symbolizer;
 
 /// Counts the samples of one stream. Memory grows with the distinct rows, up
@@ -47,7 +47,7 @@ use symbolizer::Symbolizer;
 pub struct Pipeline {
     query: Query,
     lookup: Lookup,
-    waiting: Rounds<SampleBatch>,
+    waiting: RoundBuffer<SampleBatch>,
     order: TimeOrder,
     members: Members,
     aggregates: Aggregates,
@@ -78,7 +78,7 @@ impl Pipeline {
         tell_types(&mut lookup, counters.needs);
         Ok(Pipeline {
             lookup,
-            waiting: Rounds::new(query.pending_bytes),
+            waiting: RoundBuffer::new(query.pending_bytes),
             order: TimeOrder::default(),
             members: Members::default(),
             aggregates: Aggregates::default(),
@@ -126,7 +126,7 @@ impl Pipeline {
     fn other(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) -> Result<(), Error> {
         self.lookup.places.symbolizer.observe(decoder, record);
         match record {
-            StreamRecord::Side { misc, record, id, .. } => {
+            StreamRecord::Sideband { misc, record, id, .. } => {
                 self.lookup.comms.side(record, id);
                 let needs = self.counters.needs;
                 if needs.has(Needs::HEAP) {
@@ -136,7 +136,7 @@ impl Pipeline {
                     self.lookup.regions.side(*misc, record, id);
                 }
                 self.losses.note(*misc, record);
-                if let SideRecord::CallchainDeferred { cookie, chain } = record
+                if let SidebandRecord::CallchainDeferred { cookie, chain } = record
                     && needs.has(Needs::CALLERS)
                 {
                     let (tid, cookie) = (id.task.unwrap_or_default().tid, *cookie);
@@ -290,7 +290,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Takes in a part; a whole aggregate waits for the side records of its
+    /// Takes in a part; a whole aggregate waits for the sideband records of its
     /// time.
     fn part(
         &mut self,

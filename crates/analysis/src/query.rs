@@ -65,7 +65,7 @@ pub struct Query {
     pub run: Option<RunTimes>,
     /// Rows that are kept of all events together; see [`Query::MOST_ROWS`].
     pub most_rows: usize,
-    /// Bytes that samples may take while they wait for late side records.
+    /// Bytes that samples may take while they wait for late sideband records.
     pub pending_bytes: usize,
 }
 

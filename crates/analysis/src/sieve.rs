@@ -16,7 +16,7 @@ use crate::code::instruction_class::{classes, decode};
 use crate::error::Error;
 use doubts::Doubts;
 use iced_x86::Instruction;
-use perfdata::ibs::{IbsCaps, Quirks};
+use perfdata::ibs::{IbsCaps, IbsErrata};
 use perfdata::sample_filter::{Condition, FieldAnswers, Verdict};
 use perfdata::stream::StreamDecoder;
 use perfdata::{InstructionClass, InstructionClasses, Misc, Sample, SampleFilter};
@@ -42,7 +42,7 @@ pub struct Sieve {
     /// Asked for besides what the stream says.
     asked: SampleFilter,
     rules: Vec<Rule>,
-    quirks: FxHashMap<IbsCaps, Quirks>,
+    quirks: FxHashMap<IbsCaps, IbsErrata>,
     instructions: Bounded<Place, Result<Known, Doubt>, MOST_PLACES>,
     doubts: Doubts,
 }
@@ -225,10 +225,10 @@ impl Sieve {
 }
 
 fn quirks(
-    known: &mut FxHashMap<IbsCaps, Quirks>,
+    known: &mut FxHashMap<IbsCaps, IbsErrata>,
     decoder: &StreamDecoder,
     caps: IbsCaps,
-) -> Quirks {
-    let of = || Quirks::of(decoder.features().cpu_id.as_deref(), caps);
+) -> IbsErrata {
+    let of = || IbsErrata::of(decoder.features().cpu_id.as_deref(), caps);
     *known.entry(caps).or_insert_with(of)
 }

@@ -20,9 +20,9 @@ pub struct EmulationSettings {
     pub prefetch: bool,
     /// What is counted, all in one run: 1 to [`EmulationSettings::MAX_EVENTS`].
     pub events: Vec<EventSettings>,
-    /// Layout of the trailer of side records, and which of them are wanted.
+    /// Layout of the trailer of sideband records, and which of them are wanted.
     pub side_attr: Attr,
-    /// Identifier in the side records' trailers.
+    /// Identifier in the sideband records' trailers.
     pub side_id: u64,
     pub burst: Option<Burst>,
     /// Let the target run on natively after so many records.

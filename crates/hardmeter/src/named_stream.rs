@@ -3,7 +3,7 @@
 use crate::{NamedSample, SamplerError};
 use analysis::{RegionPath, Regions, Sieve, SieveVerdict};
 use perfdata::Misc;
-use perfdata::stream::{OrderedRounds, SampleRecord, StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{OrderedRoundBuffer, SampleRecord, StreamDecoder, StreamRecord, StreamStep};
 use symbolizer::{SampledAddress, Symbolizer, SymbolizerOptions};
 
 /// Takes the stream's bytes, gives its samples. Each waits until nothing
@@ -12,7 +12,7 @@ use symbolizer::{SampledAddress, Symbolizer, SymbolizerOptions};
 pub(crate) struct NamedStream {
     pub(crate) bytes: Vec<u8>,
     decoder: StreamDecoder,
-    rounds: OrderedRounds<(usize, Misc)>,
+    rounds: OrderedRoundBuffer<(usize, Misc)>,
     symbolizer: Symbolizer,
     regions: Regions,
     sieve: Sieve,
@@ -24,7 +24,7 @@ impl NamedStream {
         NamedStream {
             bytes: Vec::new(),
             decoder: StreamDecoder::new(),
-            rounds: OrderedRounds::default(),
+            rounds: OrderedRoundBuffer::default(),
             symbolizer: Symbolizer::new(SymbolizerOptions::default()),
             regions: Regions::default(),
             sieve: Sieve::new(None),
@@ -48,7 +48,7 @@ impl NamedStream {
                     let SampleRecord { event, misc, payload } = sample;
                     self.rounds.push(sample.time(&self.decoder), (event, misc), payload);
                 }
-                StreamRecord::Side { misc, record, id, .. } => {
+                StreamRecord::Sideband { misc, record, id, .. } => {
                     self.regions.side(misc, &record, &id);
                 }
                 StreamRecord::Region(mark) => self.regions.mark(&mark),
@@ -114,7 +114,7 @@ fn name(of: &mut NamedSample, at: SampledAddress, symbolizer: &mut Symbolizer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdata::side::{FileIdentity, Mapping, SampleId, SideRecord};
+    use perfdata::sideband::{FileIdentity, Mapping, SampleId, SidebandRecord};
     use perfdata::stream::write;
     use perfdata::{
         Attr, AttrFlags, ByteOrder, Pid, Sample, SampleLayout, SampleType, Task, Tid, Time,
@@ -187,7 +187,7 @@ mod tests {
                 ..SampleId::default()
             };
             layout.encode_trailer(&id, &mut trailer).unwrap();
-            SideRecord::Mmap2(mapping).encode(Misc(2), &trailer, ORDER, &mut out).unwrap();
+            SidebandRecord::Mmap2(mapping).encode(Misc(2), &trailer, ORDER, &mut out).unwrap();
         }
         for time in times {
             let sample = Sample {

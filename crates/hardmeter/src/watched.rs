@@ -11,7 +11,7 @@ use recorder::did_you_mean;
 use recorder::request::event_spec::{
     Breakpoint, BreakpointLocation, NamedBreakpoint, WatchedAccess,
 };
-use symbolizer::{CalledSymbol, SymbolKind, SymbolList};
+use symbolizer::{NamedSymbol, SymbolKind, SymbolList};
 
 pub use error::{KernelListError, WatchError};
 use objects::NamedObject;
@@ -46,7 +46,7 @@ pub struct FoundBreakpoint {
 
 struct Candidate<'o> {
     object: Option<&'o NamedObject>,
-    symbol: CalledSymbol,
+    symbol: NamedSymbol,
 }
 
 impl WatchedObjects {
@@ -159,7 +159,7 @@ impl WatchedObjects {
         let is_copy = one.symbol.kind == SymbolKind::Variable && one.symbol.is_global;
         let program = self.objects.iter().find(|object| object.is_program)?;
         let own = one.object.is_some_and(|object| !object.is_program);
-        let same = |found: &CalledSymbol| found.is_global && found.kind == SymbolKind::Variable;
+        let same = |found: &NamedSymbol| found.is_global && found.kind == SymbolKind::Variable;
         (is_copy && own && program.names()?.called(&one.symbol.raw).iter().any(same))
             .then(|| program.file_name())
     }
@@ -319,7 +319,7 @@ impl Candidate<'_> {
         };
         let object = Some(file.to_owned());
         let typed = NamedBreakpoint { spot, object, len, access: point.access };
-        let CalledSymbol { name, start, size, is_global, .. } = &self.symbol;
+        let NamedSymbol { name, start, size, is_global, .. } = &self.symbol;
         let scope = if *is_global { "" } else { ", static" };
         format!("{typed}  ({name} at {start:#x}, {size} bytes{scope}, of {})", self.object_name())
     }
@@ -346,7 +346,7 @@ impl Candidate<'_> {
         offset: u64,
         bias: u64,
     ) -> Result<FoundBreakpoint, WatchError> {
-        let CalledSymbol { name, start, size, .. } = &self.symbol;
+        let NamedSymbol { name, start, size, .. } = &self.symbol;
         if *size > 0 && offset >= *size {
             let (event, name, size) = (point.to_string(), name.clone(), *size);
             return Err(WatchError::Beyond { event, name, size, offset });

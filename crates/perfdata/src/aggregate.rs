@@ -1,14 +1,14 @@
 //! What a session counted in the kernel: per site sums, bounds and constant
 //! bits instead of samples.
 
-mod chance;
 mod merge;
 mod part;
 mod parts;
+mod seeded_random;
 
-pub use chance::Chance;
 pub use part::{AggregatePart, AggregatePartError, TEXT, samples_of};
-pub use parts::{AggregateAssembler, Assembled, TornAggregate};
+pub use parts::{AggregateAssembler, AssembledAggregate, IncompleteAggregate};
+pub use seeded_random::SeededRandom;
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub struct Site {
     pub registers: Vec<RegisterBits>,
     /// Up to [`RESERVOIR`] of the hits, whole, in no order: as many as there
     /// were where `count` is below that, else a uniform choice among them.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<SampledHit>,
     /// Distances between data addresses that follow each other on one CPU;
     /// None: not asked for. Boxed, as most sessions have none.
     pub strides: Option<Box<Strides>>,
@@ -159,7 +159,7 @@ impl Range {
 
 /// One hit, whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct SampledHit {
     /// When, nanoseconds of CLOCK_MONOTONIC.
     pub time: Time,
     /// The process, also where sites do not tell processes apart: it is what

@@ -10,23 +10,23 @@ named_enum! {
     pub enum Arch {
         /// 64-bit x86, `x86_64`.
         #[default]
-        X86_64 = "x86_64",
+        X86_64 => "x86_64",
         /// 32-bit x86, `i386` to `i686`.
-        X86 = "i686",
+        X86 => "i686",
         /// 64-bit Arm, `aarch64`.
-        Aarch64 = "aarch64",
+        Aarch64 => "aarch64",
         /// 32-bit Arm, `armv7l` and others.
-        Arm = "arm",
+        Arm => "arm",
         /// POWER of either width and byte order, `ppc64le` and others.
-        PowerPc = "ppc64",
+        PowerPc => "ppc64",
         /// RISC-V of either width, `riscv64` and others.
-        RiscV = "riscv64",
+        RiscV => "riscv64",
         /// IBM Z, `s390x`.
-        S390 = "s390x",
+        S390 => "s390x",
         /// MIPS of either width and byte order, `mips64` and others.
-        Mips = "mips64",
+        Mips => "mips64",
         /// Anything else: registers have numbers only.
-        Other = "other",
+        Other => "other",
     }
 }
 

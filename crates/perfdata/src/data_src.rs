@@ -12,7 +12,7 @@ mod display;
 mod level;
 mod perf_text;
 
-pub use aspect::Aspect;
+pub use aspect::DataSrcAspect;
 pub use level::{Distance, Level};
 pub use perf_text::PerfText;
 

@@ -9,10 +9,10 @@
 
 mod access;
 mod data_src;
-mod quirks;
+mod errata;
 mod source;
 
-pub use quirks::Quirks;
+pub use errata::IbsErrata;
 pub use source::IbsSource;
 
 use crate::bytes::{ByteOrder, Cursor, Short};

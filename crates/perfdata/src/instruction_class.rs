@@ -13,28 +13,28 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum InstructionClass {
         /// Computes on packed single-precision numbers (SSE, AVX).
-        PackedSp = "packed_sp",
+        PackedSp => "packed_sp",
         /// Computes on packed double-precision numbers.
-        PackedDp = "packed_dp",
+        PackedDp => "packed_dp",
         /// Computes on one single-precision number in a vector register.
-        ScalarSp = "scalar_sp",
+        ScalarSp => "scalar_sp",
         /// Computes on one double-precision number in a vector register.
-        ScalarDp = "scalar_dp",
+        ScalarDp => "scalar_dp",
         /// Computes on integers in MMX registers (64 bits).
-        Mmx64 = "mmx64",
+        Mmx64 => "mmx64",
         /// Computes on packed integers in xmm registers or wider ones.
-        Mmx128 = "mmx128",
+        Mmx128 => "mmx128",
         /// Computes on x87 floating-point numbers.
-        X87 = "x87",
+        X87 => "x87",
         /// Loads, stores or copies an x87, MMX or vector register.
-        X87SimdMoves = "x87_simd_moves",
-        ReadsMemory = "reads_memory",
-        WritesMemory = "writes_memory",
+        X87SimdMoves => "x87_simd_moves",
+        ReadsMemory => "reads_memory",
+        WritesMemory => "writes_memory",
         /// Reads memory, writes it, or both.
-        AccessesMemory = "accesses_memory",
+        AccessesMemory => "accesses_memory",
         /// Reads memory across the border of a 64-byte line; needs the data
         /// address besides the instruction.
-        SplitLoad = "split_load",
+        SplitLoad => "split_load",
     }
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for InstructionClass {
 /// A word that names no class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no class of instructions is called `{word}`; there are {}", names())]
-pub struct UnknownClass {
+pub struct UnknownInstructionClass {
     pub word: String,
 }
 
@@ -56,11 +56,11 @@ fn names() -> String {
 }
 
 impl FromStr for InstructionClass {
-    type Err = UnknownClass;
+    type Err = UnknownInstructionClass;
 
-    fn from_str(word: &str) -> Result<InstructionClass, UnknownClass> {
+    fn from_str(word: &str) -> Result<InstructionClass, UnknownInstructionClass> {
         let found = InstructionClass::ALL.into_iter().find(|class| class.name() == word);
-        found.ok_or_else(|| UnknownClass { word: word.to_owned() })
+        found.ok_or_else(|| UnknownInstructionClass { word: word.to_owned() })
     }
 }
 

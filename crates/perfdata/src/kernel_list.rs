@@ -8,7 +8,7 @@ mod part;
 pub use columns::ColumnError;
 pub use packed::{PackError, PackedKernelList, UnpackError};
 pub(crate) use part::KernelListAssembler;
-pub use part::{KernelListPart, KernelListPartError, TEXT, TornKernelList};
+pub use part::{IncompleteKernelList, KernelListPart, KernelListPartError, TEXT};
 
 /// Symbols in order of their addresses, and the modules that they are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Bytes <-> values: `perf_event_attr`, samples, side records, perf.data
+//! Bytes <-> values: `perf_event_attr`, samples, sideband records, perf.data
 //! streams and hardmeter's text records. No I/O, no unsafe, nothing of ours
 //! beneath it.
 
@@ -26,7 +26,7 @@ pub mod registers;
 pub mod sample;
 pub mod sample_filter;
 pub mod segment;
-pub mod side;
+pub mod sideband;
 pub mod software_event;
 pub mod stream;
 pub mod text;
@@ -52,6 +52,6 @@ pub use region::{RegionMark, RegionSide};
 pub use registers::Registers;
 pub use sample::{Sample, SampleLayout};
 pub use sample_filter::SampleFilter;
-pub use side::{SampleId, SideRecord};
+pub use sideband::{SampleId, SidebandRecord};
 pub use software_event::SoftwareEvent;
 pub use units::{Cpu, Pid, Task, Tid, Time};

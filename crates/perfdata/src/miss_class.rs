@@ -1,46 +1,30 @@
 //! Why a cache missed, as the emulated PMU tells it in PERF_SAMPLE_RAW: four
 //! bytes, `3C`, the level, the class.
 
+use crate::named_enum::named_enum;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a miss is one: Hill's three classes, what is between two of them, and what
-/// other cores did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum MissClass {
-    /// The cache never had the line.
-    Cold = 1,
-    /// Another core's write took the line away.
-    Sharing = 2,
-    /// A fully associative LRU cache of the same size would have had it.
-    Conflict = 3,
-    /// That would not, but one of 1.1 times the size: at a cliff of capacity.
-    Edge = 4,
-    /// Neither would.
-    Capacity = 5,
+named_enum! {
+    /// Why a miss is one: Hill's three classes, what is between two of them, and what
+    /// other cores did.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum MissClass {
+        /// The cache never had the line.
+        Cold = 1 => "cold",
+        /// Another core's write took the line away.
+        Sharing = 2 => "sharing",
+        /// A fully associative LRU cache of the same size would have had it.
+        Conflict = 3 => "conflict",
+        /// That would not, but one of 1.1 times the size: at a cliff of capacity.
+        Edge = 4 => "edge",
+        /// Neither would.
+        Capacity = 5 => "capacity",
+    }
 }
 
 impl MissClass {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [MissClass; 5] = [
-        MissClass::Cold,
-        MissClass::Sharing,
-        MissClass::Conflict,
-        MissClass::Edge,
-        MissClass::Capacity,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            MissClass::Cold => "cold",
-            MissClass::Sharing => "sharing",
-            MissClass::Conflict => "conflict",
-            MissClass::Edge => "edge",
-            MissClass::Capacity => "capacity",
-        }
-    }
-
     pub fn of_number(number: u8) -> Option<MissClass> {
         MissClass::ALL.into_iter().find(|class| *class as u8 == number)
     }
@@ -48,20 +32,20 @@ impl MissClass {
 
 impl fmt::Display for MissClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.name())
     }
 }
 
 /// A word that names no class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no class of misses; possible are cold, sharing, conflict, edge, capacity")]
-pub struct NoMissClass;
+pub struct UnknownMissClass;
 
 impl FromStr for MissClass {
-    type Err = NoMissClass;
+    type Err = UnknownMissClass;
 
-    fn from_str(word: &str) -> Result<MissClass, NoMissClass> {
-        MissClass::ALL.into_iter().find(|class| class.word() == word).ok_or(NoMissClass)
+    fn from_str(word: &str) -> Result<MissClass, UnknownMissClass> {
+        MissClass::ALL.into_iter().find(|class| class.name() == word).ok_or(UnknownMissClass)
     }
 }
 
@@ -103,10 +87,10 @@ mod tests {
     #[test]
     fn words_are_read_again() {
         for class in MissClass::ALL {
-            assert_eq!(class.word().parse(), Ok(class));
+            assert_eq!(class.name().parse(), Ok(class));
             assert_eq!(MissClass::of_number(class as u8), Some(class));
         }
-        assert_eq!("Cold".parse::<MissClass>(), Err(NoMissClass));
+        assert_eq!("Cold".parse::<MissClass>(), Err(UnknownMissClass));
         assert_eq!(MissClass::of_number(0), None);
         assert_eq!(MissClass::of_number(6), None);
     }

@@ -4,10 +4,10 @@
 macro_rules! named_enum {
     (
         $(#[$meta:meta])*
-        pub enum $enum:ident { $($(#[$doc:meta])* $value:ident = $name:literal,)* }
+        pub enum $enum:ident { $($(#[$doc:meta])* $value:ident $(= $number:literal)? => $name:literal,)* }
     ) => {
         $(#[$meta])*
-        pub enum $enum { $($(#[$doc])* $value,)* }
+        pub enum $enum { $($(#[$doc])* $value $(= $number)?,)* }
 
         impl $enum {
             /// All of them, in the order of the enum.

@@ -18,7 +18,7 @@ impl SoftwareEvent {
     pub const MAJOR_FAULTS: SoftwareEvent = SoftwareEvent(6);
     pub const ALIGNMENT_FAULTS: SoftwareEvent = SoftwareEvent(7);
     pub const EMULATION_FAULTS: SoftwareEvent = SoftwareEvent(8);
-    /// Counts nothing; recorders open it for side records.
+    /// Counts nothing; recorders open it for sideband records.
     pub const DUMMY: SoftwareEvent = SoftwareEvent(9);
     /// Counts nothing; its records are what programs in the kernel write.
     pub const BPF_OUTPUT: SoftwareEvent = SoftwareEvent(10);

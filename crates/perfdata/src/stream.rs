@@ -6,8 +6,8 @@
 //!   and of the machine.
 //! - [`write`](mod@write): the same, appended to a buffer.
 //! - [`note`]: hardmeter's own `key=value` notes.
-//! - [`Rounds`]: what waits until nothing that belongs before it can come;
-//!   [`OrderedRounds`]: records in order of time.
+//! - [`RoundBuffer`]: what waits until nothing that belongs before it can come;
+//!   [`OrderedRoundBuffer`]: records in order of time.
 
 mod cpu_map;
 mod decoder;
@@ -19,7 +19,7 @@ mod ids;
 mod magic;
 mod model_clock;
 pub mod note;
-mod rounds;
+mod round_buffer;
 mod route;
 mod sample_record;
 mod title;
@@ -38,5 +38,5 @@ pub use feature::{
 pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use model_clock::ModelClock;
-pub use rounds::{OrderedRounds, RoundBatch, Rounds};
+pub use round_buffer::{OrderedRoundBuffer, RoundBatch, RoundBuffer};
 pub use sample_record::SampleRecord;

@@ -35,20 +35,20 @@ use crate::machine::facts::{AccessFacts, Facts};
 use crate::request::InKernel;
 use crate::{Refusal, Request, Target};
 
-/// What a session opens. One ring of samples and one of side records for
+/// What a session opens. One ring of samples and one of sideband records for
 /// each CPU of `cpus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub name: String,
     /// The sampled events, at least one that is no carrier.
     pub events: Vec<PlannedEvent>,
-    /// A software dummy that carries side records.
+    /// A software dummy that carries sideband records.
     pub side: Attr,
     /// What to give up, one at a time from the front (newest first), when
     /// the kernel answers EINVAL.
     pub fallbacks: Vec<Fallback>,
     pub target: Target,
-    /// CPUs to open on, ascending: all that are online, as side records are
+    /// CPUs to open on, ascending: all that are online, as sideband records are
     /// of interest wherever a task runs.
     pub cpus: Vec<Cpu>,
     /// What a program in the kernel is to do with the samples: where it

@@ -2,7 +2,7 @@
 
 use analysis::Key;
 use analysis::report::{Cell, MissingValue};
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewKind {
@@ -25,7 +25,7 @@ const SAMPLED: [Key; 8] = [
     Key::Site,
     Key::Caller,
     Key::Object,
-    Key::Access(Aspect::Level),
+    Key::Access(DataSrcAspect::Level),
     Key::Variable,
     // The last one, which is not always there.
     Key::Srcline,

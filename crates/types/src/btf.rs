@@ -7,7 +7,7 @@ mod tests;
 
 use crate::table::builder::TableBuilder;
 use crate::table::{
-    CompositeSort, NumberSort, PointerSort, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage,
+    CompositeKind, NumberKind, PointerKind, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage,
     TypeTable,
 };
 use bytes::BtfBytes;
@@ -121,13 +121,13 @@ impl BtfReader<'_> {
                 let said = self.word().ok_or(cut)?;
                 self.narrow.extend(members::NarrowNumber::of(id, said, head.size));
                 TypeKind::Number(match said >> 24 & 0xf {
-                    1 => NumberSort::Signed,
-                    2 | 3 => NumberSort::Character,
-                    4 => NumberSort::Truth,
-                    _ => NumberSort::Unsigned,
+                    1 => NumberKind::Signed,
+                    2 | 3 => NumberKind::Character,
+                    4 => NumberKind::Truth,
+                    _ => NumberKind::Unsigned,
                 })
             }
-            2 => TypeKind::Pointer { to: of, sort: PointerSort::Pointer },
+            2 => TypeKind::Pointer { to: of, sort: PointerKind::Pointer },
             3 => {
                 let of = self.word().ok_or(cut)?;
                 self.word().ok_or(cut)?;
@@ -140,7 +140,7 @@ impl BtfReader<'_> {
                 TypeKind::Enumeration { of: None, values }
             }
             7 => {
-                let sort = if head.flag { CompositeSort::Union } else { CompositeSort::Struct };
+                let sort = if head.flag { CompositeKind::Union } else { CompositeKind::Struct };
                 TypeKind::Declared { sort, definition: None }
             }
             8 => TypeKind::Alias { of },
@@ -157,7 +157,7 @@ impl BtfReader<'_> {
                 self.at += 12 * usize::try_from(head.count).unwrap_or(0);
                 TypeKind::Unread
             }
-            16 => TypeKind::Number(NumberSort::Float),
+            16 => TypeKind::Number(NumberKind::Float),
             kind => return Err(format!("a type of kind {kind}; those up to 19 are known")),
         })
     }

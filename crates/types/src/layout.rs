@@ -4,7 +4,7 @@
 mod fingerprint;
 mod rows;
 
-use crate::table::{MOST_STEPS, MemberId, MemberSort, TypeId, TypeKind, TypeTable};
+use crate::table::{MOST_STEPS, MemberId, MemberKind, TypeId, TypeKind, TypeTable};
 use rows::RowMaker;
 
 /// A structure, class, union or enumeration of Rust, row by row.
@@ -116,7 +116,7 @@ impl TypeTable {
     /// variant, and one without a name, also as the element of an array.
     pub(crate) fn shown_within(&self, member: MemberId) -> Option<TypeId> {
         let member = self.member(member);
-        let is_variant = matches!(member.sort, MemberSort::Variant(_));
+        let is_variant = matches!(member.sort, MemberKind::Variant(_));
         let mut at = member.of;
         for _ in 0..MOST_STEPS {
             let entry = self.get(at);

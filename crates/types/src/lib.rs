@@ -38,8 +38,8 @@ pub use path::{MemberPath, MembersAt, OpenArray, PathEnd, PathStep};
 pub use source::{ProgramTypes, TypesError};
 pub use spelling::Declarator;
 pub use table::{
-    Composite, CompositeSort, DiscriminantRange, Enumerator, MemberId, MemberSort, NameId,
-    NumberSort, PointerSort, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember,
+    Composite, CompositeKind, DiscriminantRange, Enumerator, MemberId, MemberKind, NameId,
+    NumberKind, PointerKind, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember,
     TypeTable, TypeUnit, Variant,
 };
 pub use variables::{

@@ -4,31 +4,33 @@
 mod tests {
     use super::*;
     use crate::table::builder::TableBuilder;
-    use crate::table::{NumberSort, TypeEntry};
+    use crate::table::{NumberKind, TypeEntry};
     use proptest::prelude::*;
     use std::ops::Range;
 
     #[derive(Clone, Debug)]
-    enum Made {
+    enum GeneratedType {
         Number(u64),
-        Array(Box<Made>, u64),
+        Array(Box<GeneratedType>, u64),
         /// Members, each so many bytes behind the last or the start.
-        Struct(Vec<(Made, u64)>),
-        Union(Vec<Made>),
+        Struct(Vec<(GeneratedType, u64)>),
+        Union(Vec<GeneratedType>),
         /// Bit fields, each so many bits behind the last, of so many.
         Bits(Vec<(u64, u64)>),
     }
 
-    fn made() -> impl Strategy<Value = Made> {
+    fn made() -> impl Strategy<Value = GeneratedType> {
         let leaf = prop_oneof![
-            (0_u32..4).prop_map(|power| Made::Number(1 << power)),
-            prop::collection::vec((0_u64..9, 1_u64..20), 1..5).prop_map(Made::Bits),
+            (0_u32..4).prop_map(|power| GeneratedType::Number(1 << power)),
+            prop::collection::vec((0_u64..9, 1_u64..20), 1..5).prop_map(GeneratedType::Bits),
         ];
         leaf.prop_recursive(4, 24, 4, |inner| {
             prop_oneof![
-                (inner.clone(), 1_u64..4).prop_map(|(of, count)| Made::Array(Box::new(of), count)),
-                prop::collection::vec((inner.clone(), 0_u64..5), 1..4).prop_map(Made::Struct),
-                prop::collection::vec(inner, 1..4).prop_map(Made::Union),
+                (inner.clone(), 1_u64..4)
+                    .prop_map(|(of, count)| GeneratedType::Array(Box::new(of), count)),
+                prop::collection::vec((inner.clone(), 0_u64..5), 1..4)
+                    .prop_map(GeneratedType::Struct),
+                prop::collection::vec(inner, 1..4).prop_map(GeneratedType::Union),
             ]
         })
     }
@@ -38,7 +40,7 @@ mod tests {
     }
 
     fn field(of: TypeId, bit: u64, bits: Option<u64>) -> TypeMember {
-        let (bit, sort) = (Some(bit), MemberSort::Field);
+        let (bit, sort) = (Some(bit), MemberKind::Field);
         TypeMember { name: None, of, bit, bits, align: None, sort }
     }
 
@@ -50,7 +52,7 @@ mod tests {
 
     fn composite(
         builder: &mut TableBuilder,
-        sort: CompositeSort,
+        sort: CompositeKind,
         members: Vec<TypeMember>,
         size: u64,
     ) -> TypeId {
@@ -59,39 +61,39 @@ mod tests {
         add(builder, kind, Some(size))
     }
 
-    fn make(builder: &mut TableBuilder, made: &Made) -> (TypeId, u64) {
+    fn make(builder: &mut TableBuilder, made: &GeneratedType) -> (TypeId, u64) {
         match made {
-            Made::Number(size) => {
-                (add(builder, TypeKind::Number(NumberSort::Unsigned), Some(*size)), *size)
+            GeneratedType::Number(size) => {
+                (add(builder, TypeKind::Number(NumberKind::Unsigned), Some(*size)), *size)
             }
-            Made::Array(of, count) => {
+            GeneratedType::Array(of, count) => {
                 let (of, size) = make(builder, of);
                 (add(builder, TypeKind::Array { of, count: Some(*count) }, None), size * count)
             }
-            Made::Struct(parts) => {
+            GeneratedType::Struct(parts) => {
                 let (mut members, mut end) = (Vec::new(), 0);
                 for (part, behind) in parts {
                     let (of, size) = make(builder, part);
                     members.push(field(of, (end + behind) * 8, None));
                     end += behind + size;
                 }
-                (composite(builder, CompositeSort::Struct, members, end + 1), end + 1)
+                (composite(builder, CompositeKind::Struct, members, end + 1), end + 1)
             }
-            Made::Union(parts) => {
+            GeneratedType::Union(parts) => {
                 let parts: Vec<_> = parts.iter().map(|part| make(builder, part)).collect();
                 let size = parts.iter().map(|part| part.1).max().unwrap_or(0);
                 let members = parts.iter().map(|part| field(part.0, 0, None)).collect();
-                (composite(builder, CompositeSort::Union, members, size), size)
+                (composite(builder, CompositeKind::Union, members, size), size)
             }
-            Made::Bits(parts) => {
-                let number = add(builder, TypeKind::Number(NumberSort::Unsigned), Some(4));
+            GeneratedType::Bits(parts) => {
+                let number = add(builder, TypeKind::Number(NumberKind::Unsigned), Some(4));
                 let (mut members, mut end) = (Vec::new(), 0);
                 for (behind, bits) in parts {
                     members.push(field(number, end + behind, Some(*bits)));
                     end += behind + bits;
                 }
                 let size = end.div_ceil(8) + 1;
-                (composite(builder, CompositeSort::Struct, members, size), size)
+                (composite(builder, CompositeKind::Struct, members, size), size)
             }
         }
     }
@@ -156,10 +158,10 @@ mod tests {
     #[test]
     fn an_array_without_bounds_goes_on_behind_the_end() {
         let mut builder = TableBuilder::new(0, true);
-        let number = add(&mut builder, TypeKind::Number(NumberSort::Unsigned), Some(4));
+        let number = add(&mut builder, TypeKind::Number(NumberKind::Unsigned), Some(4));
         let rest = add(&mut builder, TypeKind::Array { of: number, count: None }, None);
         let members = vec![field(number, 0, None), field(rest, 32, None)];
-        let id = composite(&mut builder, CompositeSort::Struct, members, 4);
+        let id = composite(&mut builder, CompositeKind::Struct, members, 4);
         let table = builder.finish();
         let found = table.member_at(id, 13);
         assert_eq!(found.paths.len(), 1);
@@ -173,7 +175,7 @@ mod tests {
         let id = builder.reserve();
         let members = builder.members(vec![field(id, 0, None), field(id, 0, None)]);
         let kind = TypeKind::Composite(Composite {
-            sort: CompositeSort::Union,
+            sort: CompositeKind::Union,
             members,
             has_variants: false,
         });
@@ -197,7 +199,7 @@ mod tests {
 }
 
 use crate::table::{
-    Composite, CompositeSort, MOST_STEPS, MemberId, MemberSort, TypeId, TypeKind, TypeMember,
+    Composite, CompositeKind, MOST_STEPS, MemberId, MemberKind, TypeId, TypeKind, TypeMember,
     TypeTable,
 };
 
@@ -322,7 +324,7 @@ impl Search<'_> {
                 self.step(PathStep::Member(number), member.of, offset - start);
             }
         }
-        if composite.sort != CompositeSort::Union && !composite.has_variants {
+        if composite.sort != CompositeKind::Union && !composite.has_variants {
             self.prefer_values(before);
         }
         if self.found.paths.len() > before {
@@ -442,12 +444,12 @@ impl TypeTable {
         let member = self.member(member);
         let name = member.name.map(|name| self.text(name).to_owned());
         match member.sort {
-            MemberSort::Base | MemberSort::VirtualBase => {
+            MemberKind::Base | MemberKind::VirtualBase => {
                 Some(format!("<{}>", self.full_name(member.of)))
             }
-            MemberSort::Variant(_) => name.map(|name| format!("<{name}>")),
-            MemberSort::Discriminant => Some("<discriminant>".to_owned()),
-            MemberSort::Field => name,
+            MemberKind::Variant(_) => name.map(|name| format!("<{name}>")),
+            MemberKind::Discriminant => Some("<discriminant>".to_owned()),
+            MemberKind::Field => name,
         }
     }
 }

@@ -6,12 +6,12 @@ use crate::table::{TypeId, TypeKind, TypeTable};
 use crate::variables::VariableTable;
 use rustc_hash::FxHashMap;
 use std::path::Path;
-use symbolizer::{DebugSections, NoDebug, NoSections, SymbolizerOptions};
+use symbolizer::{DebugSections, MissingDebugInfo, MissingSections, SymbolizerOptions};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TypesError {
     #[error(transparent)]
-    NoSections(#[from] NoSections),
+    MissingSections(#[from] MissingSections),
     #[error("BTF of {file} cannot be used: {why}")]
     Btf { file: String, why: BtfError },
 }
@@ -32,11 +32,11 @@ impl TypeTable {
         let damaged = |why| TypesError::Btf { file: path.display().to_string(), why };
         let magic = [btf::MAGIC.to_le_bytes(), btf::MAGIC.to_be_bytes()];
         let raw = DebugSections::raw_file(path, magic, btf::MOST_BYTES, options);
-        if let Some(blob) = raw.map_err(NoSections::File)? {
+        if let Some(blob) = raw.map_err(MissingSections::File)? {
             return btf::read(&blob).map_err(damaged);
         }
         match DebugSections::open(path, options) {
-            Err(none @ NoSections::Debug(NoDebug::Absent { .. })) => {
+            Err(none @ MissingSections::Debug(MissingDebugInfo::Absent { .. })) => {
                 match DebugSections::named_section(path, SECTION, options) {
                     Ok(blob) if !blob.is_empty() => btf::read(&blob).map_err(damaged),
                     _ => Err(none.into()),

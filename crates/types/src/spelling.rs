@@ -1,7 +1,7 @@
 //! Types as their language writes them.
 
 use crate::table::{
-    MOST_STEPS, MemberSort, PointerSort, Qualifier, TypeId, TypeKind, TypeLanguage, TypeTable,
+    MOST_STEPS, MemberKind, PointerKind, Qualifier, TypeId, TypeKind, TypeLanguage, TypeTable,
 };
 
 /// Types that one spelling is made of.
@@ -64,10 +64,10 @@ impl TypeTable {
                 TypeKind::Void => return joined(&words, "void", inner),
                 TypeKind::Pointer { to, sort } => {
                     let sign = match sort {
-                        PointerSort::Pointer => "*",
-                        PointerSort::Reference => "&",
-                        PointerSort::RvalueReference => "&&",
-                        PointerSort::Member => "::*",
+                        PointerKind::Pointer => "*",
+                        PointerKind::Reference => "&",
+                        PointerKind::RvalueReference => "&&",
+                        PointerKind::Member => "::*",
                     };
                     let is_tight = matches!(
                         self.get(*to),
@@ -184,8 +184,8 @@ impl TypeTable {
 
     /// What a variant's discriminant is, in words: ` = 3`, ` = 1..=4`; empty
     /// for what no other variant has.
-    pub fn discriminants_text(&self, sort: MemberSort) -> String {
-        let MemberSort::Variant(number) = sort else { return String::new() };
+    pub fn discriminants_text(&self, sort: MemberKind) -> String {
+        let MemberKind::Variant(number) = sort else { return String::new() };
         let Some(variant) = self.variant(number) else { return String::new() };
         let range = |range: &crate::table::DiscriminantRange| match range.first == range.last {
             true => range.first.to_string(),

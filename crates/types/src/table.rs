@@ -7,8 +7,8 @@ mod lookup;
 pub(crate) mod names;
 
 pub use entry::{
-    Composite, CompositeSort, DiscriminantRange, Enumerator, MemberId, MemberSort, NumberSort,
-    PointerSort, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember, TypeUnit,
+    Composite, CompositeKind, DiscriminantRange, Enumerator, MemberId, MemberKind, NumberKind,
+    PointerKind, Qualifier, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember, TypeUnit,
     Variant,
 };
 pub use names::NameId;

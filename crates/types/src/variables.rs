@@ -147,7 +147,7 @@ const MOST_HELD: usize = 16;
 const MOST_PARTS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum ExpressionValue {
     Number(i64),
     Sum {
         base: PlaceBase,
@@ -170,7 +170,7 @@ pub(crate) fn located(
     address: impl Fn(usize) -> Option<u64>,
 ) -> Vec<LocatedBytes> {
     let mut parts = Vec::new();
-    let mut held: Vec<Held> = Vec::new();
+    let mut held: Vec<ExpressionValue> = Vec::new();
     let mut in_register: Option<u16> = None;
     let (mut is_value, mut is_known) = (false, true);
     let mut first = 0_u64;
@@ -198,26 +198,26 @@ pub(crate) fn located(
             }
             Operation::Register { register } => in_register = Some(register.0),
             Operation::RegisterOffset { register, offset, .. } => {
-                held.push(Held::Sum { base: PlaceBase::Register(register.0), offset });
+                held.push(ExpressionValue::Sum { base: PlaceBase::Register(register.0), offset });
             }
             Operation::FrameOffset { offset } => match frame.0 {
                 Some(VariablePlace { base, offset: more, .. }) => {
-                    held.push(Held::Sum { base, offset: offset.wrapping_add(more) });
+                    held.push(ExpressionValue::Sum { base, offset: offset.wrapping_add(more) });
                 }
                 None => is_known = false,
             },
             Operation::CallFrameCFA => {
-                held.push(Held::Sum { base: PlaceBase::Frame, offset: 0 });
+                held.push(ExpressionValue::Sum { base: PlaceBase::Frame, offset: 0 });
             }
-            Operation::Address { address } => held.push(Held::Address(address)),
+            Operation::Address { address } => held.push(ExpressionValue::Address(address)),
             Operation::AddressIndex { index } => match address(index.0) {
-                Some(address) => held.push(Held::Address(address)),
+                Some(address) => held.push(ExpressionValue::Address(address)),
                 None => is_known = false,
             },
             Operation::UnsignedConstant { value } => {
-                held.push(Held::Number(value.cast_signed()));
+                held.push(ExpressionValue::Number(value.cast_signed()));
             }
-            Operation::SignedConstant { value } => held.push(Held::Number(value)),
+            Operation::SignedConstant { value } => held.push(ExpressionValue::Number(value)),
             Operation::PlusConstant { value } => {
                 let added = held.pop().and_then(|it| plus(it, value.cast_signed()));
                 is_known &= push(&mut held, added);
@@ -225,7 +225,7 @@ pub(crate) fn located(
             Operation::Plus | Operation::Minus => {
                 let (right, left) = (held.pop(), held.pop());
                 let sum = match (left, right) {
-                    (Some(left), Some(Held::Number(number))) => {
+                    (Some(left), Some(ExpressionValue::Number(number))) => {
                         let is_plus = matches!(operation, Operation::Plus);
                         plus(left, if is_plus { number } else { number.wrapping_neg() })
                     }
@@ -235,7 +235,9 @@ pub(crate) fn located(
             }
             Operation::Deref { space: false, .. } => {
                 let loaded = match held.pop() {
-                    Some(Held::Sum { base, offset }) => Some(Held::Loaded { base, offset }),
+                    Some(ExpressionValue::Sum { base, offset }) => {
+                        Some(ExpressionValue::Loaded { base, offset })
+                    }
                     _ => None,
                 };
                 is_known &= push(&mut held, loaded);
@@ -252,24 +254,28 @@ pub(crate) fn located(
     parts
 }
 
-fn push(held: &mut Vec<Held>, what: Option<Held>) -> bool {
+fn push(held: &mut Vec<ExpressionValue>, what: Option<ExpressionValue>) -> bool {
     held.extend(what);
     what.is_some()
 }
 
-fn plus(held: Held, number: i64) -> Option<Held> {
+fn plus(held: ExpressionValue, number: i64) -> Option<ExpressionValue> {
     Some(match held {
-        Held::Number(other) => Held::Number(other.wrapping_add(number)),
-        Held::Sum { base, offset } => Held::Sum { base, offset: offset.wrapping_add(number) },
-        Held::Address(address) => Held::Address(address.wrapping_add_signed(number)),
-        Held::Loaded { .. } if number == 0 => held,
-        Held::Loaded { .. } => return None,
+        ExpressionValue::Number(other) => ExpressionValue::Number(other.wrapping_add(number)),
+        ExpressionValue::Sum { base, offset } => {
+            ExpressionValue::Sum { base, offset: offset.wrapping_add(number) }
+        }
+        ExpressionValue::Address(address) => {
+            ExpressionValue::Address(address.wrapping_add_signed(number))
+        }
+        ExpressionValue::Loaded { .. } if number == 0 => held,
+        ExpressionValue::Loaded { .. } => return None,
     })
 }
 
 fn part(
     in_register: Option<u16>,
-    held: Option<Held>,
+    held: Option<ExpressionValue>,
     is_value: bool,
     is_known: bool,
 ) -> LocatedPart {
@@ -279,16 +285,22 @@ fn part(
     let place = |base, offset, is| LocatedPart::Local(VariablePlace { base, offset, is });
     match (in_register, held) {
         (Some(register), None) => place(PlaceBase::Register(register), 0, PlaceUse::Value),
-        (None, Some(Held::Sum { base, offset })) if is_value => {
+        (None, Some(ExpressionValue::Sum { base, offset })) if is_value => {
             place(base, offset, PlaceUse::Value)
         }
-        (None, Some(Held::Sum { base, offset })) => place(base, offset, PlaceUse::Memory),
-        (None, Some(Held::Loaded { base, offset })) if is_value => {
+        (None, Some(ExpressionValue::Sum { base, offset })) => {
+            place(base, offset, PlaceUse::Memory)
+        }
+        (None, Some(ExpressionValue::Loaded { base, offset })) if is_value => {
             // A value that lies there is a variable that lies there.
             place(base, offset, PlaceUse::Memory)
         }
-        (None, Some(Held::Loaded { base, offset })) => place(base, offset, PlaceUse::Reference),
-        (None, Some(Held::Address(address))) if !is_value => LocatedPart::Static(address),
+        (None, Some(ExpressionValue::Loaded { base, offset })) => {
+            place(base, offset, PlaceUse::Reference)
+        }
+        (None, Some(ExpressionValue::Address(address))) if !is_value => {
+            LocatedPart::Static(address)
+        }
         _ => LocatedPart::Nowhere,
     }
 }

@@ -150,8 +150,8 @@ fn unmap(mappings: &mut Mappings, start: u64, end: u64) {
 
 #[cfg(test)]
 mod tests {
-    use perfdata::side::{FileIdentity, Mapping};
-    use perfdata::{Misc, Pid, SideRecord, Task, Tid, Time};
+    use perfdata::sideband::{FileIdentity, Mapping};
+    use perfdata::{Misc, Pid, SidebandRecord, Task, Tid, Time};
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
         Task { pid: Pid(pid), tid: Tid(tid) }
     }
 
-    fn stream(records: &[(SideRecord<'_>, u16)]) -> Vec<u8> {
+    fn stream(records: &[(SidebandRecord<'_>, u16)]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (record, misc) in records {
             record.encode(Misc(*misc), &[0; 16], NATIVE_ORDER, &mut bytes).unwrap();
@@ -172,8 +172,8 @@ mod tests {
         start: u64,
         length: u64,
         path: &'static [u8],
-    ) -> (SideRecord<'static>, u16) {
-        let record = SideRecord::Mmap2(Mapping {
+    ) -> (SidebandRecord<'static>, u16) {
+        let record = SidebandRecord::Mmap2(Mapping {
             task: task(pid, pid),
             start,
             length,
@@ -186,16 +186,16 @@ mod tests {
         (record, 2)
     }
 
-    fn comm(pid: i32, tid: i32, name: &'static [u8], misc: u16) -> (SideRecord<'static>, u16) {
-        (SideRecord::Comm { task: task(pid, tid), name }, misc)
+    fn comm(pid: i32, tid: i32, name: &'static [u8], misc: u16) -> (SidebandRecord<'static>, u16) {
+        (SidebandRecord::Comm { task: task(pid, tid), name }, misc)
     }
 
-    fn fork(child: Task, parent: Task) -> (SideRecord<'static>, u16) {
-        (SideRecord::Fork { task: child, parent, time: Time(0) }, 0)
+    fn fork(child: Task, parent: Task) -> (SidebandRecord<'static>, u16) {
+        (SidebandRecord::Fork { task: child, parent, time: Time(0) }, 0)
     }
 
-    fn exit(pid: i32, tid: i32) -> (SideRecord<'static>, u16) {
-        (SideRecord::Exit { task: task(pid, tid), parent: task(1, 1), time: Time(0) }, 0)
+    fn exit(pid: i32, tid: i32) -> (SidebandRecord<'static>, u16) {
+        (SidebandRecord::Exit { task: task(pid, tid), parent: task(1, 1), time: Time(0) }, 0)
     }
 
     /// `pid/tid name` and `pid start path`, sorted.
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn births_deaths_and_new_programs_are_followed() {
         let mut process_table = ProcessTable::default();
-        let mut notice = |records: &[(SideRecord<'_>, u16)]| {
+        let mut notice = |records: &[(SidebandRecord<'_>, u16)]| {
             process_table.notice(&Chunk::new(&stream(records)));
             described(&process_table)
         };

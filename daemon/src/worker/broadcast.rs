@@ -45,7 +45,7 @@ pub(crate) struct Broadcast {
 }
 
 impl Broadcast {
-    /// For a stream whose side records have this trailer. `places`: of the
+    /// For a stream whose sideband records have this trailer. `places`: of the
     /// events in the session's account, by their ids.
     pub(crate) fn new(
         trailer: Vec<u8>,

@@ -1,7 +1,7 @@
 //! Whole records of a stream, walked by their headers.
 
 use perfdata::aggregate::samples_of;
-use perfdata::{Misc, RecordHeader, RecordType, SideRecord};
+use perfdata::{Misc, RecordHeader, RecordType, SidebandRecord};
 use recorder::session::ledger::{Ledger, SampleCount};
 use recorder::sys::event::NATIVE_ORDER;
 use rustc_hash::FxHashMap;
@@ -28,7 +28,7 @@ pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What the stream has given so far, side records apart.
+/// What the stream has given so far, sideband records apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamTotals {
     pub(crate) samples: u64,
@@ -204,7 +204,7 @@ impl SampleGap {
             if let Some(last) = trailer.last_chunk_mut() {
                 *last = id.to_ne_bytes();
             }
-            let record = SideRecord::Lost { id, lost: samples.all };
+            let record = SidebandRecord::Lost { id, lost: samples.all };
             // A LOST record is never too long.
             let _fits = record.encode(Misc(0), &trailer, NATIVE_ORDER, &mut bytes);
         }

@@ -48,7 +48,7 @@ pub(crate) enum Dequeued {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueLevel {
     Low,
-    /// Samples are to be dropped, so that side records still find room.
+    /// Samples are to be dropped, so that sideband records still find room.
     High,
     Full,
 }

@@ -11,7 +11,7 @@ use perfdata::aggregate::Site;
 use perfdata::callchain::{CallChainWord, parts};
 use perfdata::recording::RecordingDecoder;
 use perfdata::stream::{FeatureId, StreamDecoder, StreamRecord};
-use perfdata::{CpuMode, Sample, SideRecord};
+use perfdata::{CpuMode, Sample, SidebandRecord};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ pub fn run(arguments: &ArchiveArguments) -> Result<()> {
         }
     };
     let written = Rewriting { from: file, to: output }.with_feature(
-        FeatureId::CARRIED_FILES,
+        FeatureId::EMBEDDED_FILES,
         packed.archive.try_clone()?,
         packed.size,
     )?;
@@ -203,8 +203,8 @@ impl NamedPlaces {
                     record.decode(stream).into_iter().for_each(|sample| self.sample(&sample));
                 }
                 // Of chains whose samples came before.
-                StreamRecord::Side {
-                    record: SideRecord::CallchainDeferred { chain, .. },
+                StreamRecord::Sideband {
+                    record: SidebandRecord::CallchainDeferred { chain, .. },
                     id,
                     ..
                 } => {

@@ -14,7 +14,7 @@ use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use symbolizer::CarriedFiles;
+use symbolizer::EmbeddedFiles;
 
 /// Bytes read at once; a record has 65,535 at most, what a file says before
 /// its records may take more.
@@ -238,12 +238,12 @@ impl Input {
 
     /// The files that the recording carries, when it is a file that carries any
     /// that can be read; what is wrong with them is said.
-    pub fn carried_files(&self) -> Option<CarriedFiles> {
+    pub fn carried_files(&self) -> Option<EmbeddedFiles> {
         let file = self.file.as_ref()?;
         let section = self.carried_section(file)?;
         let (offset, size) = (section.offset, section.size);
         let opened = reopened(file).map_err(anyhow::Error::from);
-        match opened.and_then(|file| Ok(CarriedFiles::open(file, offset, size)?)) {
+        match opened.and_then(|file| Ok(EmbeddedFiles::open(file, offset, size)?)) {
             Ok(files) => Some(files),
             Err(error) => {
                 let told = format!(
@@ -264,7 +264,7 @@ impl Input {
         // What is wrong with the recording is said when it is read.
         let _ = again.read_bytes(&mut decoder, |stream, _, bytes| {
             let sections = &stream.features().sections;
-            found = sections.iter().find(|it| it.id == FeatureId::CARRIED_FILES).copied();
+            found = sections.iter().find(|it| it.id == FeatureId::EMBEDDED_FILES).copied();
             match found.is_some() || !bytes.is_empty() {
                 true => Err(anyhow!("all is known")),
                 false => Ok(()),

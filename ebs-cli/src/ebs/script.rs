@@ -76,7 +76,7 @@ const CHUNK: usize = 1 << 16;
 pub trait Printer {
     fn print(&mut self, sample: &Sample<'_>, about: &mut About<'_>, out: &mut Vec<u8>);
 
-    /// Whether it names places: the symbolizer then sees every side record,
+    /// Whether it names places: the symbolizer then sees every sideband record,
     /// before the records of its time are printed.
     fn names_places(&self) -> bool {
         false
@@ -140,7 +140,7 @@ impl<P: Printer> Press<P> {
     /// Mappings are followed only for who names places, or reads code.
     fn observe(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) {
         let reads_code = || self.sifter.as_ref().is_some_and(Sifter::needs_code);
-        let is_side = matches!(record, StreamRecord::Side { .. });
+        let is_side = matches!(record, StreamRecord::Sideband { .. });
         if !is_side || self.printer.names_places() || reads_code() {
             self.symbolizer.observe(decoder, record);
         }
@@ -192,7 +192,7 @@ impl<P: Printer> ScriptLines<P> {
             self.order.sample(decoder, *sample);
             return Ok(());
         }
-        if let StreamRecord::Side { record, id, .. } = record {
+        if let StreamRecord::Sideband { record, id, .. } = record {
             self.learn(decoder)?;
             self.order.side(decoder, record, id);
         }

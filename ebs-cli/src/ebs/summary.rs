@@ -318,7 +318,7 @@ fn cause(verdict: &MissVerdict) -> (String, bool) {
     match (verdict.cause, verdict.grade) {
         (_, CauseGrade::Undetermined) => ("cause undetermined".to_owned(), false),
         (Some(cause), grade) => {
-            let words = match cause.word() {
+            let words = match cause.name() {
                 "cold" => "first touch",
                 "sharing" => "written by another thread",
                 "conflict" => "crowded sets",
@@ -331,7 +331,7 @@ fn cause(verdict: &MissVerdict) -> (String, bool) {
                 CauseGrade::Exact => "",
                 CauseGrade::Measured | CauseGrade::Likely | CauseGrade::Undetermined => ", likely",
             };
-            (format!("{}: {words}{sureness}", cause.word()), true)
+            (format!("{}: {words}{sureness}", cause.name()), true)
         }
         (None, _) => ("several causes".to_owned(), false),
     }

@@ -13,7 +13,7 @@ use super::shown_frames::{Style, shown};
 use perfdata::text::hexadecimal;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
-use symbolizer::Depth;
+use symbolizer::FrameDetail;
 
 /// Addresses whose names are kept, and bytes of answers with lines; then they begin anew.
 const MOST_NAMED: usize = 1 << 21;
@@ -125,9 +125,9 @@ impl LineAnswers {
         for (&address, found) in addresses.iter().zip(lines.frames(&addresses)) {
             let why = match &found {
                 Ok(frames) => match &frames.depth {
-                    Depth::Debug => None,
-                    Depth::Lines(why) => Some(format!("without inlined callers: {why}")),
-                    Depth::Symbols(why) => Some(format!("without a line: {why}")),
+                    FrameDetail::Debug => None,
+                    FrameDetail::Lines(why) => Some(format!("without inlined callers: {why}")),
+                    FrameDetail::Symbols(why) => Some(format!("without a line: {why}")),
                 },
                 Err(reason) => Some(format!("without a name: {reason}")),
             };

@@ -141,7 +141,7 @@ fn shown_frame(frame: &Frame) -> ShownFrame<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use symbolizer::{Depth, SourcePlace};
+    use symbolizer::{FrameDetail, SourcePlace};
 
     fn text(style: Style) -> String {
         let frame = |name: Option<&str>, line, column, inlined| Frame {
@@ -157,7 +157,7 @@ mod tests {
                 frame(Some("main"), 0, 0, false),
             ]
             .into(),
-            depth: Depth::Debug,
+            depth: FrameDetail::Debug,
         };
         let reason = Reason::BetweenSymbols { object: "prog".to_owned() };
         let both = [shown(0x1234, Ok(&frames), style), shown(5, Err(&reason), style)];

@@ -6,11 +6,11 @@
 
 use perfdata::attr::EventType;
 use perfdata::bytes::ByteWriter;
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::write::{attr, event_name, file_header, finished_round};
 use perfdata::{
-    Attr, AttrFlags, ByteOrder, Misc, Pid, Sample, SampleId, SampleLayout, SampleType, SideRecord,
-    Task, Tid, Time,
+    Attr, AttrFlags, ByteOrder, Misc, Pid, Sample, SampleId, SampleLayout, SampleType,
+    SidebandRecord, Task, Tid, Time,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -65,7 +65,7 @@ impl Records {
         self.layout.encode(&sample, &mut self.bytes).unwrap();
     }
 
-    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, of: Task, time: u64) {
+    fn side(&mut self, misc: Misc, record: &SidebandRecord<'_>, of: Task, time: u64) {
         let id = SampleId { task: Some(of), time: Some(Time(time)), ..SampleId::default() };
         let mut trailer = Vec::new();
         self.layout.encode_trailer(&id, &mut trailer).unwrap();
@@ -84,17 +84,17 @@ impl Records {
                 let address = 0xffff_ffff_c000_0000 + number * 64;
                 let name = name.as_bytes();
                 let (length, kind, flags) = (64, 1, 0);
-                let told = SideRecord::Ksymbol { address, length, kind, flags, name };
+                let told = SidebandRecord::Ksymbol { address, length, kind, flags, name };
                 self.side(KERNEL, &told, own, time);
                 self.sample(KERNEL, address + 4, own, time);
             }
             Kind::Names => {
                 let name = name.as_bytes();
-                self.side(Misc(0), &SideRecord::Comm { task: own, name }, own, time);
+                self.side(Misc(0), &SidebandRecord::Comm { task: own, name }, own, time);
                 self.sample(USER, 0x1000, own, time);
             }
             Kind::Forks => {
-                let told = SideRecord::Fork { task: own, parent: task(1), time: Time(time) };
+                let told = SidebandRecord::Fork { task: own, parent: task(1), time: Time(time) };
                 self.side(Misc(0), &told, own, time);
                 self.sample(USER, 0x1000, own, time);
             }
@@ -110,7 +110,7 @@ impl Records {
                     path: name.as_bytes(),
                 };
                 let of = mapping.task;
-                self.side(USER, &SideRecord::Mmap2(mapping), of, time);
+                self.side(USER, &SidebandRecord::Mmap2(mapping), of, time);
                 self.sample(USER, site + 4, of, time);
             }
         }

@@ -5,9 +5,9 @@
 
 use ebs_cli::ebs::input::Input;
 use perfdata::attr::{Attr, SampleType};
-use perfdata::side::FileIdentity;
+use perfdata::sideband::FileIdentity;
 use perfdata::stream::{FeatureId, StreamRecord, write};
-use perfdata::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
+use perfdata::{ByteOrder, Misc, RecordHeader, RecordType, SidebandRecord};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -466,11 +466,11 @@ fn names(path: &Path) -> Names {
     let mut names = Names::default();
     let end = input.read(&mut decoder, |_, record| {
         match record {
-            StreamRecord::Side { record: SideRecord::Comm { name, .. }, .. } => {
+            StreamRecord::Sideband { record: SidebandRecord::Comm { name, .. }, .. } => {
                 names.threads.insert(name.to_vec());
             }
-            StreamRecord::Side {
-                record: SideRecord::Mmap(mapping) | SideRecord::Mmap2(mapping),
+            StreamRecord::Sideband {
+                record: SidebandRecord::Mmap(mapping) | SidebandRecord::Mmap2(mapping),
                 ..
             } => {
                 names.build_ids += usize::from(matches!(mapping.file, FileIdentity::BuildId(_)));

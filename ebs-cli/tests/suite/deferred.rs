@@ -4,11 +4,11 @@
 use crate::convert::ebs;
 use perfdata::attr::EventType;
 use perfdata::bytes::RecordWords;
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::write::{attr, event_name, file_header, finished_round};
 use perfdata::{
     Attr, AttrFlags, ByteOrder, ChainContext, Misc, Pid, Sample, SampleId, SampleLayout,
-    SampleType, SideRecord, Task, Tid, Time,
+    SampleType, SidebandRecord, Task, Tid, Time,
 };
 use std::path::Path;
 use tempfile::TempDir;
@@ -53,11 +53,11 @@ impl Stream {
             flags: Some(2),
             path: b"//anon",
         };
-        stream.side(&SideRecord::Mmap2(mapping), 1, 1);
+        stream.side(&SidebandRecord::Mmap2(mapping), 1, 1);
         stream
     }
 
-    fn side(&mut self, record: &SideRecord<'_>, tid: i32, time: u64) {
+    fn side(&mut self, record: &SidebandRecord<'_>, tid: i32, time: u64) {
         let id = SampleId { task: Some(task(tid)), time: Some(Time(time)), ..SampleId::default() };
         let mut trailer = Vec::new();
         self.layout.encode_trailer(&id, &mut trailer).unwrap();
@@ -86,7 +86,7 @@ impl Stream {
     fn sent(&mut self, tid: i32, time: u64, cookie: u64) {
         let chain = words(&[ChainContext::USER.0, 0x40_0010, SECRET, 0x40_0020]);
         let chain = RecordWords::new(&chain, ORDER);
-        self.side(&SideRecord::CallchainDeferred { cookie, chain }, tid, time);
+        self.side(&SidebandRecord::CallchainDeferred { cookie, chain }, tid, time);
     }
 
     fn round(&mut self) {

@@ -7,7 +7,7 @@ pub struct StackFrame {
     pub address: u64,
     pub point: FramePoint,
     /// How it was found.
-    pub way: FrameWay,
+    pub way: UnwindMethod,
 }
 
 /// What the address of a frame is.
@@ -22,7 +22,7 @@ pub enum FramePoint {
 
 /// How a frame was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FrameWay {
+pub enum UnwindMethod {
     /// The registers say it: the innermost.
     Registers,
     /// By the unwind table of its callee.

@@ -40,24 +40,24 @@ pub struct Frames {
     /// The innermost routine first. Empty: nothing is known.
     pub frames: Arc<[Frame]>,
     /// Whether debug info answered.
-    pub depth: Depth,
+    pub depth: FrameDetail,
 }
 
 /// How much is behind an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Depth {
+pub enum FrameDetail {
     /// Debug info: lines and inlined callers as far as there are any.
     Debug,
     /// Line tables and the symbol table: the functions of this code are in a
     /// file that cannot be had, so what was inlined is not known.
-    Lines(NoDebug),
+    Lines(MissingDebugInfo),
     /// The symbol table alone: a routine without lines, or nothing.
-    Symbols(NoDebug),
+    Symbols(MissingDebugInfo),
 }
 
 /// Why debug info did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum NoDebug {
+pub enum MissingDebugInfo {
     #[error("no debug info of {file} found ({build}): its debug symbols (Debian: PACKAGE-dbgsym)")]
     Absent { file: Arc<str>, build: Arc<str> },
     #[error("debug info of {file} cannot be used: {why}")]
@@ -69,29 +69,29 @@ pub enum NoDebug {
 }
 
 impl Frames {
-    pub(crate) fn of_symbol(name: Option<&str>, why: NoDebug) -> Frames {
+    pub(crate) fn of_symbol(name: Option<&str>, why: MissingDebugInfo) -> Frames {
         let frame = name.map(|name| Frame::of_symbol(name.into()));
-        Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
+        Frames { frames: frame.into_iter().collect(), depth: FrameDetail::Symbols(why) }
     }
 }
 
-impl NoDebug {
+impl MissingDebugInfo {
     /// One word in brackets, as [`Reason::tag`](crate::Reason::tag).
     pub fn tag(&self) -> &'static str {
         match self {
-            NoDebug::Absent { .. } | NoDebug::Never { .. } => "[no-debug-info]",
-            NoDebug::Damaged { .. } => "[bad-debug-info]",
-            NoDebug::NotCovered { .. } => "[not-covered]",
+            MissingDebugInfo::Absent { .. } | MissingDebugInfo::Never { .. } => "[no-debug-info]",
+            MissingDebugInfo::Damaged { .. } => "[bad-debug-info]",
+            MissingDebugInfo::NotCovered { .. } => "[not-covered]",
         }
     }
 
     /// The file or object that it is about.
     pub fn subject(&self) -> Option<&str> {
         match self {
-            NoDebug::Absent { file, .. }
-            | NoDebug::Damaged { file, .. }
-            | NoDebug::NotCovered { file } => Some(file),
-            NoDebug::Never { object } => Some(object),
+            MissingDebugInfo::Absent { file, .. }
+            | MissingDebugInfo::Damaged { file, .. }
+            | MissingDebugInfo::NotCovered { file } => Some(file),
+            MissingDebugInfo::Never { object } => Some(object),
         }
     }
 }

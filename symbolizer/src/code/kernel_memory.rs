@@ -52,8 +52,8 @@ impl KernelMemory {
 mod tests {
     use super::*;
     use crate::{SampledAddress, Symbolizer, SymbolizerOptions};
-    use perfdata::side::{FileIdentity, Mapping};
-    use perfdata::{CpuMode, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
+    use perfdata::sideband::{FileIdentity, Mapping};
+    use perfdata::{CpuMode, Misc, Pid, SampleId, SidebandRecord, Task, Tid, Time};
 
     /// A core file of one loaded stretch, as /proc/kcore is built.
     fn core(address: u64, bytes: &[u8]) -> Vec<u8> {
@@ -116,7 +116,7 @@ mod tests {
         std::fs::write(proc.join("kcore"), core(at, &bytes)).unwrap();
         let task = Task { pid: Pid(-1), tid: Tid(-1) };
         let mapping = |(start, page_offset), path| {
-            SideRecord::Mmap(Mapping {
+            SidebandRecord::Mmap(Mapping {
                 task,
                 start,
                 length: 0x1000,
@@ -130,9 +130,14 @@ mod tests {
         let text = 0xffff_ffff_8100_0000;
         let anchor = mapping((text, text), b"[kernel.kallsyms]_text");
         let module = |path| mapping((at, 0), path);
-        let routine =
-            |name| SideRecord::Ksymbol { address: at + 32, length: 16, kind: 1, flags: 0, name };
-        let code = |told: &[SideRecord<'_>], ip| {
+        let routine = |name| SidebandRecord::Ksymbol {
+            address: at + 32,
+            length: 16,
+            kind: 1,
+            flags: 0,
+            name,
+        };
+        let code = |told: &[SidebandRecord<'_>], ip| {
             let options =
                 SymbolizerOptions { root: root.path().to_owned(), ..SymbolizerOptions::default() };
             let mut symbolizer = Symbolizer::new(options);

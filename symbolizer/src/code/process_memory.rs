@@ -3,9 +3,9 @@
 use super::{CodeError, MachineCode};
 use crate::elf::head::bits_of;
 use crate::files::opening::open_link;
-use crate::process::living::{self, began};
 use crate::process::maps;
 use crate::process::objects::is_anonymous;
+use crate::process::proc_dir::{self, began};
 use perfdata::{Pid, Time};
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -34,11 +34,11 @@ struct Process {
     machine: u16,
     /// When it began, in nanoseconds since boot.
     began: u64,
-    executable: Vec<Stretch>,
+    executable: Vec<MappedCodeRange>,
 }
 
 #[derive(Debug)]
-struct Stretch {
+struct MappedCodeRange {
     start: u64,
     end: u64,
     path: Box<[u8]>,
@@ -61,7 +61,7 @@ impl ProcessMemories {
         of: &ProcessCode<'_>,
         stretch: &Range<u64>,
     ) -> Result<MachineCode, CodeError> {
-        let directory = living::directory(root, of.pid);
+        let directory = proc_dir::directory(root, of.pid);
         let first = self.opened(of.pid, &directory)?.read(&directory, of, stretch);
         if first != Err(CodeError::Gone) {
             return first;
@@ -138,7 +138,7 @@ impl Process {
     }
 }
 
-fn stretches(directory: &Path) -> Result<Vec<Stretch>, CodeError> {
+fn stretches(directory: &Path) -> Result<Vec<MappedCodeRange>, CodeError> {
     use std::io::Read;
     let file = File::open(directory.join("maps")).map_err(|_| CodeError::Gone)?;
     let mut text = Vec::new();
@@ -149,6 +149,10 @@ fn stretches(directory: &Path) -> Result<Vec<Stretch>, CodeError> {
     })?;
     let executable = entries.into_iter().filter(|entry| entry.permissions[2] == b'x');
     Ok(executable
-        .map(|entry| Stretch { start: entry.start, end: entry.end, path: entry.path.into() })
+        .map(|entry| MappedCodeRange {
+            start: entry.start,
+            end: entry.end,
+            path: entry.path.into(),
+        })
         .collect())
 }

@@ -6,7 +6,7 @@ use super::finder::Finder;
 use super::layout::Layout;
 use super::relocate;
 use super::sections::DebugUse;
-use crate::answer::{Depth, Frame, Frames, NoDebug};
+use crate::answer::{Frame, FrameDetail, Frames, MissingDebugInfo};
 use crate::elf::head::hex;
 use crate::elf::{self, ElfError, head::ElfHead, ranges::Ranges, symbols::Naming};
 use crate::files::located_file::{LocatedFile, build_in_words, named};
@@ -35,7 +35,7 @@ pub struct DebugFile {
     program: Option<File>,
     separate: Option<File>,
     symbols: OnceCell<Option<Ranges>>,
-    debug: Result<RefCell<Debug>, NoDebug>,
+    debug: Result<RefCell<Debug>, MissingDebugInfo>,
     /// What is added to an address to look it up in the debug info: prelink
     /// may have moved the program.
     moved: u64,
@@ -100,8 +100,10 @@ impl DebugFile {
             true => {
                 let sections =
                     Sections::of(&FileBytes::Memory(bytes.into()), &layout, DebugUse::Frames);
-                let damaged =
-                    |why: String| NoDebug::Damaged { file: Arc::clone(&file), why: why.into() };
+                let damaged = |why: String| MissingDebugInfo::Damaged {
+                    file: Arc::clone(&file),
+                    why: why.into(),
+                };
                 sections
                     .map(|sections| RefCell::new(Debug::new(sections, None, None)))
                     .map_err(damaged)
@@ -128,7 +130,8 @@ impl DebugFile {
             found;
         let program = program.into_inner();
         let finder = Finder { root, program: path.into(), options: options.clone() };
-        let damaged = |why: String| NoDebug::Damaged { file: Arc::clone(&file), why: why.into() };
+        let damaged =
+            |why: String| MissingDebugInfo::Damaged { file: Arc::clone(&file), why: why.into() };
         let (debug, moved, separate) = match separate {
             Some(Separate { file, head: other, path, root }) => {
                 let separate = file.into_inner();
@@ -164,8 +167,10 @@ impl DebugFile {
         let file = || Arc::clone(&self.file);
         match debug {
             Ok(Some(answer)) => self.of_debug(address, answer),
-            Ok(None) => self.of_symbol(address, NoDebug::NotCovered { file: file() }),
-            Err(why) => self.of_symbol(address, NoDebug::Damaged { file: file(), why: why.into() }),
+            Ok(None) => self.of_symbol(address, MissingDebugInfo::NotCovered { file: file() }),
+            Err(why) => {
+                self.of_symbol(address, MissingDebugInfo::Damaged { file: file(), why: why.into() })
+            }
         }
     }
 
@@ -178,18 +183,19 @@ impl DebugFile {
             outermost.name = Some(name);
         }
         let depth = match apart {
-            Some(why) => {
-                Depth::Lines(NoDebug::Damaged { file: Arc::clone(&self.file), why: why.into() })
-            }
-            None => Depth::Debug,
+            Some(why) => FrameDetail::Lines(MissingDebugInfo::Damaged {
+                file: Arc::clone(&self.file),
+                why: why.into(),
+            }),
+            None => FrameDetail::Debug,
         };
         Frames { frames: frames.into(), depth }
     }
 
-    fn of_symbol(&self, address: u64, why: NoDebug) -> Frames {
+    fn of_symbol(&self, address: u64, why: MissingDebugInfo) -> Frames {
         let name = self.symbol(address);
         let frame = name.map(Frame::of_symbol);
-        Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
+        Frames { frames: frame.into_iter().collect(), depth: FrameDetail::Symbols(why) }
     }
 
     fn symbol(&self, address: u64) -> Option<Arc<str>> {
@@ -228,9 +234,13 @@ fn sections(layout: Layout) -> Vec<(Box<[u8]>, u64)> {
     layout.sections.into_iter().map(|section| section.name).zip(addresses).collect()
 }
 
-pub(crate) fn absent(file: &Arc<str>, head: &ElfHead, options: &SymbolizerOptions) -> NoDebug {
+pub(crate) fn absent(
+    file: &Arc<str>,
+    head: &ElfHead,
+    options: &SymbolizerOptions,
+) -> MissingDebugInfo {
     let build = build_in_words(head.build_id.as_deref(), options);
-    NoDebug::Absent { file: Arc::clone(file), build: build.into() }
+    MissingDebugInfo::Absent { file: Arc::clone(file), build: build.into() }
 }
 
 /// A file with debug info, and where to look for what belongs to it.

@@ -8,7 +8,7 @@ use super::layout::{FirstAddresses, Layout};
 use super::root::{Root, UnitForms};
 use super::sections::{DebugUse, SectionReader, SectionSource};
 use super::split::Splits;
-use crate::answer::NoDebug;
+use crate::answer::MissingDebugInfo;
 use crate::elf::{self, ElfError};
 use crate::files::located_file::{LocatedFile, named};
 use crate::files::opening::open_within;
@@ -31,11 +31,11 @@ pub struct DebugSections {
 
 /// Why there are none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoSections {
+pub enum MissingSections {
     #[error(transparent)]
     File(Reason),
     #[error(transparent)]
-    Debug(NoDebug),
+    Debug(MissingDebugInfo),
 }
 
 /// A unit of debug info.
@@ -69,8 +69,11 @@ impl DebugSections {
     /// # Errors
     /// The file cannot be read, is no ELF file, or no debug info of it was
     /// found.
-    pub fn open(path: &Path, options: &SymbolizerOptions) -> Result<DebugSections, NoSections> {
-        let (located, path) = named(path, options).map_err(NoSections::File)?;
+    pub fn open(
+        path: &Path,
+        options: &SymbolizerOptions,
+    ) -> Result<DebugSections, MissingSections> {
+        let (located, path) = named(path, options).map_err(MissingSections::File)?;
         DebugSections::of(located, path.as_os_str().as_bytes(), options)
     }
 
@@ -80,8 +83,8 @@ impl DebugSections {
         located: LocatedFile,
         path: &[u8],
         options: &SymbolizerOptions,
-    ) -> Result<DebugSections, NoSections> {
-        let found = FoundDebugFile::of(located, path, options).map_err(NoSections::File)?;
+    ) -> Result<DebugSections, MissingSections> {
+        let found = FoundDebugFile::of(located, path, options).map_err(MissingSections::File)?;
         let file: Arc<str> = String::from_utf8_lossy(path).into();
         let FoundDebugFile { located: LocatedFile { file: program, head, root }, layout, separate } =
             found;
@@ -95,10 +98,11 @@ impl DebugSections {
                 DebugHolder { root: &finder.root, path, head: &head, options }
                     .sections(&program.into_inner(), DebugUse::Variables)
             }
-            None => return Err(NoSections::Debug(absent(&file, &head, options))),
+            None => return Err(MissingSections::Debug(absent(&file, &head, options))),
         };
-        let (main, alternate) = sections
-            .map_err(|why| NoSections::Debug(NoDebug::Damaged { file, why: why.into() }))?;
+        let (main, alternate) = sections.map_err(|why| {
+            MissingSections::Debug(MissingDebugInfo::Damaged { file, why: why.into() })
+        })?;
         Ok(DebugSections { main, alternate, finder: Some(finder) })
     }
 
@@ -106,18 +110,27 @@ impl DebugSections {
     ///
     /// # Errors
     /// They are no ELF file, or have none.
-    pub fn parse(bytes: &[u8]) -> Result<DebugSections, NoSections> {
+    pub fn parse(bytes: &[u8]) -> Result<DebugSections, MissingSections> {
         let file: Arc<str> = "memory".into();
         let not_elf = |error: ElfError| {
-            NoSections::File(Reason::NotElf { file: "memory".to_owned(), why: error.to_string() })
+            MissingSections::File(Reason::NotElf {
+                file: "memory".to_owned(),
+                why: error.to_string(),
+            })
         };
         let layout = Layout::read(bytes).map_err(not_elf)?;
         if !layout.has_debug_info() {
             let head = elf::head(bytes).map_err(not_elf)?;
-            return Err(NoSections::Debug(absent(&file, &head, &SymbolizerOptions::default())));
+            return Err(MissingSections::Debug(absent(
+                &file,
+                &head,
+                &SymbolizerOptions::default(),
+            )));
         }
         let main = Sections::of(&FileBytes::Memory(bytes.into()), &layout, DebugUse::Variables)
-            .map_err(|why| NoSections::Debug(NoDebug::Damaged { file, why: why.into() }))?;
+            .map_err(|why| {
+                MissingSections::Debug(MissingDebugInfo::Damaged { file, why: why.into() })
+            })?;
         Ok(DebugSections { main, alternate: None, finder: None })
     }
 

@@ -1,7 +1,7 @@
 //! What functions are called, and where their text begins.
 
 use super::guarded_reader::GuardedReader;
-use super::texts::Texts;
+use super::string_interner::StringInterner;
 use addr2line::FunctionName;
 use gimli::{
     AttributeValue, DebugInfoOffset, Dwarf, DwarfFileType, Reader as _, UnitOffset, UnitRef,
@@ -45,7 +45,7 @@ enum UnitKey {
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
     known: FxHashMap<(UnitKey, usize), KnownFunction>,
-    pub(crate) texts: Texts,
+    pub(crate) texts: StringInterner,
     main: UnitStarts,
     alternate: UnitStarts,
 }

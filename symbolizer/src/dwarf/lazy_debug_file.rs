@@ -1,7 +1,7 @@
 //! An ELF file whose debug info is looked for when it is first asked.
 
 use super::debug_file::FoundDebugFile;
-use crate::answer::{Depth, Frames, NoDebug};
+use crate::answer::{FrameDetail, Frames, MissingDebugInfo};
 use crate::files::located_file::{LocatedFile, named};
 use crate::{DebugFile, Reason, SymbolizerOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -112,17 +112,18 @@ pub(crate) struct ObjectDebug {
 }
 
 impl ObjectDebug {
-    pub(crate) fn frames(&mut self, address: u64) -> Result<Frames, NoDebug> {
+    pub(crate) fn frames(&mut self, address: u64) -> Result<Frames, MissingDebugInfo> {
         let file = || Arc::clone(&self.path);
         let linked = address.wrapping_sub(self.moved);
         if linked >= self.size {
-            return Err(NoDebug::NotCovered { file: file() });
+            return Err(MissingDebugInfo::NotCovered { file: file() });
         }
-        let damaged = |why: Reason| NoDebug::Damaged { file: file(), why: why.to_string().into() };
+        let damaged =
+            |why: Reason| MissingDebugInfo::Damaged { file: file(), why: why.to_string().into() };
         let frames = self.file.frames(linked).map_err(damaged)?;
         match frames.depth {
-            Depth::Debug | Depth::Lines(_) => Ok(frames),
-            Depth::Symbols(why) => Err(why),
+            FrameDetail::Debug | FrameDetail::Lines(_) => Ok(frames),
+            FrameDetail::Symbols(why) => Err(why),
         }
     }
 }

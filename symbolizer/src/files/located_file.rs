@@ -1,7 +1,7 @@
 //! A file that was found and opened, and is ELF.
 
-use super::carried::reader::CarriedFiles;
 use super::debuginfod::Artifact;
+use super::embedded::reader::EmbeddedFiles;
 use super::opening::open_within;
 use super::options::SymbolizerOptions;
 use crate::Reason;
@@ -51,7 +51,7 @@ pub(crate) fn build_in_words(id: Option<&[u8]>, options: &SymbolizerOptions) -> 
         words.push_str(&format!("; debuginfod: {said}"));
     }
     // Of which program it is, only the file itself says.
-    if let Some(failure) = options.carried().and_then(CarriedFiles::failure) {
+    if let Some(failure) = options.carried().and_then(EmbeddedFiles::failure) {
         words.push_str(&format!("; the recording has {failure}"));
     }
     words

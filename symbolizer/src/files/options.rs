@@ -1,8 +1,8 @@
 //! Where names are looked for.
 
-use super::carried::packer::FilePacker;
-use super::carried::reader::CarriedFiles;
 use super::debuginfod::Debuginfod;
+use super::embedded::packer::FilePacker;
+use super::embedded::reader::EmbeddedFiles;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct SymbolizerOptions {
     pub debuginfod: Option<Debuginfod>,
     /// The files that the recording carries, which come before those that are
     /// found elsewhere; not where `symfs` names others.
-    pub carried: Option<Arc<CarriedFiles>>,
+    pub carried: Option<Arc<EmbeddedFiles>>,
     /// Gets each file that a name was looked for in.
     pub packer: Option<Arc<FilePacker>>,
     /// How many objects' debug info may be read at the same time.

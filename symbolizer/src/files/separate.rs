@@ -1,13 +1,13 @@
 //! The files that hold what was taken out of a program: symbols and debug
 //! information, and what several debug files have together.
 
-use super::carried::lookup::FileToPack;
 use super::debuginfod::Artifact;
+use super::embedded::lookup::FileToPack;
 use super::located_file::{LocatedFile, build_in_words};
 use super::opening::{open_within, opened_path};
 use super::options::SymbolizerOptions;
 use crate::elf::head::{AltLink, ElfHead, hex};
-use crate::elf::{self, ElfError, ElfSymbols, called::ElfNames, symbols::Naming};
+use crate::elf::{self, ElfError, ElfSymbols, names::ElfNames, symbols::Naming};
 use object::ReadCache;
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -3,14 +3,14 @@
 //! Samples have a clock that counts from the boot and may drift from those of
 //! /proc and of files, which is allowed for.
 
-use crate::process::living::Living;
+use crate::process::proc_dir::ProcStatus;
 use perfdata::Time;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime};
 
 /// Whether a process had begun by a time of samples. Those stand still while
 /// the machine sleeps.
-pub(crate) fn began_by(living: &Living, time: Time) -> bool {
+pub(crate) fn began_by(living: &ProcStatus, time: Time) -> bool {
     living.began <= time.0.saturating_add(slack(time))
 }
 

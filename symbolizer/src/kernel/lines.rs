@@ -2,11 +2,11 @@
 //! info for the kernel proper, `.ko` files for its modules.
 
 use super::list::SymbolList;
-use super::loaded::{self, Anchor};
+use super::loaded::{self, KernelAnchor};
 use super::table::KernelSymbols;
 use super::vmlinux;
 use crate::SymbolizerOptions;
-use crate::answer::NoDebug;
+use crate::answer::MissingDebugInfo;
 use crate::dwarf::lazy_debug_file::{LazyDebugFile, ObjectDebug};
 use crate::elf;
 use crate::elf::head::hex;
@@ -19,23 +19,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What tells which files are the kernel's.
-pub(super) struct Sought<'a> {
+pub(super) struct KernelFileQuery<'a> {
     pub(super) options: &'a SymbolizerOptions,
     pub(super) release: String,
     /// Of the kernel, or of the module.
     pub(super) build_id: Option<Box<[u8]>>,
-    pub(super) anchors: &'a [Anchor],
+    pub(super) anchors: &'a [KernelAnchor],
     pub(super) symbols: &'a KernelSymbols,
 }
 
-impl Sought<'_> {
+impl KernelFileQuery<'_> {
     /// Opens the debug info of the kernel proper, or of a module whose name
     /// in brackets is given.
-    pub(super) fn open(&self, module: Option<&str>) -> Result<ObjectDebug, NoDebug> {
+    pub(super) fn open(&self, module: Option<&str>) -> Result<ObjectDebug, MissingDebugInfo> {
         module.map_or_else(|| self.image(), |module| self.module(module))
     }
 
-    fn image(&self) -> Result<ObjectDebug, NoDebug> {
+    fn image(&self) -> Result<ObjectDebug, MissingDebugInfo> {
         let root = &self.options.root;
         if let Some(path) = &self.options.vmlinux {
             // Not below the root: it was named here.
@@ -59,7 +59,11 @@ impl Sought<'_> {
         self.open_image(&path, &here)
     }
 
-    fn open_image(&self, path: &Path, options: &SymbolizerOptions) -> Result<ObjectDebug, NoDebug> {
+    fn open_image(
+        &self,
+        path: &Path,
+        options: &SymbolizerOptions,
+    ) -> Result<ObjectDebug, MissingDebugInfo> {
         let damaged = |why: String| damaged(path, &why);
         let on_disk = options.root.join(path.strip_prefix("/").unwrap_or(path));
         let on_disk = if options.root == Path::new("/") { path } else { &on_disk };
@@ -89,11 +93,11 @@ impl Sought<'_> {
     }
 
     /// `shown` is the module's name in brackets.
-    fn module(&self, shown: &str) -> Result<ObjectDebug, NoDebug> {
+    fn module(&self, shown: &str) -> Result<ObjectDebug, MissingDebugInfo> {
         let name = shown.trim_start_matches('[').trim_end_matches(']');
         let is_file = !name.is_empty() && !name.starts_with("__builtin__") && name != "bpf";
         if !is_file || name.contains('/') {
-            return Err(NoDebug::Never { object: shown.into() });
+            return Err(MissingDebugInfo::Never { object: shown.into() });
         }
         let root = &self.options.root;
         let mut places: Vec<String> = self.by_build_id().collect();
@@ -187,17 +191,17 @@ impl Sought<'_> {
         SymbolizerOptions { root: PathBuf::from("/"), ..self.options.clone() }
     }
 
-    fn absent(&self, file: &str) -> NoDebug {
+    fn absent(&self, file: &str) -> MissingDebugInfo {
         let build = match &self.build_id {
             Some(id) => build_in_words(Some(id), self.options),
             None => "its build id is not known".to_owned(),
         };
-        NoDebug::Absent { file: file.into(), build: build.into() }
+        MissingDebugInfo::Absent { file: file.into(), build: build.into() }
     }
 }
 
-fn damaged(path: &Path, why: &str) -> NoDebug {
-    NoDebug::Damaged { file: path.display().to_string().into(), why: why.into() }
+fn damaged(path: &Path, why: &str) -> MissingDebugInfo {
+    MissingDebugInfo::Damaged { file: path.display().to_string().into(), why: why.into() }
 }
 
 fn build_id_of(path: &Path) -> Result<Option<Box<[u8]>>, String> {

@@ -1,7 +1,7 @@
 //! The grammar that /proc/kallsyms, System.map and `nm -n` share:
 //! `ADDRESS TYPE NAME [MODULE]`, one symbol a line.
 
-use crate::{CalledSymbol, SymbolKind};
+use crate::{NamedSymbol, SymbolKind};
 use perfdata::KernelList;
 use perfdata::kernel_list::{KernelSymbol, UnpackError};
 use rustc_hash::FxHashMap;
@@ -161,7 +161,7 @@ impl SymbolList {
     }
 
     /// The routines and variables of that name.
-    pub fn called(&self, name: &str) -> Vec<CalledSymbol> {
+    pub fn called(&self, name: &str) -> Vec<NamedSymbol> {
         let is_it = |entry: &&ListedSymbol| self.name(entry) == name.as_bytes();
         let found = self.entries.iter().filter(is_it).filter_map(|entry| {
             let kind = match (entry.is_text(), entry.is_data()) {
@@ -170,7 +170,7 @@ impl SymbolList {
                 _ => return None,
             };
             let (raw, start) = (name.to_owned(), entry.address);
-            Some(CalledSymbol { name: raw.clone(), raw, start, size: 0, kind, is_global: true })
+            Some(NamedSymbol { name: raw.clone(), raw, start, size: 0, kind, is_global: true })
         });
         found.collect()
     }

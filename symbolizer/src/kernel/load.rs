@@ -1,9 +1,9 @@
 //! Which list of kernel symbols is used, and how far the kernel lies from it.
 
 use super::list::{ListedSymbol, SymbolList};
-use super::loaded::{KernelError, Loaded, Note, anchor, anchors};
+use super::loaded::{KernelError, KernelListNote, LoadedKernel, anchor, anchors};
 use super::table::{KernelSymbols, ModuleExtent};
-use super::vmlinux::{self, KernelImage, Known};
+use super::vmlinux::{self, KernelImage, KnownKernel};
 use crate::files::options::KernelOffset;
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +18,7 @@ const HEAD: u64 = 128 * 1024;
 
 /// The running kernel's symbols: `root`/proc/kallsyms, and when that is
 /// hidden or absent `root`/boot/System.map-RELEASE.
-pub fn load_running(root: &Path) -> Result<Loaded, KernelError> {
+pub fn load_running(root: &Path) -> Result<LoadedKernel, KernelError> {
     let path = root.join("proc/kallsyms");
     match read_list(&path).and_then(|list| table(&path, list, 0, &module_extents(root))) {
         Ok(loaded) => Ok(loaded),
@@ -36,13 +36,18 @@ pub fn load_running(root: &Path) -> Result<Loaded, KernelError> {
 
 /// The symbols of a System.map, a saved /proc/kallsyms or a vmlinux. A list
 /// as linked must be the running kernel's, unless the offset is given.
-pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loaded, KernelError> {
+pub fn load_file(
+    root: &Path,
+    path: &Path,
+    offset: KernelOffset,
+) -> Result<LoadedKernel, KernelError> {
     match offset {
         _ if !vmlinux::is_image(path) => {}
         KernelOffset::Given(offset) => {
             let KernelImage { list, build_id } = KernelImage::read(path)?;
             let (list, _) = vmlinux::joined(list, offset, None);
-            return vmlinux::table(path, list, &[]).map(|loaded| Loaded { build_id, ..loaded });
+            return vmlinux::table(path, list, &[])
+                .map(|loaded| LoadedKernel { build_id, ..loaded });
         }
         KernelOffset::Detect => return vmlinux::load(path, running(root)),
     }
@@ -56,11 +61,11 @@ pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loade
     Ok(loaded)
 }
 
-pub(super) fn running(root: &Path) -> Known<'static> {
+pub(super) fn running(root: &Path) -> KnownKernel<'static> {
     let list = read_list(&root.join("proc/kallsyms")).ok();
     let anchor = list.as_ref().and_then(|list| anchors(list, 0).into_iter().next());
     let modules = list.map(|list| (list, module_extents(root)));
-    Known { anchor, build_id: build_id(root), modules, recording: None }
+    KnownKernel { anchor, build_id: build_id(root), modules, recording: None }
 }
 
 /// The running kernel's build id.
@@ -99,7 +104,7 @@ pub(super) fn table(
     mut list: SymbolList,
     offset: u64,
     extents: &[ModuleExtent],
-) -> Result<Loaded, KernelError> {
+) -> Result<LoadedKernel, KernelError> {
     let anchors = anchors(&list, offset);
     let listed = list.len();
     if offset != 0 {
@@ -108,16 +113,20 @@ pub(super) fn table(
     let path = path.to_path_buf();
     let notes = match listed - list.len() {
         0 => Vec::new(),
-        count => vec![Note::ModulesLeftOut { path: path.clone(), count }],
+        count => vec![KernelListNote::ModulesLeftOut { path: path.clone(), count }],
     };
     let symbols = KernelSymbols::with_modules(list, offset, extents);
     if symbols.is_empty() {
         return Err(KernelError::NoText { path });
     }
-    Ok(Loaded { symbols, path, anchors, build_id: None, notes })
+    Ok(LoadedKernel { symbols, path, anchors, build_id: None, notes })
 }
 
-fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<Note>), KernelError> {
+fn detect(
+    root: &Path,
+    path: &Path,
+    list: &SymbolList,
+) -> Result<(u64, Option<KernelListNote>), KernelError> {
     let Some((symbol, listed)) = anchor(list) else { return Ok((0, None)) };
     let as_linked = is_as_linked(path, listed);
     let head = match read_head(&root.join("proc/kallsyms")) {
@@ -134,13 +143,13 @@ fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<No
     let path = path.to_path_buf();
     match difference(list, &head, offset) {
         None if offset == 0 => Ok((0, None)),
-        None if as_linked => Ok((offset, Some(Note::Moved { path, offset }))),
+        None if as_linked => Ok((offset, Some(KernelListNote::Moved { path, offset }))),
         Some(difference) if as_linked || offset == 0 => {
             Err(KernelError::OtherKernel { path, difference })
         }
         _ => {
             let symbol = symbol.to_owned();
-            Ok((0, Some(Note::OtherBoot { path, symbol, listed, here })))
+            Ok((0, Some(KernelListNote::OtherBoot { path, symbol, listed, here })))
         }
     }
 }
@@ -264,12 +273,12 @@ mod tests {
             self
         }
 
-        fn file(&self, path: &str, offset: KernelOffset) -> Result<Loaded, KernelError> {
+        fn file(&self, path: &str, offset: KernelOffset) -> Result<LoadedKernel, KernelError> {
             load_file(self.0.path(), &self.path(path), offset)
         }
     }
 
-    fn name(loaded: &Loaded, address: u64) -> Option<String> {
+    fn name(loaded: &LoadedKernel, address: u64) -> Option<String> {
         loaded
             .symbols
             .find(address)
@@ -294,7 +303,7 @@ mod tests {
         let machine = Machine::new(&kernel(LINKED + MOVED, 0)).write("map", &kernel(LINKED, 0));
         let loaded = machine.file("map", KernelOffset::Detect).unwrap();
         assert_eq!(name(&loaded, LINKED + MOVED + 0x101).as_deref(), Some("alpha"));
-        assert!(matches!(loaded.notes[..], [Note::Moved { offset: MOVED, .. }]));
+        assert!(matches!(loaded.notes[..], [KernelListNote::Moved { offset: MOVED, .. }]));
         assert!(loaded.notes[0].to_string().contains("+0x1e200000"));
         // Moved down, as some architectures do.
         let machine =
@@ -323,7 +332,7 @@ mod tests {
             Machine::new(&kernel(LINKED + MOVED, 0)).write("saved", &kernel(LINKED + 0x20_0000, 0));
         let loaded = machine.file("saved", KernelOffset::Detect).unwrap();
         assert_eq!(name(&loaded, LINKED + 0x20_0101).as_deref(), Some("alpha"));
-        assert!(matches!(loaded.notes[..], [Note::OtherBoot { .. }]));
+        assert!(matches!(loaded.notes[..], [KernelListNote::OtherBoot { .. }]));
     }
 
     #[test]
@@ -374,6 +383,6 @@ mod tests {
         for address in [0xffff_ffff_c000_0008, 0xffff_ffff_c000_0008 + MOVED] {
             assert_eq!(name(&loaded, address), None);
         }
-        assert!(matches!(loaded.notes[..], [Note::ModulesLeftOut { count: 1, .. }]));
+        assert!(matches!(loaded.notes[..], [KernelListNote::ModulesLeftOut { count: 1, .. }]));
     }
 }

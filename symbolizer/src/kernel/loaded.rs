@@ -15,28 +15,28 @@ const ANCHORS: [&str; 2] = ["_text", "_stext"];
 
 /// A table, where it came from, and what the user should know about it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedKernel {
     pub symbols: KernelSymbols,
     /// The list that was read.
     pub path: PathBuf,
     /// `_text` and `_stext` as far as they are listed, where the kernel runs.
-    pub anchors: Vec<Anchor>,
+    pub anchors: Vec<KernelAnchor>,
     /// Of the kernel, where that is known.
     pub build_id: Option<Box<[u8]>>,
     /// What the user should know.
-    pub notes: Vec<Note>,
+    pub notes: Vec<KernelListNote>,
 }
 
 /// A symbol whose address tells one boot from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchor {
+pub struct KernelAnchor {
     /// `_text` or `_stext`.
     pub symbol: String,
     /// Its run-time address.
     pub address: u64,
 }
 
-impl Loaded {
+impl LoadedKernel {
     /// Run-time address of `_text` or `_stext`.
     pub fn address_of(&self, symbol: &str) -> Option<u64> {
         self.anchors.iter().find(|anchor| anchor.symbol == symbol).map(|anchor| anchor.address)
@@ -45,7 +45,7 @@ impl Loaded {
 
 /// What the user should know about the symbols in use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Note {
+pub enum KernelListNote {
     #[error("{}: the kernel runs {} from where this list says; applied", path.display(), signed(*offset))]
     Moved { path: PathBuf, offset: u64 },
     #[error("{}: {count} symbols of modules and BPF programs left out: they do not move with the kernel", path.display())]
@@ -94,16 +94,16 @@ impl KernelError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recording {
     /// Where `_text` was; none when kptr_restrict hid it from the recorder.
-    pub(crate) anchor: Option<Anchor>,
+    pub(crate) anchor: Option<KernelAnchor>,
     /// `uname -r`.
     pub(crate) release: Option<String>,
     pub(crate) list: Option<Arc<PackedKernelList>>,
 }
 
-pub(super) fn anchors(list: &SymbolList, offset: u64) -> Vec<Anchor> {
+pub(super) fn anchors(list: &SymbolList, offset: u64) -> Vec<KernelAnchor> {
     let anchors = ANCHORS.into_iter().filter_map(|symbol| {
         let address = list.address_of(symbol)?.wrapping_add(offset);
-        Some(Anchor { symbol: symbol.to_owned(), address })
+        Some(KernelAnchor { symbol: symbol.to_owned(), address })
     });
     anchors.collect()
 }

@@ -2,8 +2,8 @@
 
 use super::list::SymbolList;
 use super::load;
-use super::loaded::{self, Anchor, KernelError, Loaded, Note, Recording};
-use super::vmlinux::{self, Known};
+use super::loaded::{self, KernelAnchor, KernelError, KernelListNote, LoadedKernel, Recording};
+use super::vmlinux::{self, KnownKernel};
 use crate::kernel::table::{KernelSymbols, ModuleExtent};
 use perfdata::kernel_list::{KernelModule, PackedKernelList};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 pub(super) fn kept(
     packed: &Arc<PackedKernelList>,
-    anchor: Option<&Anchor>,
-) -> Result<Loaded, String> {
+    anchor: Option<&KernelAnchor>,
+) -> Result<LoadedKernel, String> {
     let list = packed.unpack().map_err(|error| error.to_string())?;
     let build_id = Some(list.build_id.clone()).filter(|id| !id.is_empty()).map(Into::into);
     let extents: Vec<ModuleExtent> = list.modules.iter().filter_map(extent).collect();
     let list = SymbolList::recorded(list).map_err(|error| error.to_string())?;
     let anchors = loaded::anchors(&list, 0);
-    if let Some(Anchor { symbol, address }) = anchor
+    if let Some(KernelAnchor { symbol, address }) = anchor
         && !anchors.iter().any(|known| known.symbol == *symbol && known.address == *address)
     {
         return Err(format!("they are of a kernel that has no {symbol} at {address:#x}"));
@@ -26,7 +26,7 @@ pub(super) fn kept(
     let symbols = KernelSymbols::recorded(list, packed, &extents);
     match symbols.is_empty() {
         true => Err("none of them is of type t, T, w or W".to_owned()),
-        false => Ok(Loaded {
+        false => Ok(LoadedKernel {
             symbols,
             path: PathBuf::from("the recording"),
             anchors,
@@ -43,7 +43,11 @@ fn extent(module: &KernelModule) -> Option<ModuleExtent> {
 
 /// The symbols of a System.map or a saved /proc/kallsyms, moved to where the
 /// recorded kernel lay. The list must be that kernel's as far as can be told.
-pub(crate) fn load(root: &Path, path: &Path, recording: &Recording) -> Result<Loaded, KernelError> {
+pub(crate) fn load(
+    root: &Path,
+    path: &Path,
+    recording: &Recording,
+) -> Result<LoadedKernel, KernelError> {
     if vmlinux::is_image(path) {
         return vmlinux::load(path, known(root, recording));
     }
@@ -57,7 +61,7 @@ pub(crate) fn load(root: &Path, path: &Path, recording: &Recording) -> Result<Lo
 
 /// What is known of the recorded kernel: by what the recording keeps, else
 /// by the running kernel, if that is the recorded one.
-pub(super) fn known<'a>(root: &Path, recording: &'a Recording) -> Known<'a> {
+pub(super) fn known<'a>(root: &Path, recording: &'a Recording) -> KnownKernel<'a> {
     let kept = recording.list.as_ref().and_then(|packed| packed.unpack().ok());
     let anchor = recording.anchor.clone();
     let recording = Some(recording);
@@ -67,26 +71,26 @@ pub(super) fn known<'a>(root: &Path, recording: &'a Recording) -> Known<'a> {
         let modules = SymbolList::recorded(list).ok().map(|list| (list, extents));
         let own =
             modules.as_ref().and_then(|(list, _)| loaded::anchors(list, 0).into_iter().next());
-        return Known { anchor: anchor.or(own), build_id, modules, recording };
+        return KnownKernel { anchor: anchor.or(own), build_id, modules, recording };
     }
     let Some(head) = load::read_head(&root.join("proc/kallsyms")).ok() else {
-        return Known { anchor, build_id: None, modules: None, recording };
+        return KnownKernel { anchor, build_id: None, modules: None, recording };
     };
     let is_recorded = recording.is_some_and(|recording| is_recorded(root, &head, recording));
     let build_id = is_recorded.then(|| load::build_id(root)).flatten();
     let is_same_boot = is_recorded
         && anchor.as_ref().is_some_and(|at| head.address_of(&at.symbol) == Some(at.address));
     let modules = is_same_boot.then(|| load::running(root).modules).flatten();
-    Known { anchor, build_id, modules, recording }
+    KnownKernel { anchor, build_id, modules, recording }
 }
 
 fn distance(
     path: &Path,
     list: &SymbolList,
     recording: &Recording,
-) -> Result<(u64, Option<Note>), KernelError> {
+) -> Result<(u64, Option<KernelListNote>), KernelError> {
     let differs = |difference| not_recorded(path, difference);
-    let Some(Anchor { symbol, address }) = &recording.anchor else {
+    let Some(KernelAnchor { symbol, address }) = &recording.anchor else {
         let linked =
             loaded::anchor(list).is_none_or(|(_, address)| load::is_as_linked(path, address));
         return match linked {
@@ -103,7 +107,7 @@ fn distance(
         )));
     }
     let path = path.to_path_buf();
-    Ok((offset, (offset != 0).then_some(Note::Moved { path, offset })))
+    Ok((offset, (offset != 0).then_some(KernelListNote::Moved { path, offset })))
 }
 
 /// Refuses a list that is known to be another kernel's: by the running
@@ -113,7 +117,7 @@ fn check(
     path: &Path,
     list: &SymbolList,
     recording: &Recording,
-) -> Result<Option<Note>, KernelError> {
+) -> Result<Option<KernelListNote>, KernelError> {
     let head = load::read_head(&root.join("proc/kallsyms")).ok();
     let running = head.filter(|head| is_recorded(root, head, recording));
     let compared = running.and_then(|head| {
@@ -131,7 +135,7 @@ fn check(
         (None, Some(_)) => Ok(None),
         (None, None) => {
             let (path, release) = (path.to_path_buf(), recording.release.clone());
-            Ok(Some(Note::Unchecked { path, release }))
+            Ok(Some(KernelListNote::Unchecked { path, release }))
         }
     }
 }
@@ -141,7 +145,7 @@ fn is_recorded(root: &Path, head: &SymbolList, recording: &Recording) -> bool {
     let here = load::release(root);
     match (&recording.release, &recording.anchor) {
         (Some(recorded), _) if !here.is_empty() => *recorded == here,
-        (_, Some(Anchor { symbol, address })) => head.address_of(symbol) == Some(*address),
+        (_, Some(KernelAnchor { symbol, address })) => head.address_of(symbol) == Some(*address),
         (_, None) => false,
     }
 }
@@ -166,9 +170,9 @@ mod tests {
 
     use crate::{SampledAddress, Symbolizer, SymbolizerOptions};
     use perfdata::kernel_list::KernelSymbol;
-    use perfdata::side::{FileIdentity, Mapping};
+    use perfdata::sideband::{FileIdentity, Mapping};
     use perfdata::stream::Features;
-    use perfdata::{CpuMode, KernelList, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
+    use perfdata::{CpuMode, KernelList, Misc, Pid, SampleId, SidebandRecord, Task, Tid, Time};
 
     const LINKED: u64 = 0xffff_ffff_8100_0000;
     const MOVED: u64 = 0x1e20_0000;
@@ -202,20 +206,20 @@ mod tests {
             list: &str,
             anchor: u64,
             release: &str,
-        ) -> Result<Loaded, KernelError> {
+        ) -> Result<LoadedKernel, KernelError> {
             fs::write(self.path(name), list).unwrap();
             let anchor =
-                (anchor != 0).then(|| Anchor { symbol: "_text".to_owned(), address: anchor });
+                (anchor != 0).then(|| KernelAnchor { symbol: "_text".to_owned(), address: anchor });
             let release = (!release.is_empty()).then(|| release.to_owned());
             load(self.0.path(), &self.path(name), &Recording { anchor, release, list: None })
         }
     }
 
-    fn alpha_is_at(loaded: &Loaded, address: u64) -> bool {
+    fn alpha_is_at(loaded: &LoadedKernel, address: u64) -> bool {
         loaded.symbols.find(address).is_some_and(|routine| routine.name == b"alpha")
     }
 
-    fn refused(result: Result<Loaded, KernelError>, why: &str) {
+    fn refused(result: Result<LoadedKernel, KernelError>, why: &str) {
         match result {
             Err(error @ KernelError::NotRecorded { .. }) => {
                 let text = error.to_string();
@@ -231,7 +235,7 @@ mod tests {
         let list = ("map", &*kernel(LINKED, 0));
         let loaded = machine.load(list.0, list.1, LINKED + MOVED, "6.1.0").unwrap();
         assert!(alpha_is_at(&loaded, LINKED + MOVED + 0x101));
-        assert!(matches!(loaded.notes[..], [Note::Moved { offset: MOVED, .. }]));
+        assert!(matches!(loaded.notes[..], [KernelListNote::Moved { offset: MOVED, .. }]));
         // The same kernel under another boot.
         let loaded = machine.load(list.0, list.1, LINKED + 0x20_0000, "6.1.0").unwrap();
         assert!(alpha_is_at(&loaded, LINKED + 0x20_0101));
@@ -264,7 +268,7 @@ mod tests {
             refused(machine.load("System.map-6.3.0", &list, LINKED, recorded), "6.3.0");
             for name in ["System.map", "System.map-mine", "kallsyms"] {
                 let loaded = machine.load(name, &list, LINKED, recorded).unwrap();
-                let [note @ Note::Unchecked { .. }] = &loaded.notes[..] else {
+                let [note @ KernelListNote::Unchecked { .. }] = &loaded.notes[..] else {
                     panic!("{loaded:?}")
                 };
                 assert!(note.to_string().contains(recorded), "{note}");
@@ -330,7 +334,7 @@ mod tests {
             flags: None,
             path: b"[kernel.kallsyms]_text",
         };
-        symbolizer.side(Misc(1), &SideRecord::Mmap(mapping), &SampleId::default());
+        symbolizer.side(Misc(1), &SidebandRecord::Mmap(mapping), &SampleId::default());
         symbolizer
     }
 

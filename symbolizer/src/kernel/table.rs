@@ -39,7 +39,7 @@ pub struct KernelSymbols {
     list: SymbolList,
     /// Added to a listed address to get the run-time address, modulo 2^64.
     offset: u64,
-    origin: Origin,
+    origin: VariableSource,
     starts: Vec<u64>,
     rest: Vec<Rest>,
     /// Runs of routines of one module, sorted.
@@ -47,7 +47,7 @@ pub struct KernelSymbols {
 }
 
 /// Where variables are to be had, once they are asked for.
-enum Origin {
+enum VariableSource {
     Text,
     Recorded(Arc<PackedKernelList>),
     /// They are kept: entries of an image.
@@ -97,9 +97,9 @@ impl KernelSymbols {
     /// None that the list did not have when it was read first.
     pub(crate) fn variables(&self) -> Result<Option<KernelSymbols>, ListError> {
         let mut list = match &self.origin {
-            Origin::Recorded(packed) => SymbolList::recorded(packed.unpack()?)?,
-            Origin::Text => SymbolList::parse(self.list.bytes.clone())?,
-            Origin::KernelImage(entries) => SymbolList {
+            VariableSource::Recorded(packed) => SymbolList::recorded(packed.unpack()?)?,
+            VariableSource::Text => SymbolList::parse(self.list.bytes.clone())?,
+            VariableSource::KernelImage(entries) => SymbolList {
                 bytes: self.list.bytes.clone(),
                 entries: entries.clone(),
                 modules: self.list.modules.clone(),
@@ -113,7 +113,7 @@ impl KernelSymbols {
             entry.address >> 63 == known >> 63
                 && (!is_moved || entry.module == ListedSymbol::NO_MODULE)
         });
-        Ok(Some(KernelSymbols::of(list, self.offset, &[], choose_variable, Reach::Next)))
+        Ok(Some(KernelSymbols::of(list, self.offset, &[], choose_variable, SymbolReach::Next)))
     }
 
     pub(crate) fn with_modules(
@@ -121,7 +121,7 @@ impl KernelSymbols {
         offset: u64,
         extents: &[ModuleExtent],
     ) -> KernelSymbols {
-        KernelSymbols::of(list, offset, extents, choose, Reach::Routine)
+        KernelSymbols::of(list, offset, extents, choose, SymbolReach::Routine)
     }
 
     /// As [`KernelSymbols::with_modules`], of a list that was `packed`.
@@ -130,13 +130,13 @@ impl KernelSymbols {
         packed: &Arc<PackedKernelList>,
         extents: &[ModuleExtent],
     ) -> KernelSymbols {
-        let origin = Origin::Recorded(Arc::clone(packed));
+        let origin = VariableSource::Recorded(Arc::clone(packed));
         KernelSymbols { origin, ..KernelSymbols::with_modules(list, 0, extents) }
     }
 
     /// The same of an image, whose names are no text of a list.
     pub(crate) fn of_image(list: SymbolList, extents: &[ModuleExtent]) -> KernelSymbols {
-        let origin = Origin::KernelImage(list.entries.clone());
+        let origin = VariableSource::KernelImage(list.entries.clone());
         KernelSymbols { origin, ..KernelSymbols::with_modules(list, 0, extents) }
     }
 
@@ -145,7 +145,7 @@ impl KernelSymbols {
         offset: u64,
         extents: &[ModuleExtent],
         choose: Choose,
-        reach: Reach,
+        reach: SymbolReach,
     ) -> KernelSymbols {
         let entries = std::mem::take(&mut list.entries);
         let sorted = sort(entries);
@@ -154,12 +154,12 @@ impl KernelSymbols {
             let extent = extents.iter().find(|extent| extent.name == **name);
             ends[index] = extent.map(|extent| extent.base..extent.base.saturating_add(extent.size));
         }
-        let reaches: Vec<Reach> =
-            list.modules.iter().map(|name| Reach::of(name).unwrap_or(reach)).collect();
+        let reaches: Vec<SymbolReach> =
+            list.modules.iter().map(|name| SymbolReach::of(name).unwrap_or(reach)).collect();
         let mut table = KernelSymbols {
             list,
             offset,
-            origin: Origin::Text,
+            origin: VariableSource::Text,
             starts: Vec::new(),
             rest: Vec::new(),
             runs: Vec::new(),
@@ -317,7 +317,7 @@ fn choose<'a>(list: &SymbolList, group: &'a [ListedSymbol]) -> Option<&'a Listed
 
 /// How far the next symbol may be and still say where one ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum SymbolReach {
     /// However far.
     Next,
     /// As far as a routine may be long.
@@ -328,21 +328,21 @@ enum Reach {
     Page,
 }
 
-impl Reach {
+impl SymbolReach {
     /// What the kernel lists as modules and is none.
-    fn of(module: &[u8]) -> Option<Reach> {
+    fn of(module: &[u8]) -> Option<SymbolReach> {
         match module {
-            b"bpf" => Some(Reach::Pack),
-            _ => module.starts_with(b"__builtin__").then_some(Reach::Page),
+            b"bpf" => Some(SymbolReach::Pack),
+            _ => module.starts_with(b"__builtin__").then_some(SymbolReach::Page),
         }
     }
 
     fn covers(self, from: u64, to: u64) -> bool {
         match self {
-            Reach::Next => true,
-            Reach::Routine => to - from <= LONGEST_ROUTINE,
-            Reach::Pack => from / PACK == to / PACK,
-            Reach::Page => from / PAGE == to / PAGE,
+            SymbolReach::Next => true,
+            SymbolReach::Routine => to - from <= LONGEST_ROUTINE,
+            SymbolReach::Pack => from / PACK == to / PACK,
+            SymbolReach::Page => from / PAGE == to / PAGE,
         }
     }
 }
@@ -353,7 +353,7 @@ fn end_of(
     chosen: &ListedSymbol,
     next: Option<(u64, u16)>,
     extent: Option<&Range<u64>>,
-    reach: Reach,
+    reach: SymbolReach,
 ) -> u64 {
     let page_end = (chosen.address | (PAGE - 1)).saturating_add(1);
     let of_module = extent.filter(|extent| extent.contains(&chosen.address));

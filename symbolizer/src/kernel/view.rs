@@ -1,12 +1,12 @@
 //! The kernel as one recording sees it: the list that fits it, or why none
 //! does.
 
-use super::lines::Sought;
+use super::lines::KernelFileQuery;
 use super::load;
-use super::loaded::{Anchor, KernelError, Loaded, Note, Recording};
+use super::loaded::{KernelAnchor, KernelError, KernelListNote, LoadedKernel, Recording};
 use super::recorded;
 use super::table::KernelSymbols;
-use crate::answer::NoDebug;
+use crate::answer::MissingDebugInfo;
 use crate::dwarf::lazy_debug_file::ObjectDebug;
 use crate::files::options::{KernelOffset, KernelSource};
 use crate::process::objects::Objects;
@@ -21,30 +21,30 @@ use std::sync::Arc;
 pub(crate) struct KernelView {
     /// None: addresses are the running kernel's.
     recording: Option<Recording>,
-    state: Option<Result<Ready, Reason>>,
+    state: Option<Result<ReadyKernel, Reason>>,
     /// The running kernel's symbols, where `state` has those that the
     /// recording keeps.
-    live: Option<Result<Ready, Reason>>,
+    live: Option<Result<ReadyKernel, Reason>>,
     /// Of the running kernel, while none of its symbols were needed.
     boot: Option<BootVerdict>,
-    debug: FxHashMap<ObjectId, Result<ObjectDebug, NoDebug>>,
+    debug: FxHashMap<ObjectId, Result<ObjectDebug, MissingDebugInfo>>,
 }
 
 #[derive(Debug)]
-struct Ready {
+struct ReadyKernel {
     symbols: KernelSymbols,
     /// Variables of the same list, once they were asked for.
     variables: Option<Result<KernelSymbols, Reason>>,
     /// Objects of the modules, by number.
     modules: Vec<ObjectId>,
-    notes: Vec<Note>,
-    anchors: Vec<Anchor>,
+    notes: Vec<KernelListNote>,
+    anchors: Vec<KernelAnchor>,
     build_id: Option<Box<[u8]>>,
     /// They are those that the recording keeps.
     is_kept: bool,
 }
 
-impl Ready {
+impl ReadyKernel {
     fn object(&self, symbols: &KernelSymbols, address: u64) -> (ObjectId, u64, u64) {
         let (module, first, last) = symbols.owner(address);
         let object = module
@@ -75,7 +75,7 @@ impl KernelView {
     }
 
     /// What the recording says about its kernel has changed: look again.
-    pub(crate) fn learn(&mut self, anchor: Anchor) {
+    pub(crate) fn learn(&mut self, anchor: KernelAnchor) {
         self.change(|recording| &mut recording.anchor, anchor);
     }
 
@@ -105,7 +105,7 @@ impl KernelView {
         }
     }
 
-    pub(crate) fn notes(&self) -> &[Note] {
+    pub(crate) fn notes(&self) -> &[KernelListNote] {
         match &self.state {
             Some(Ok(ready)) => &ready.notes,
             _ => &[],
@@ -191,14 +191,18 @@ impl KernelView {
         module: Option<&str>,
         options: &SymbolizerOptions,
         objects: &mut Objects,
-    ) -> Result<ObjectDebug, NoDebug> {
+    ) -> Result<ObjectDebug, MissingDebugInfo> {
         match self.debug.remove(&object) {
             Some(known) => known,
             None => self.sought(module, options, objects)?.open(module),
         }
     }
 
-    pub(crate) fn put_debug(&mut self, object: ObjectId, debug: Result<ObjectDebug, NoDebug>) {
+    pub(crate) fn put_debug(
+        &mut self,
+        object: ObjectId,
+        debug: Result<ObjectDebug, MissingDebugInfo>,
+    ) {
         self.debug.insert(object, debug);
     }
 
@@ -207,7 +211,7 @@ impl KernelView {
         module: Option<&str>,
         options: &'a SymbolizerOptions,
         objects: &mut Objects,
-    ) -> Result<Sought<'a>, NoDebug> {
+    ) -> Result<KernelFileQuery<'a>, MissingDebugInfo> {
         let recording = self.recording.clone();
         let kept = recording.as_ref().and_then(|recording| recording.list.clone());
         let is_here = match &recording {
@@ -219,14 +223,14 @@ impl KernelView {
         let release = release.unwrap_or_else(|| load::release(&options.root));
         let ready = self
             .ready(options, objects)
-            .map_err(|reason| NoDebug::Never { object: reason.tag().into() })?;
+            .map_err(|reason| MissingDebugInfo::Never { object: reason.tag().into() })?;
         let own = ready.build_id.clone();
         let build_id = match module {
             None => own.or_else(|| load::build_id(root?)),
             Some(module) => module_build_id(module, kept.as_deref(), root),
         };
         let (anchors, symbols) = (&ready.anchors, &ready.symbols);
-        Ok(Sought { options, release, build_id, anchors, symbols })
+        Ok(KernelFileQuery { options, release, build_id, anchors, symbols })
     }
 
     /// Whether the symbols in use are surely the running kernel's: lines of
@@ -269,14 +273,14 @@ impl KernelView {
         &mut self,
         options: &SymbolizerOptions,
         objects: &mut Objects,
-    ) -> Result<&mut Ready, &mut Reason> {
+    ) -> Result<&mut ReadyKernel, &mut Reason> {
         let is_kept = matches!(self.ready(options, objects), Ok(ready) if ready.is_kept);
         if !is_kept {
             return self.ready(options, objects);
         }
         let recording =
             self.recording.as_ref().map(|recording| Recording { list: None, ..recording.clone() });
-        let load = || Ready::load(options, recording.as_ref(), objects);
+        let load = || ReadyKernel::load(options, recording.as_ref(), objects);
         self.live.get_or_insert_with(load).as_mut()
     }
 
@@ -301,23 +305,23 @@ impl KernelView {
         &mut self,
         options: &SymbolizerOptions,
         objects: &mut Objects,
-    ) -> Result<&mut Ready, &mut Reason> {
+    ) -> Result<&mut ReadyKernel, &mut Reason> {
         let recording = self.recording.as_ref();
-        let load = || Ready::load(options, recording, objects);
+        let load = || ReadyKernel::load(options, recording, objects);
         self.state.get_or_insert_with(load).as_mut()
     }
 }
 
-impl Ready {
+impl ReadyKernel {
     fn load(
         options: &SymbolizerOptions,
         recording: Option<&Recording>,
         objects: &mut Objects,
-    ) -> Result<Ready, Reason> {
+    ) -> Result<ReadyKernel, Reason> {
         let (loaded, is_kept) = load(options, recording)?;
         let modules = loaded.symbols.modules().iter().map(|name| objects.module(name)).collect();
-        let Loaded { symbols, notes, anchors, build_id, .. } = loaded;
-        Ok(Ready { symbols, variables: None, modules, notes, anchors, build_id, is_kept })
+        let LoadedKernel { symbols, notes, anchors, build_id, .. } = loaded;
+        Ok(ReadyKernel { symbols, variables: None, modules, notes, anchors, build_id, is_kept })
     }
 
     fn listed_variables(&mut self) -> Result<&KernelSymbols, Reason> {
@@ -353,7 +357,7 @@ fn module_build_id(
 fn load(
     options: &SymbolizerOptions,
     recording: Option<&Recording>,
-) -> Result<(Loaded, bool), Reason> {
+) -> Result<(LoadedKernel, bool), Reason> {
     let list = recording.and_then(|recording| recording.list.as_ref());
     let (KernelSource::Running, Some(recording), Some(list)) = (&options.kernel, recording, list)
     else {
@@ -363,7 +367,7 @@ fn load(
         Ok(loaded) => Ok((loaded, true)),
         Err(why) => {
             let mut loaded = load_elsewhere(options, Some(recording))?;
-            loaded.notes.push(Note::RecordedUnusable { why });
+            loaded.notes.push(KernelListNote::RecordedUnusable { why });
             Ok((loaded, false))
         }
     }
@@ -372,7 +376,7 @@ fn load(
 fn load_elsewhere(
     options: &SymbolizerOptions,
     recording: Option<&Recording>,
-) -> Result<Loaded, Reason> {
+) -> Result<LoadedKernel, Reason> {
     let root = &options.root;
     match (&options.kernel, recording) {
         (KernelSource::None, _) => Err(Reason::KernelUnlisted { why: "not asked for".to_owned() }),
@@ -394,7 +398,7 @@ fn load_elsewhere(
     }
 }
 
-fn running(root: &Path) -> Result<Loaded, Reason> {
+fn running(root: &Path) -> Result<LoadedKernel, Reason> {
     load::load_running(root).map_err(|error| match error.is_hidden() {
         true => Reason::KernelHidden,
         false => failed(error),
@@ -412,9 +416,9 @@ fn failed(error: KernelError) -> Reason {
 /// Whether the running kernel lies where the recording says its kernel lay.
 pub(super) fn check(
     address_of: impl Fn(&str) -> Option<u64>,
-    recorded: Option<&Anchor>,
+    recorded: Option<&KernelAnchor>,
 ) -> Result<(), Reason> {
-    let Some(Anchor { symbol, address }) = recorded else {
+    let Some(KernelAnchor { symbol, address }) = recorded else {
         let why = "its addresses were hidden from the recorder (kptr_restrict)".to_owned();
         return Err(Reason::KernelUnplaced { why });
     };

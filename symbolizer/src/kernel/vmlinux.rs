@@ -2,7 +2,7 @@
 //! was linked to lie, and which build it is.
 
 use super::list::{ListError, ListedSymbol, SymbolList};
-use super::loaded::{self, Anchor, KernelError, Loaded, Note, Recording};
+use super::loaded::{self, KernelAnchor, KernelError, KernelListNote, LoadedKernel, Recording};
 use super::table::KernelSymbols;
 use super::table::ModuleExtent;
 use crate::elf::head::hex;
@@ -191,8 +191,8 @@ fn is_from_linker(name: &[u8]) -> bool {
 }
 
 /// What is known of the kernel whose addresses are to be named.
-pub(super) struct Known<'a> {
-    pub(super) anchor: Option<Anchor>,
+pub(super) struct KnownKernel<'a> {
+    pub(super) anchor: Option<KernelAnchor>,
     pub(super) build_id: Option<Box<[u8]>>,
     /// Modules and BPF programs come from there.
     pub(super) modules: Option<(SymbolList, Vec<ModuleExtent>)>,
@@ -201,7 +201,7 @@ pub(super) struct Known<'a> {
 
 /// The symbols of a vmlinux, moved to where the kernel lies, and the modules
 /// of that kernel.
-pub(super) fn load(path: &Path, known: Known<'_>) -> Result<Loaded, KernelError> {
+pub(super) fn load(path: &Path, known: KnownKernel<'_>) -> Result<LoadedKernel, KernelError> {
     let image = KernelImage::read(path)?;
     let refused = |difference: String| {
         let path = path.to_path_buf();
@@ -220,12 +220,12 @@ pub(super) fn load(path: &Path, known: Known<'_>) -> Result<Loaded, KernelError>
             )));
         }
         (Some(_), Some(_)) => {}
-        _ => notes.push(Note::Unchecked {
+        _ => notes.push(KernelListNote::Unchecked {
             path: path.to_path_buf(),
             release: known.recording.and_then(|recording| recording.release.clone()),
         }),
     }
-    let Some(Anchor { symbol, address }) = known.anchor else {
+    let Some(KernelAnchor { symbol, address }) = known.anchor else {
         let why = "nothing tells where it lay: its addresses are hidden (kptr_restrict)";
         return Err(refused(why.to_owned()));
     };
@@ -237,22 +237,26 @@ pub(super) fn load(path: &Path, known: Known<'_>) -> Result<Loaded, KernelError>
         return Err(refused(moved));
     }
     if offset != 0 {
-        notes.push(Note::Moved { path: path.to_path_buf(), offset });
+        notes.push(KernelListNote::Moved { path: path.to_path_buf(), offset });
     }
     let (list, extents) = joined(image.list, offset, known.modules);
-    table(path, list, &extents).map(|loaded| Loaded { build_id: image.build_id, notes, ..loaded })
+    table(path, list, &extents).map(|loaded| LoadedKernel {
+        build_id: image.build_id,
+        notes,
+        ..loaded
+    })
 }
 
 pub(super) fn table(
     path: &Path,
     list: SymbolList,
     extents: &[ModuleExtent],
-) -> Result<Loaded, KernelError> {
+) -> Result<LoadedKernel, KernelError> {
     let (path, anchors) = (path.to_path_buf(), loaded::anchors(&list, 0));
     let symbols = KernelSymbols::of_image(list, extents);
     match symbols.is_empty() {
         true => Err(KernelError::NoText { path }),
-        false => Ok(Loaded { symbols, path, anchors, build_id: None, notes: Vec::new() }),
+        false => Ok(LoadedKernel { symbols, path, anchors, build_id: None, notes: Vec::new() }),
     }
 }
 
@@ -401,7 +405,7 @@ mod tests {
         }
     }
 
-    fn name(loaded: &Loaded, address: u64) -> Option<String> {
+    fn name(loaded: &LoadedKernel, address: u64) -> Option<String> {
         let routine = loaded.symbols.find(address)?;
         Some(String::from_utf8_lossy(routine.name).into_owned())
     }

@@ -4,13 +4,13 @@
 //! /proc of its processes only, and a command has often ended by the time
 //! names are wanted. Whoever records can keep these files open meanwhile.
 
-use super::living::{self, Living};
 use super::objects::{FileVersion, is_anonymous};
-use super::owned_file::{self, OwnedFile, Owner, Refused, dump_number, map_path};
-use crate::files::carried::index::CarriedPart;
-use crate::files::carried::packer::FilePacker;
+use super::owned_file::{self, OwnedFile, Owner, RefusedFile, dump_number, map_path};
+use super::proc_dir::{self, ProcStatus};
+use crate::files::embedded::index::EmbeddedPart;
+use crate::files::embedded::packer::FilePacker;
 use crate::files::opening::{has_plain_inodes, open_link, open_within, reopened};
-use perfdata::side::{Mapping, SideRecord};
+use perfdata::sideband::{Mapping, SidebandRecord};
 use perfdata::{Misc, Pid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::{File, metadata, read_link};
@@ -52,22 +52,22 @@ const PROT_EXEC: u32 = 4;
 #[derive(Debug)]
 pub struct KeptFiles {
     root: PathBuf,
-    own: Option<Root>,
+    own: Option<ProcessRoot>,
     /// What can be had at its path now is wanted after it was replaced.
     for_later: bool,
     files: FxHashMap<(Box<[u8]>, FileVersion), File>,
     /// Files that can be had without a process, and those that are kept.
     known: FxHashSet<(Box<[u8]>, FileVersion)>,
-    maps: FxHashMap<Pid, Generated>,
+    maps: FxHashMap<Pid, CodeMaker>,
     dumps: FxHashMap<(Pid, Box<[u8]>), Dump>,
     left_out: u64,
 }
 
 /// A process that may make code.
 #[derive(Debug)]
-struct Generated {
-    living: Living,
-    map: Option<Result<OwnedFile, Refused>>,
+struct CodeMaker {
+    living: ProcStatus,
+    map: Option<Result<OwnedFile, RefusedFile>>,
 }
 
 #[derive(Debug)]
@@ -78,17 +78,17 @@ pub(crate) struct Dump {
 
 /// What a process takes for `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Root {
+struct ProcessRoot {
     namespace: PathBuf,
     directory: (u64, u64),
 }
 
-impl Root {
+impl ProcessRoot {
     /// `directory`: /proc/PID.
-    fn of(directory: &Path) -> Option<Root> {
+    fn of(directory: &Path) -> Option<ProcessRoot> {
         let namespace = read_link(directory.join("ns/mnt")).ok()?;
         let found = metadata(directory.join("root")).ok()?;
-        Some(Root { namespace, directory: (found.dev(), found.ino()) })
+        Some(ProcessRoot { namespace, directory: (found.dev(), found.ino()) })
     }
 }
 
@@ -103,7 +103,7 @@ impl KeptFiles {
     pub fn new(root: &Path) -> KeptFiles {
         KeptFiles {
             root: root.to_owned(),
-            own: Root::of(&root.join("proc/self")),
+            own: ProcessRoot::of(&root.join("proc/self")),
             for_later: false,
             files: FxHashMap::default(),
             known: FxHashSet::default(),
@@ -129,21 +129,21 @@ impl KeptFiles {
             // Of jitdump files the process counts.
             if let (None, Ok(path)) = (dump_number(path), std::str::from_utf8(path)) {
                 let (path, root) = (path.to_owned(), String::new());
-                packer.pack(CarriedPart::Mapped { path, root, version: told.carried() }, file);
+                packer.pack(EmbeddedPart::Mapped { path, root, version: told.carried() }, file);
             }
         }
         let mut maps: Vec<_> = self.maps.iter().collect();
         maps.sort_by_key(|(pid, _)| pid.0);
         for (pid, generated) in maps {
             if let Some(Ok(OwnedFile { file, path })) = &generated.map {
-                packer.pack(CarriedPart::Map { pid: pid.0, path: path.clone() }, file);
+                packer.pack(EmbeddedPart::Map { pid: pid.0, path: path.clone() }, file);
             }
         }
         let mut dumps: Vec<_> = self.dumps.iter().collect();
         dumps.sort_by(|(one, _), (other, _)| (one.0.0, &one.1).cmp(&(other.0.0, &other.1)));
         for ((pid, path), dump) in dumps {
             if let Ok(path) = std::str::from_utf8(path) {
-                packer.pack(CarriedPart::Dump { pid: pid.0, path: path.to_owned() }, &dump.file);
+                packer.pack(EmbeddedPart::Dump { pid: pid.0, path: path.to_owned() }, &dump.file);
             }
         }
     }
@@ -157,8 +157,10 @@ impl KeptFiles {
 
     /// Takes in MMAP and MMAP2 of code; others change nothing. To be called
     /// as soon as the record is there.
-    pub fn record(&mut self, misc: Misc, record: &SideRecord<'_>) {
-        let (SideRecord::Mmap(mapping) | SideRecord::Mmap2(mapping)) = record else { return };
+    pub fn record(&mut self, misc: Misc, record: &SidebandRecord<'_>) {
+        let (SidebandRecord::Mmap(mapping) | SidebandRecord::Mmap2(mapping)) = record else {
+            return;
+        };
         let is_code = !misc.contains(Misc::MMAP_DATA)
             && mapping.protection.is_none_or(|bits| bits & PROT_EXEC != 0);
         if mapping.task.pid.0 > 0 && is_code {
@@ -182,7 +184,7 @@ impl KeptFiles {
         let Mapping { task, path, ref file, start, length, .. } = *mapping;
         let told = FileVersion::from(file);
         let in_memory = path.starts_with(b"/memfd:") && told != FileVersion::Nothing;
-        let directory = living::directory(&self.root, task.pid);
+        let directory = proc_dir::directory(&self.root, task.pid);
         if is_anonymous(path) {
             self.generates(task.pid, &directory);
         }
@@ -199,7 +201,7 @@ impl KeptFiles {
         }
         let has_path = !deleted && !in_memory;
         let is_wanted = self.for_later && has_path && is_built_by_users(path);
-        let Some(root) = Root::of(&directory) else {
+        let Some(root) = ProcessRoot::of(&directory) else {
             // It has ended; its file may lie here still.
             let found = is_wanted.then(|| open_within(&self.root, path).ok()).flatten();
             if let Some(file) = found.filter(|file| is_told(file, &told))
@@ -228,7 +230,7 @@ impl KeptFiles {
             };
             let Some(file) = opened else { return };
             if dump_number(path).is_some()
-                && let Some(living) = Living::read(&directory)
+                && let Some(living) = ProcStatus::read(&directory)
                 && let Some(again) = reopened(&file)
             {
                 let dump = Dump { file: again, uid: living.uid };
@@ -244,12 +246,12 @@ impl KeptFiles {
     /// A process has memory for code of its own making.
     fn generates(&mut self, pid: Pid, directory: &Path) {
         if !self.maps.contains_key(&pid) {
-            let Some(living) = Living::read(directory) else { return };
+            let Some(living) = ProcStatus::read(directory) else { return };
             if self.maps.len() >= MOST_MAPS {
                 self.left_out += 1;
                 return;
             }
-            self.maps.insert(pid, Generated { living, map: None });
+            self.maps.insert(pid, CodeMaker { living, map: None });
         }
         if let Some(generated) = self.maps.get_mut(&pid) {
             generated.look(&self.root, pid);
@@ -261,7 +263,7 @@ impl KeptFiles {
     }
 
     /// The map of a process, when one was found while it lived.
-    pub(crate) fn map(&mut self, pid: Pid) -> Option<Result<OwnedFile, Refused>> {
+    pub(crate) fn map(&mut self, pid: Pid) -> Option<Result<OwnedFile, RefusedFile>> {
         self.maps.get_mut(&pid)?.map.take()
     }
 
@@ -286,12 +288,12 @@ fn is_built_by_users(path: &[u8]) -> bool {
     path.starts_with(BUILT_HERE) || !OF_PACKAGES.iter().any(|prefix| path.starts_with(prefix))
 }
 
-impl Generated {
+impl CodeMaker {
     fn look(&mut self, root: &Path, pid: Pid) {
         if self.map.is_none() {
-            let directory = living::directory(root, pid);
-            let Living { uid, inner, .. } = self.living;
-            let root = living::root_of(&directory);
+            let directory = proc_dir::directory(root, pid);
+            let ProcStatus { uid, inner, .. } = self.living;
+            let root = proc_dir::root_of(&directory);
             self.map = owned_file::open(&root, map_path(inner), Owner::Process(uid));
         }
     }
@@ -300,13 +302,13 @@ impl Generated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdata::side::FileIdentity;
+    use perfdata::sideband::FileIdentity;
     use perfdata::{Task, Tid};
     use std::io::Read;
     use std::os::unix::fs::symlink;
 
-    fn record<'a>(pid: i32, path: &'a [u8], inode: u64) -> SideRecord<'a> {
-        SideRecord::Mmap2(Mapping {
+    fn record<'a>(pid: i32, path: &'a [u8], inode: u64) -> SidebandRecord<'a> {
+        SidebandRecord::Mmap2(Mapping {
             task: Task { pid: Pid(pid), tid: Tid(pid) },
             start: 0x1000,
             length: 0x1000,

@@ -1,13 +1,13 @@
 //! Recorded mapping -> the file itself, or why it cannot be had.
 
-use super::living;
 use super::objects::{Identity, MappedFile};
+use super::proc_dir;
 use crate::Reason;
 use crate::elf;
 use crate::elf::head::{ElfHead, hex, is_same_build_id, unpadded};
-use crate::files::carried::index::CarriedPart;
-use crate::files::carried::lookup::FileToPack;
 use crate::files::debuginfod::Artifact;
+use crate::files::embedded::index::EmbeddedPart;
+use crate::files::embedded::lookup::FileToPack;
 use crate::files::located_file::LocatedFile;
 use crate::files::opening::{has_plain_inodes, open_link, open_within, reopened};
 use crate::files::options::SymbolizerOptions;
@@ -30,7 +30,7 @@ pub(crate) fn locate(
 ) -> Result<LocatedFile, Reason> {
     let shown = || String::from_utf8_lossy(&mapped.path).into_owned();
     let mut against = None;
-    let mut attempt = |opened: io::Result<File>, root: PathBuf, way: Way| match opened
+    let mut attempt = |opened: io::Result<File>, root: PathBuf, way: FoundBy| match opened
         .map_err(|error| unreadable(shown(), &error))
         .and_then(|file| {
             let to_pack = options.to_pack(&file);
@@ -52,17 +52,17 @@ pub(crate) fn locate(
         }
     };
     if let Some(kept) = mapped.kept.as_deref().and_then(reopened)
-        && let Some(found) = attempt(Ok(kept), options.root.clone(), Way::Mapping)
+        && let Some(found) = attempt(Ok(kept), options.root.clone(), FoundBy::Mapping)
     {
         return Ok(found);
     }
     if let Some((file, root)) =
         options.carried().and_then(|files| files.mapped(&mapped.path, &mapped.identity.carried()))
-        && let Some(found) = attempt(file, options.root_shown(root), Way::Copy)
+        && let Some(found) = attempt(file, options.root_shown(root), FoundBy::Copy)
     {
         return Ok(found);
     }
-    let way = if options.symfs.is_some() { Way::Copy } else { Way::Path };
+    let way = if options.symfs.is_some() { FoundBy::Copy } else { FoundBy::Path };
     if !mapped.in_memory
         && let Some(found) =
             attempt(open_within(options.files(), &mapped.path), options.files().to_owned(), way)
@@ -71,10 +71,11 @@ pub(crate) fn locate(
     }
     let living = mapped.seen.iter().rev().filter(|_| options.symfs.is_none());
     for &(pid, start, end) in living {
-        let process = living::directory(&options.root, pid);
+        let process = proc_dir::directory(&options.root, pid);
         let root = process.join("root");
         if !mapped.in_memory
-            && let Some(found) = attempt(open_within(&root, &mapped.path), root.clone(), Way::Path)
+            && let Some(found) =
+                attempt(open_within(&root, &mapped.path), root.clone(), FoundBy::Path)
         {
             return Ok(found);
         }
@@ -84,7 +85,7 @@ pub(crate) fn locate(
             if !leads_to(&link, &mapped.path) {
                 continue;
             }
-            if let Some(found) = attempt(open_link(&link), root.clone(), Way::Mapping) {
+            if let Some(found) = attempt(open_link(&link), root.clone(), FoundBy::Mapping) {
                 return Ok(found);
             }
         }
@@ -100,7 +101,7 @@ pub(crate) fn locate(
     }
     if let (Some(id), Some(servers)) = (&mapped.identity.build_id, &options.debuginfod)
         && let Some(file) = servers.find(unpadded(id), Artifact::Executable)
-        && let Some(found) = attempt(Ok(file), options.files().to_owned(), Way::Path)
+        && let Some(found) = attempt(Ok(file), options.files().to_owned(), FoundBy::Path)
     {
         return Ok(found);
     }
@@ -116,13 +117,13 @@ fn pack(file: Option<FileToPack>, mapped: &MappedFile, root: &Path, options: &Sy
     let path = std::str::from_utf8(&mapped.path).ok();
     if let (Some(file), Some(path), Some(root)) = (file, path, options.shown_root(root)) {
         let (path, version) = (path.to_owned(), mapped.identity.carried());
-        file.pack(CarriedPart::Mapped { path, root, version });
+        file.pack(EmbeddedPart::Mapped { path, root, version });
     }
 }
 
 /// How a file was come by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum FoundBy {
     /// What lies at the path now.
     Path,
     /// A link of /proc that names the mapping, or it was opened in time.
@@ -132,7 +133,11 @@ enum Way {
 }
 
 /// Whether `file` is the mapped one.
-fn accept(file: File, mapped: &MappedFile, way: Way) -> Result<(ReadCache<File>, ElfHead), Reason> {
+fn accept(
+    file: File,
+    mapped: &MappedFile,
+    way: FoundBy,
+) -> Result<(ReadCache<File>, ElfHead), Reason> {
     let name = || String::from_utf8_lossy(&mapped.path).into_owned();
     let found = file.metadata().map_err(|error| unreadable(name(), &error))?.ino();
     let plain = has_plain_inodes(&file);
@@ -148,9 +153,9 @@ fn accept(file: File, mapped: &MappedFile, way: Way) -> Result<(ReadCache<File>,
             false => Err(Reason::BuildIdDiffers { file: name(), recorded: hex(recorded), found }),
         };
     }
-    let proven = way == Way::Mapping;
+    let proven = way == FoundBy::Mapping;
     match inode {
-        _ if way == Way::Copy => Ok((file, head)),
+        _ if way == FoundBy::Copy => Ok((file, head)),
         Some(recorded) if plain && recorded.inode != found => {
             Err(Reason::FileReplaced { file: name(), recorded: recorded.inode, found })
         }

@@ -1,10 +1,10 @@
 //! What addresses belong to, each known by number.
 
 use super::timeline::AddressExtent;
-use crate::files::carried::index::{CarriedInode, CarriedVersion};
+use crate::files::embedded::index::{EmbeddedInode, EmbeddedVersion};
 use crate::{ObjectId, Reason};
 use perfdata::Pid;
-use perfdata::side::FileIdentity;
+use perfdata::sideband::FileIdentity;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -372,10 +372,10 @@ impl Versions {
 }
 
 impl Identity {
-    pub(crate) fn carried(&self) -> CarriedVersion {
+    pub(crate) fn carried(&self) -> EmbeddedVersion {
         let inode =
-            self.inode.map(|Inode { major, minor, inode }| CarriedInode { major, minor, inode });
-        CarriedVersion::new(self.build_id.as_deref(), inode)
+            self.inode.map(|Inode { major, minor, inode }| EmbeddedInode { major, minor, inode });
+        EmbeddedVersion::new(self.build_id.as_deref(), inode)
     }
 
     fn learn(&mut self, told: &FileVersion) {
@@ -388,7 +388,7 @@ impl Identity {
 }
 
 impl FileVersion {
-    pub(crate) fn carried(&self) -> CarriedVersion {
+    pub(crate) fn carried(&self) -> EmbeddedVersion {
         let mut identity = Identity::default();
         identity.learn(self);
         identity.carried()

@@ -53,8 +53,12 @@ pub(crate) fn dump_number(path: &[u8]) -> Option<u32> {
 
 /// Opens one, or says why it is not believed. None: there is none, or we
 /// may not look.
-pub(crate) fn open(root: &Path, path: String, owner: Owner) -> Option<Result<OwnedFile, Refused>> {
-    let refused = |why: String| Some(Err(Refused { file: path.clone(), why }));
+pub(crate) fn open(
+    root: &Path,
+    path: String,
+    owner: Owner,
+) -> Option<Result<OwnedFile, RefusedFile>> {
+    let refused = |why: String| Some(Err(RefusedFile { file: path.clone(), why }));
     let file = match open_itself(root, path.as_bytes()) {
         Ok(file) => file,
         Err(error) => match error.kind() {
@@ -71,7 +75,7 @@ pub(crate) fn open(root: &Path, path: String, owner: Owner) -> Option<Result<Own
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedFile {
     pub(crate) file: String,
     pub(crate) why: String,
 }

@@ -2,7 +2,7 @@
 //! order of addresses, and objects are walked at the same time.
 
 use super::frames::MOST_OPEN;
-use crate::answer::{Frames, NoDebug};
+use crate::answer::{Frames, MissingDebugInfo};
 use crate::dwarf::lazy_debug_file::ObjectDebug;
 use crate::{Place, Reason, Symbolizer};
 use std::num::NonZeroUsize;
@@ -26,8 +26,9 @@ impl Symbolizer {
         let objects: Vec<&[Place]> = distinct.chunk_by(|a, b| a.object == b.object).collect();
         let mut answers = Vec::with_capacity(distinct.len());
         for some in objects.chunks(MOST_OPEN) {
-            let job = |places: &&[Place]| Job::new(self.take_debug(places[0].object), places.len());
-            let mut jobs: Vec<Job> = some.iter().map(job).collect();
+            let job =
+                |places: &&[Place]| DebugJob::new(self.take_debug(places[0].object), places.len());
+            let mut jobs: Vec<DebugJob> = some.iter().map(job).collect();
             run(jobs.iter_mut().zip(some.iter().copied()).collect(), self.options.threads);
             for (job, places) in jobs.into_iter().zip(some) {
                 if let Some(debug) = job.debug {
@@ -46,18 +47,18 @@ impl Symbolizer {
     }
 }
 
-struct Job {
+struct DebugJob {
     /// None: closed, as it had no room.
-    debug: Option<Result<ObjectDebug, NoDebug>>,
-    answers: Vec<Result<Frames, NoDebug>>,
+    debug: Option<Result<ObjectDebug, MissingDebugInfo>>,
+    answers: Vec<Result<Frames, MissingDebugInfo>>,
 }
 
-impl Job {
-    fn new(debug: Result<ObjectDebug, NoDebug>, places: usize) -> Job {
-        Job { debug: Some(debug), answers: Vec::with_capacity(places) }
+impl DebugJob {
+    fn new(debug: Result<ObjectDebug, MissingDebugInfo>, places: usize) -> DebugJob {
+        DebugJob { debug: Some(debug), answers: Vec::with_capacity(places) }
     }
 
-    fn run(&mut self, places: &[Place], room: &Room) {
+    fn run(&mut self, places: &[Place], room: &DebugRoom) {
         match &mut self.debug {
             Some(Ok(opened)) => {
                 let size = opened.file.debug_size();
@@ -75,11 +76,11 @@ impl Job {
 }
 
 /// Runs all, those with the most places first.
-fn run(mut jobs: Vec<(&mut Job, &[Place])>, threads: NonZeroUsize) {
+fn run(mut jobs: Vec<(&mut DebugJob, &[Place])>, threads: NonZeroUsize) {
     jobs.sort_by_key(|(_, places)| places.len());
     let asked: usize = jobs.iter().map(|(_, places)| places.len()).sum();
     let others = threads.get().min(jobs.len()).min(asked / FEW + 1) - usize::from(!jobs.is_empty());
-    let (jobs, room) = (Mutex::new(jobs), Room::default());
+    let (jobs, room) = (Mutex::new(jobs), DebugRoom::default());
     let next = || lock(&jobs).pop();
     let work = || {
         while let Some((job, places)) = next() {
@@ -96,36 +97,36 @@ fn run(mut jobs: Vec<(&mut Job, &[Place])>, threads: NonZeroUsize) {
 
 /// Bounds what is in memory at a time.
 #[derive(Default)]
-struct Room {
-    used: Mutex<Used>,
+struct DebugRoom {
+    used: Mutex<RoomUse>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Used {
+struct RoomUse {
     read: u64,
     kept: u64,
 }
 
-impl Room {
+impl DebugRoom {
     /// Waits until there is room for debug info of so many bytes.
-    fn enter(&self, size: u64) -> Share<'_> {
-        let is_full = |used: &mut Used| used.read > 0 && used.read.saturating_add(size) > ROOM;
+    fn enter(&self, size: u64) -> RoomShare<'_> {
+        let is_full = |used: &mut RoomUse| used.read > 0 && used.read.saturating_add(size) > ROOM;
         let used = self.changed.wait_while(lock(&self.used), is_full);
         let mut used = used.unwrap_or_else(PoisonError::into_inner);
         used.read = used.read.saturating_add(size);
-        Share { room: self, size }
+        RoomShare { room: self, size }
     }
 }
 
 /// Room for what is read, given back when that is done, or has failed: others
 /// wait for it.
-struct Share<'r> {
-    room: &'r Room,
+struct RoomShare<'r> {
+    room: &'r DebugRoom,
     size: u64,
 }
 
-impl Share<'_> {
+impl RoomShare<'_> {
     fn stays(&self) -> bool {
         let mut used = lock(&self.room.used);
         let stays = used.kept == 0 || used.kept.saturating_add(self.size) <= ROOM;
@@ -136,7 +137,7 @@ impl Share<'_> {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for RoomShare<'_> {
     fn drop(&mut self) {
         let mut used = lock(&self.room.used);
         used.read = used.read.saturating_sub(self.size);

@@ -1,7 +1,8 @@
 //! The bytes of one instruction, or of a whole routine, by the same rules.
 
 use crate::code::{
-    Code, CodeError, KernelMemory, LONGEST, MOST_TEXT, MachineCode, ProcessCode, Text,
+    CodeBytes, CodeError, InstructionBytes, KernelMemory, LONGEST, MOST_TEXT, MachineCode,
+    ProcessCode,
 };
 use crate::elf::head::bits_of;
 use crate::process::objects::{self, ObjectKind};
@@ -15,13 +16,13 @@ impl Symbolizer {
     ///
     /// # Errors
     /// Why they cannot be had, or might be others than those that ran.
-    pub fn code(&mut self, at: SampledAddress) -> Result<Code, CodeError> {
+    pub fn code(&mut self, at: SampledAddress) -> Result<InstructionBytes, CodeError> {
         let place = at.place(self);
         let stretch = place.address..place.address.saturating_add(LONGEST as u64);
         let MachineCode { bytes, machine } = self.machine_code(at, place, &stretch)?;
         let file = || self.object_name(place.object).to_owned();
         let bits = bits_of(machine).ok_or_else(|| CodeError::Machine { file: file(), machine })?;
-        Code::new(&bytes, bits).ok_or_else(|| CodeError::Outside { object: file() })
+        InstructionBytes::new(&bytes, bits).ok_or_else(|| CodeError::Outside { object: file() })
     }
 
     /// The bytes of a stretch around an address of a process, or of the
@@ -31,14 +32,18 @@ impl Symbolizer {
     /// # Errors
     /// Why they cannot be had, or might be others than those that ran; a
     /// stretch of more than 4 MiB.
-    pub fn text(&mut self, at: SampledAddress, stretch: &Range<u64>) -> Result<Text, CodeError> {
+    pub fn text(
+        &mut self,
+        at: SampledAddress,
+        stretch: &Range<u64>,
+    ) -> Result<CodeBytes, CodeError> {
         let bytes = stretch.end.saturating_sub(stretch.start);
         if bytes > MOST_TEXT {
             return Err(CodeError::TooLong { bytes });
         }
         let place = at.place(self);
         let MachineCode { bytes, machine } = self.machine_code(at, place, stretch)?;
-        Ok(Text { bytes, bits: bits_of(machine) })
+        Ok(CodeBytes { bytes, bits: bits_of(machine) })
     }
 
     /// The code of a stretch that holds `place`, which is where `at` lies.

@@ -1,11 +1,11 @@
 //! Lines and inlined callers of one place.
 
-use crate::answer::{Frames, NoDebug};
+use crate::answer::{Frames, MissingDebugInfo};
 use crate::dwarf::lazy_debug_file::{LazyDebugFile, ObjectDebug};
 use crate::elf::head::{hex, unpadded};
 use crate::process::locate::locate;
 use crate::process::objects::ObjectKind;
-use crate::{DebugSections, NoSections, ObjectId, Place, Reason, Resolution, Symbolizer};
+use crate::{DebugSections, MissingSections, ObjectId, Place, Reason, Resolution, Symbolizer};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ pub(crate) const MOST_OPEN: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct DebugFiles {
-    files: FxHashMap<ObjectId, Result<ObjectDebug, NoDebug>>,
+    files: FxHashMap<ObjectId, Result<ObjectDebug, MissingDebugInfo>>,
 }
 
 impl Symbolizer {
     /// Takes the debug info of an object, which comes back by
     /// [`Symbolizer::put_debug`]; or why there is none.
-    pub(crate) fn take_debug(&mut self, object: ObjectId) -> Result<ObjectDebug, NoDebug> {
+    pub(crate) fn take_debug(&mut self, object: ObjectId) -> Result<ObjectDebug, MissingDebugInfo> {
         let shown = self.object_name(object).to_owned();
         match *self.objects.kind(object) {
             ObjectKind::Kernel | ObjectKind::Module => {
@@ -35,10 +35,12 @@ impl Symbolizer {
                         let file = LazyDebugFile::of(found, &mapped.path, &self.options).into();
                         Ok(ObjectDebug { file, path, moved: 0, size: u64::MAX })
                     }
-                    Err(why) => Err(NoDebug::Damaged { file: path, why: why.to_string().into() }),
+                    Err(why) => {
+                        Err(MissingDebugInfo::Damaged { file: path, why: why.to_string().into() })
+                    }
                 }
             }),
-            _ => Err(NoDebug::Never { object: shown.into() }),
+            _ => Err(MissingDebugInfo::Never { object: shown.into() }),
         }
     }
 
@@ -65,17 +67,21 @@ impl Symbolizer {
     /// # Errors
     /// The file cannot be found, is another one than was mapped, or has none;
     /// the object is no file.
-    pub fn debug_sections(&mut self, object: ObjectId) -> Result<DebugSections, NoSections> {
+    pub fn debug_sections(&mut self, object: ObjectId) -> Result<DebugSections, MissingSections> {
         let ObjectKind::File(file) = *self.objects.kind(object) else {
             let object = self.object_name(object).into();
-            return Err(NoSections::Debug(NoDebug::Never { object }));
+            return Err(MissingSections::Debug(MissingDebugInfo::Never { object }));
         };
         let mapped = self.objects.file(file);
-        let found = locate(mapped, &self.options).map_err(NoSections::File)?;
+        let found = locate(mapped, &self.options).map_err(MissingSections::File)?;
         DebugSections::of(found, &mapped.path, &self.options)
     }
 
-    pub(crate) fn put_debug(&mut self, object: ObjectId, debug: Result<ObjectDebug, NoDebug>) {
+    pub(crate) fn put_debug(
+        &mut self,
+        object: ObjectId,
+        debug: Result<ObjectDebug, MissingDebugInfo>,
+    ) {
         match self.objects.kind(object) {
             ObjectKind::Kernel | ObjectKind::Module => self.kernel.put_debug(object, debug),
             ObjectKind::File(_) => {
@@ -109,7 +115,7 @@ impl Symbolizer {
     pub(crate) fn named(
         &mut self,
         place: Place,
-        found: Result<Frames, NoDebug>,
+        found: Result<Frames, MissingDebugInfo>,
     ) -> Result<Frames, Reason> {
         // What the kernel does not list is not its code.
         let is_listed =

@@ -3,17 +3,17 @@
 
 mod dumps;
 
-use crate::files::carried::index::CarriedPart;
+use crate::files::embedded::index::EmbeddedPart;
 use crate::jit::map::{self, MapRoom, PerfMap, PerfMapError};
 use crate::jit::when::{self, Clocks};
 use crate::process::kept_files::KeptFiles;
-use crate::process::living::{self, Living};
 use crate::process::objects::FileVersion;
-use crate::process::owned_file::{self, OwnedFile, Owner, Refused, map_path};
+use crate::process::owned_file::{self, OwnedFile, Owner, RefusedFile, map_path};
+use crate::process::proc_dir::{self, ProcStatus};
 use crate::process::timeline::Timelines;
 use crate::{ObjectId, Place, Reason, Resolution, Routine, Symbolizer};
 use dumps::Dumps;
-use perfdata::side::{FileIdentity, SampleId, SideRecord};
+use perfdata::sideband::{FileIdentity, SampleId, SidebandRecord};
 use perfdata::stream::ModelClock;
 use perfdata::{Attr, AttrFlags, Pid, Time};
 use rustc_hash::FxHashMap;
@@ -57,7 +57,7 @@ enum Map {
     /// None was found.
     Absent,
     /// One was found, and is not believed.
-    Refused(Refused),
+    Refused(RefusedFile),
     Read {
         map: PerfMap,
         path: String,
@@ -84,11 +84,11 @@ impl Default for Jit {
 
 impl Jit {
     /// Notes what a record says of times.
-    pub(crate) fn side(&mut self, record: &SideRecord<'_>, id: &SampleId) {
+    pub(crate) fn side(&mut self, record: &SidebandRecord<'_>, id: &SampleId) {
         if let Some(time) = id.time.filter(|time| time.0 > 0) {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
         }
-        if let SideRecord::Exit { task, time, .. } = record
+        if let SidebandRecord::Exit { task, time, .. } = record
             && task.pid.0 == task.tid.0
         {
             if self.ends.len() < MOST_ENDS || self.ends.contains_key(&task.pid) {
@@ -163,7 +163,7 @@ impl Symbolizer {
                 Some(Err(refused)) => Map::Refused(refused),
                 Some(Ok(file)) => {
                     if let Some(to_pack) = self.options.to_pack(&file.file) {
-                        to_pack.pack(CarriedPart::Map { pid: pid.0, path: file.path.clone() });
+                        to_pack.pack(EmbeddedPart::Map { pid: pid.0, path: file.path.clone() });
                     }
                     self.jit.read(file)
                 }
@@ -176,7 +176,7 @@ impl Symbolizer {
             Map::Refused(refused) => Some(refused.clone()),
             Map::Read { .. } => None,
         };
-        if let Some(Refused { file, why }) = doubt {
+        if let Some(RefusedFile { file, why }) = doubt {
             return Resolution::Unknown(Reason::Generated { file, why });
         }
         let Map::Read { map, path } = &self.jit.maps[&pid] else {
@@ -202,7 +202,7 @@ impl Symbolizer {
 
     /// The map of a process, if there is one; see docs/symbols.md for whose
     /// is believed.
-    fn find_map(&mut self, pid: Pid) -> Option<Result<OwnedFile, Refused>> {
+    fn find_map(&mut self, pid: Pid) -> Option<Result<OwnedFile, RefusedFile>> {
         let number = u32::try_from(pid.0).ok().filter(|number| *number > 0)?;
         if let Some(kept) = self.jit.kept.map(pid) {
             return Some(kept);
@@ -211,24 +211,25 @@ impl Symbolizer {
             let path = path.to_owned();
             return Some(match file {
                 Ok(file) => Ok(OwnedFile { file, path }),
-                Err(error) => Err(Refused { file: path, why: error.to_string() }),
+                Err(error) => Err(RefusedFile { file: path, why: error.to_string() }),
             });
         }
         let life = self.timelines.life(pid);
         if life.is_reborn {
             let why = "its number was given to several processes meanwhile".to_owned();
-            return Some(Err(Refused { file: map_path(number), why }));
+            return Some(Err(RefusedFile { file: map_path(number), why }));
         }
         let first = if life.first.0 > 0 { Some(life.first) } else { self.jit.first };
         let is_here = self.options.symfs.is_none();
         let elsewhere = self.elsewhere();
         if is_here && elsewhere.is_none() {
-            let directory = living::directory(&self.options.root, pid);
+            let directory = proc_dir::directory(&self.options.root, pid);
             let first = first.map(|first| self.jit.latest(first));
-            let same = |living: &Living| first.is_none_or(|first| when::began_by(living, first));
-            if let Some(living) = Living::read(&directory).filter(same) {
+            let same =
+                |living: &ProcStatus| first.is_none_or(|first| when::began_by(living, first));
+            if let Some(living) = ProcStatus::read(&directory).filter(same) {
                 let owner = Owner::Process(living.uid);
-                let root = living::root_of(&directory);
+                let root = proc_dir::root_of(&directory);
                 return owned_file::open(&root, map_path(living.inner), owner);
             }
         }
@@ -249,7 +250,7 @@ impl Symbolizer {
                 unknown.map(str::to_owned).or_else(|| Clocks::now().doubt(at, began, ended))
             });
             match doubt {
-                Some(why) => Err(Refused { file: map.path, why }),
+                Some(why) => Err(RefusedFile { file: map.path, why }),
                 None => Ok(map),
             }
         }))
@@ -259,7 +260,7 @@ impl Symbolizer {
 impl Jit {
     fn read(&mut self, file: OwnedFile) -> Map {
         let path = file.path.clone();
-        let refused = |why: &str| Refused { file: path.clone(), why: why.to_owned() };
+        let refused = |why: &str| RefusedFile { file: path.clone(), why: why.to_owned() };
         let MapRoom { lines, names } = self.room;
         if lines == 0 || names == 0 {
             let MapRoom { lines, names } = ROOM;

@@ -21,8 +21,14 @@ fn below(root: &tempfile::TempDir) -> SymbolizerOptions {
     SymbolizerOptions { root: root.path().to_owned(), ..SymbolizerOptions::default() }
 }
 
-fn mapping<'a>(pid: i32, start: u64, length: u64, offset: u64, path: &'a [u8]) -> SideRecord<'a> {
-    SideRecord::Mmap2(Mapping {
+fn mapping<'a>(
+    pid: i32,
+    start: u64,
+    length: u64,
+    offset: u64,
+    path: &'a [u8],
+) -> SidebandRecord<'a> {
+    SidebandRecord::Mmap2(Mapping {
         task: task(pid),
         start,
         length,
@@ -117,11 +123,12 @@ fn data_that_no_mapping_holds_says_what_to_record() {
     let advised =
         "no recorded mapping holds this data address: record with -d (ebs -d, perf record -d)";
     assert_eq!(reason(&mut symbolizer, 0x9000), advised);
-    let SideRecord::Mmap2(memory) = mapping(1, 0x3000, 0x1000, 0, b"/memfd:hello (deleted)") else {
+    let SidebandRecord::Mmap2(memory) = mapping(1, 0x3000, 0x1000, 0, b"/memfd:hello (deleted)")
+    else {
         panic!()
     };
     let file = FileIdentity::Inode { major: 0, minor: 1, inode: 7, generation: 0 };
-    let memory = SideRecord::Mmap2(Mapping { file, ..memory });
+    let memory = SidebandRecord::Mmap2(Mapping { file, ..memory });
     symbolizer.side(Misc::MMAP_DATA, &memory, &at(1));
     assert_eq!(reason(&mut symbolizer, 0x9000), "no recorded mapping holds this data address");
     assert_eq!(reason(&mut symbolizer, 0x3008), "/memfd:hello has no named variables");
@@ -140,14 +147,19 @@ fn anonymous_memory_of_two_processes_is_not_one_place() {
 #[test]
 fn exec_fork_and_threads() {
     let mut symbolizer = silent();
-    let mut side = |misc, record: SideRecord<'_>, time| symbolizer.side(misc, &record, &at(time));
+    let mut side =
+        |misc, record: SidebandRecord<'_>, time| symbolizer.side(misc, &record, &at(time));
     side(NONE, mapping(1, 0x1000, 0x1000, 0, b"/old"), 10);
-    side(NONE, SideRecord::Fork { task: task(2), parent: task(1), time: Time(20) }, 20);
-    side(Misc::FORK_EXEC, SideRecord::Fork { task: task(3), parent: task(1), time: Time(20) }, 20);
+    side(NONE, SidebandRecord::Fork { task: task(2), parent: task(1), time: Time(20) }, 20);
+    side(
+        Misc::FORK_EXEC,
+        SidebandRecord::Fork { task: task(3), parent: task(1), time: Time(20) },
+        20,
+    );
     let thread = Task { pid: Pid(1), tid: Tid(9) };
-    side(NONE, SideRecord::Fork { task: thread, parent: task(1), time: Time(21) }, 21);
-    side(NONE, SideRecord::Comm { task: task(1), name: b"renamed" }, 25);
-    side(Misc::COMM_EXEC, SideRecord::Comm { task: task(1), name: b"new" }, 30);
+    side(NONE, SidebandRecord::Fork { task: thread, parent: task(1), time: Time(21) }, 21);
+    side(NONE, SidebandRecord::Comm { task: task(1), name: b"renamed" }, 25);
+    side(Misc::COMM_EXEC, SidebandRecord::Comm { task: task(1), name: b"new" }, 30);
     side(NONE, mapping(1, 0x1000, 0x1000, 0, b"/new"), 31);
     let mut object = |pid, time| {
         let place = symbolizer.place(CpuMode::User, Pid(pid), 0x1005, Time(time));
@@ -172,10 +184,10 @@ fn exec_fork_and_threads() {
 fn build_ids_and_inodes_of_one_file_are_one_object() {
     let mut symbolizer = silent();
     let mut object = |pid, file| {
-        let SideRecord::Mmap2(record) = mapping(pid, 0x1000, 0x1000, 0, b"/file") else {
+        let SidebandRecord::Mmap2(record) = mapping(pid, 0x1000, 0x1000, 0, b"/file") else {
             return ObjectId(0);
         };
-        symbolizer.side(NONE, &SideRecord::Mmap2(Mapping { file, ..record }), &at(1));
+        symbolizer.side(NONE, &SidebandRecord::Mmap2(Mapping { file, ..record }), &at(1));
         symbolizer.place(CpuMode::User, Pid(pid), 0x1000, Time(1)).object
     };
     let inode = |inode| FileIdentity::Inode { major: 8, minor: 1, inode, generation: 0 };
@@ -208,15 +220,15 @@ fn files_that_were_built_otherwise_have_no_names() {
     assert_eq!(several, said(Vec::new()), "which of them was mapped is not known");
 }
 
-fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SideRecord<'_> {
-    SideRecord::Ksymbol { address, length: 0x40, kind, flags, name }
+fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SidebandRecord<'_> {
+    SidebandRecord::Ksymbol { address, length: 0x40, kind, flags, name }
 }
 
 /// Comparing each with all others takes hours: the test does not end.
 #[test]
 fn many_files_of_one_path_cost_no_more() {
     let mut symbolizer = silent();
-    let SideRecord::Mmap2(record) = mapping(1, 0x1000, 0x1000, 0, b"/file") else {
+    let SidebandRecord::Mmap2(record) = mapping(1, 0x1000, 0x1000, 0, b"/file") else {
         unreachable!("it is made as one")
     };
     let vdso = Mapping { path: b"[vdso]", ..record };
@@ -228,7 +240,7 @@ fn many_files_of_one_path_cost_no_more() {
         };
         for record in [record, vdso] {
             let record = Mapping { file: identity, ..record };
-            symbolizer.side(NONE, &SideRecord::Mmap2(record), &at(inode));
+            symbolizer.side(NONE, &SidebandRecord::Mmap2(record), &at(inode));
         }
     }
 }
@@ -303,7 +315,7 @@ fn machine() -> tempfile::TempDir {
     root
 }
 
-fn anchor() -> SideRecord<'static> {
+fn anchor() -> SidebandRecord<'static> {
     let address = 0xffff_ffff_9100_0000;
     mapping(-1, address, 0x100, address, b"[kernel.kallsyms]_text")
 }
@@ -455,7 +467,7 @@ fn objects_beyond_the_room_are_told_of_and_called_nothing_else() {
     let mut symbolizer = silent();
     symbolizer.objects.limit(3);
     let routine =
-        |name, address| SideRecord::Ksymbol { address, length: 64, kind: 1, flags: 0, name };
+        |name, address| SidebandRecord::Ksymbol { address, length: 64, kind: 1, flags: 0, name };
     let at_kernel = 0xffff_ffff_c000_0000_u64;
     let names: [&[u8]; 3] = [b"first", b"second", b"third"];
     for (name, address) in names.into_iter().zip((at_kernel..).step_by(64)) {
@@ -493,7 +505,7 @@ fn maps() -> Option<(Vec<u8>, u64, u64)> {
 }
 
 /// Whether the vdso has names in a recording of such a kernel.
-fn is_named(root: &tempfile::TempDir, release: &str, told: &[SideRecord<'_>]) -> Option<bool> {
+fn is_named(root: &tempfile::TempDir, release: &str, told: &[SidebandRecord<'_>]) -> Option<bool> {
     let (maps, start, end) = maps()?;
     let mut symbolizer = Symbolizer::new(below(root));
     symbolizer.recorded_release(release);
@@ -518,7 +530,7 @@ fn listing(list: &str) -> tempfile::TempDir {
     root
 }
 
-fn lies_at(address: u64) -> SideRecord<'static> {
+fn lies_at(address: u64) -> SidebandRecord<'static> {
     mapping(-1, address, 0x100, address, b"[kernel.kallsyms]_text")
 }
 

@@ -9,8 +9,8 @@ use crate::unwind::rule_memo::RuleMemo;
 use crate::unwind::stack_copy::StackCopy;
 use crate::unwind::unwind_tables::UnwindTables;
 use crate::{
-    ChainEnd, FramePoint, FrameStart, FrameWay, ObjectId, Place, SampledAddress, StackFrame,
-    Symbolizer,
+    ChainEnd, FramePoint, FrameStart, ObjectId, Place, SampledAddress, StackFrame, Symbolizer,
+    UnwindMethod,
 };
 use gimli::UnwindContext;
 use perfdata::registers::RegsAbi;
@@ -86,7 +86,7 @@ impl Symbolizer {
         let mut stack = copied(start, of.stack);
         let mut unwinder = self.unwinder.take().unwrap_or_default();
         let point = FramePoint::Instruction;
-        let mut frame = StackFrame { address, point, way: FrameWay::Registers };
+        let mut frame = StackFrame { address, point, way: UnwindMethod::Registers };
         let first = frames.len();
         let end = loop {
             if frames.len() - first >= of.most {
@@ -94,7 +94,7 @@ impl Symbolizer {
             }
             let place = self.place(CpuMode::User, of.pid, frame.code(), of.time);
             let is_mapped = !matches!(place.object, ObjectId::UNMAPPED | ObjectId::UNKNOWN_PROCESS);
-            if !is_mapped && frame.way != FrameWay::Registers {
+            if !is_mapped && frame.way != UnwindMethod::Registers {
                 break ChainEnd::NotMapped;
             }
             if unwinder.memo.get(place).is_none() {
@@ -111,24 +111,26 @@ impl Symbolizer {
             // So does a table that was followed up to here, in a file that has
             // one: code that keeps it in no order, as compilers at run time
             // make, is in none.
-            let is_start = frame.way == FrameWay::Table
+            let is_start = frame.way == UnwindMethod::Table
                 && rule == Err(ChainEnd::NoTable)
                 && matches!(self.objects.kind(place.object), ObjectKind::File(_));
-            let keeps_pointer = frame.way == FrameWay::FramePointer || is_start;
+            let keeps_pointer = frame.way == UnwindMethod::FramePointer || is_start;
             let callee =
                 CalleeFrame { machine, registers, stack: &stack, is_interrupted, keeps_pointer };
             let at = SampledAddress { mode: CpuMode::User, pid: of.pid, address, time: of.time };
             let found = match rule {
-                Ok(rule) => rule.caller(callee, caller).map(|()| FrameWay::Table),
+                Ok(rule) => rule.caller(callee, caller).map(|()| UnwindMethod::Table),
                 Err(ChainEnd::NoTable)
-                    if frame.way == FrameWay::Registers
+                    if frame.way == UnwindMethod::Registers
                         && self.returns(&mut unwinder.returns, at, place) =>
                 {
                     let rule = FrameRule::of_return(machine);
-                    rule.caller(callee, caller).map(|()| FrameWay::Registers)
+                    rule.caller(callee, caller).map(|()| UnwindMethod::Registers)
                 }
                 Err(why) => match frame_pointer::caller(callee, caller) {
-                    Ok(()) if self.is_code(of, caller.get(pointer)) => Ok(FrameWay::FramePointer),
+                    Ok(()) if self.is_code(of, caller.get(pointer)) => {
+                        Ok(UnwindMethod::FramePointer)
+                    }
                     Err(Some(end)) => Err(end),
                     Ok(()) | Err(None) => Err(why),
                 },

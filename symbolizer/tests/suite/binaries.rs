@@ -2,7 +2,7 @@
 //! moves code about: what they say of themselves must be what we say of them.
 
 use crate::toolchain::{command, has, rust_lld};
-use perfdata::side::{FileIdentity, Mapping, SideRecord};
+use perfdata::sideband::{FileIdentity, Mapping, SidebandRecord};
 use perfdata::stream::{StreamDecoder, StreamRecord};
 use perfdata::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use std::collections::HashMap;
@@ -192,8 +192,8 @@ fn reason(run: &Run, options: SymbolizerOptions) -> Reason {
 }
 
 fn observe(symbolizer: &mut Symbolizer, mapping: Mapping<'_>) {
-    let (record, id) = (SideRecord::Mmap2(mapping), SampleId::default());
-    let side = StreamRecord::Side { event: 0, misc: Misc(2), record, id };
+    let (record, id) = (SidebandRecord::Mmap2(mapping), SampleId::default());
+    let side = StreamRecord::Sideband { event: 0, misc: Misc(2), record, id };
     symbolizer.observe(&StreamDecoder::new(), &side);
 }
 

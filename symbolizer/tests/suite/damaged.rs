@@ -3,7 +3,7 @@
 use crate::toolchain::command;
 use std::ops::Range;
 use std::path::Path;
-use symbolizer::{DebugFile, Depth, ElfSymbols, Frames, NoDebug};
+use symbolizer::{DebugFile, ElfSymbols, FrameDetail, Frames, MissingDebugInfo};
 
 /// Damaged copies of each file; HARDMETER_ROUNDS sets another number.
 const ROUNDS: usize = 200;
@@ -114,6 +114,9 @@ fn calls_inlined_without_end_are_damage() {
     let file = DebugFile::parse(&bytes).unwrap();
     for address in [start, start + 9] {
         let depth = file.frames(address).depth;
-        assert!(matches!(depth, Depth::Symbols(NoDebug::Damaged { .. })), "{depth:?}");
+        assert!(
+            matches!(depth, FrameDetail::Symbols(MissingDebugInfo::Damaged { .. })),
+            "{depth:?}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! recorder told of all mappings or of those of code alone.
 
 use crate::toolchain::{command, has, rust_lld};
-use perfdata::side::{FileIdentity, Mapping, SideRecord};
+use perfdata::sideband::{FileIdentity, Mapping, SidebandRecord};
 use perfdata::stream::{StreamDecoder, StreamRecord};
 use perfdata::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -340,8 +340,8 @@ proptest! {
                     path: paths[path].as_bytes(),
                 };
                 let misc = if code { Misc(2) } else { Misc(2 | Misc::MMAP_DATA.0) };
-                let (record, id) = (SideRecord::Mmap(mapping), SampleId::default());
-                let side = StreamRecord::Side { event: 0, misc, record, id };
+                let (record, id) = (SidebandRecord::Mmap(mapping), SampleId::default());
+                let side = StreamRecord::Sideband { event: 0, misc, record, id };
                 symbolizer.observe(&StreamDecoder::new(), &side);
             }
             symbolizer

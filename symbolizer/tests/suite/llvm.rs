@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use symbolizer::{DebugFile, Depth, Frame, SymbolizerOptions, demangle};
+use symbolizer::{DebugFile, Frame, FrameDetail, SymbolizerOptions, demangle};
 
 /// Addresses asked for in each file.
 const ADDRESSES: usize = 200_000;
@@ -133,7 +133,7 @@ fn plain(frame: &Frame) -> Plain {
 
 fn differ(
     ours: &[Plain],
-    depth: &Depth,
+    depth: &FrameDetail,
     theirs: &[Plain],
     symbols: &[String],
 ) -> Option<Difference> {
@@ -151,7 +151,7 @@ fn differ(
     let unnamed = |frames: &[Plain]| -> Vec<_> {
         frames.iter().map(|(_, file, line, column)| (file.clone(), *line, *column)).collect()
     };
-    if matches!(depth, Depth::Symbols(_)) {
+    if matches!(depth, FrameDetail::Symbols(_)) {
         let [(name, _, 0, 0)] = theirs else { return Some(Difference::Unexplained) };
         let own = ours.first().map_or("??", |frame| frame.0.as_str());
         return Some(match own == name {
@@ -269,7 +269,9 @@ fn sections_compressed_in_the_old_way_answer_as_plain_ones() {
         addresses.iter().map(|&address| debug.frames(address)).collect::<Vec<_>>()
     };
     let plain = answers("-gz=none");
-    assert!(plain.iter().any(|frames| frames.depth == Depth::Debug && frames.frames.len() > 2));
+    assert!(
+        plain.iter().any(|frames| frames.depth == FrameDetail::Debug && frames.frames.len() > 2)
+    );
     assert_eq!(plain, answers("-gz=zlib-gnu"));
 }
 

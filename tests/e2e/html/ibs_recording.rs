@@ -3,12 +3,12 @@
 
 use super::HOSTILE;
 use perfdata::attr::EventType;
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::Feature;
 use perfdata::stream::write::{attr, event_name, feature, file_header, finished_round};
 use perfdata::{
     Attr, AttrFlags, ByteOrder, Cpu, Misc, Pid, Sample, SampleId, SampleLayout, SampleType,
-    SideRecord, Task, Tid, Time,
+    SidebandRecord, Task, Tid, Time,
 };
 use tests::{Scene, workload};
 
@@ -61,7 +61,7 @@ impl IbsStream {
         IbsStream { bytes, layout: SampleLayout::new(&event, ORDER).unwrap(), task }
     }
 
-    fn side(&mut self, record: &SideRecord<'_>) {
+    fn side(&mut self, record: &SidebandRecord<'_>) {
         let id = SampleId {
             task: Some(self.task),
             time: Some(Time(1)),
@@ -118,9 +118,9 @@ pub(super) fn record(scene: &Scene) {
     let mut stream = IbsStream::new(task);
     // Longer ones than 256 bytes are not kept.
     let name = format!("{HOSTILE}{}", "x".repeat(100));
-    stream.side(&SideRecord::Comm { task, name: name.as_bytes() });
+    stream.side(&SidebandRecord::Comm { task, name: name.as_bytes() });
     let program = scene.path("patterns").display().to_string();
-    stream.side(&SideRecord::Mmap2(Mapping {
+    stream.side(&SidebandRecord::Mmap2(Mapping {
         task,
         start: 0x40_0000,
         length: 0x10_0000,

@@ -19,8 +19,8 @@ use crate::name::place_names::PlaceNames;
 use crate::query::needs::Needs;
 use crate::query::target::{Fit, RoutineTarget, What};
 use perfdata::Arch;
-use perfdata::aggregate::{Chance, Range, Site};
-use perfdata::data_src::Aspect;
+use perfdata::aggregate::{Range, SeededRandom, Site};
+use perfdata::data_src::DataSrcAspect;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -134,13 +134,13 @@ struct Room {
 #[derive(Debug)]
 pub(crate) struct RoutineHits {
     pub(crate) routines: Vec<TargetHits>,
-    chance: Chance,
+    chance: SeededRandom,
 }
 
 impl RoutineHits {
     pub(crate) fn new(targets: &[RoutineTarget]) -> RoutineHits {
         let routines = targets.iter().cloned().map(TargetHits::new).collect();
-        RoutineHits { routines, chance: Chance::default() }
+        RoutineHits { routines, chance: SeededRandom::default() }
     }
 }
 
@@ -333,7 +333,7 @@ impl TargetHits {
             ip: sample.held.ip,
             registers: sample.words.registers,
             address: sample.address().ok(),
-            level: sample.words.data_src.map(|source| lookup.access(Aspect::Level, source)),
+            level: sample.words.data_src.map(|source| lookup.access(DataSrcAspect::Level, source)),
             variable: sample.data(lookup).ok().map(|place| lookup.places.variable(place)),
             typed: typed.is_known_or_waits().then_some(typed),
         };
@@ -371,7 +371,7 @@ impl TargetHits {
         site: &Site,
         sample: &mut CountedSample<'_>,
         lookup: &mut Lookup,
-        chance: &mut Chance,
+        chance: &mut SeededRandom,
     ) {
         let Ok(place) = sample.place(lookup) else { return };
         let found = self.of(place, &witness(site, sample.held), site.count, &mut lookup.places);
@@ -456,7 +456,7 @@ fn count_in<T: Eq + Hash>(counts: &mut FxHashMap<T, u64>, told: Option<T>, room:
 mod tests {
     use super::*;
     use perfdata::stream::{StreamDecoder, StreamRecord};
-    use perfdata::{CpuMode, Misc, Pid, SampleId, SideRecord, Time};
+    use perfdata::{CpuMode, Misc, Pid, SampleId, SidebandRecord, Time};
     use symbolizer::{KernelSource, Symbolizer, SymbolizerOptions};
 
     const KERNEL: u64 = 0xffff_ffff_c000_0000;
@@ -472,9 +472,9 @@ mod tests {
         let mut places = PlaceNames::new(Symbolizer::new(options));
         for address in (0..routines).map(|number| KERNEL + number * 64) {
             let (length, kind, flags, name) = (64, 1, 0, &b"same"[..]);
-            let record = SideRecord::Ksymbol { address, length, kind, flags, name };
+            let record = SidebandRecord::Ksymbol { address, length, kind, flags, name };
             let id = SampleId::default();
-            let side = StreamRecord::Side { event: 0, misc: Misc(0), record, id };
+            let side = StreamRecord::Sideband { event: 0, misc: Misc(0), record, id };
             places.symbolizer.observe(&StreamDecoder::new(), &side);
         }
         places

@@ -10,7 +10,7 @@ use perfdata::ByteOrder;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
-use symbolizer::{CodeError, Depth, ObjectId, Place, Resolution, Text};
+use symbolizer::{CodeBytes, CodeError, FrameDetail, ObjectId, Place, Resolution};
 
 /// Reasons against source lines that are told.
 const REASONS: usize = 3;
@@ -29,13 +29,13 @@ pub(super) enum Code {
 impl Code {
     /// From bytes that begin at `start`, and a sentence about what is missing.
     pub(super) fn new(
-        text: Result<Text, CodeError>,
+        text: Result<CodeBytes, CodeError>,
         extent: Range<u64>,
         sampled: impl Iterator<Item = u64>,
     ) -> (Code, Option<String>) {
         let Range { start, end } = extent;
         match text {
-            Ok(Text { bytes, bits: Some(bits) }) => {
+            Ok(CodeBytes { bytes, bits: Some(bits) }) => {
                 let wanted = end.saturating_sub(start);
                 let had = bytes.len() as u64;
                 let note = (had < wanted).then(|| {
@@ -43,7 +43,7 @@ impl Code {
                 });
                 (Code::Instructions(sweep(&bytes, bits, start), bytes), note)
             }
-            Ok(Text { bytes, bits: None }) => (
+            Ok(CodeBytes { bytes, bits: None }) => (
                 Code::Words(start, bytes),
                 Some("only x86 code is decoded: others are shown in words of 4 bytes".to_owned()),
             ),
@@ -145,11 +145,11 @@ impl Listing {
                 let frames = match all_frames.next() {
                     Some(Ok(frames)) => {
                         let reason = match &frames.depth {
-                            Depth::Debug => None,
-                            Depth::Lines(why) => {
+                            FrameDetail::Debug => None,
+                            FrameDetail::Lines(why) => {
                                 Some(format!("inlined calls are not known: {why}"))
                             }
-                            Depth::Symbols(why) => Some(format!("no source lines: {why}")),
+                            FrameDetail::Symbols(why) => Some(format!("no source lines: {why}")),
                         };
                         if reasons.len() < REASONS {
                             reasons.extend(reason);

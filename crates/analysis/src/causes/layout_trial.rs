@@ -70,7 +70,7 @@ pub struct TrialCount {
 
 impl TrialCount {
     fn of(row: &CauseRow) -> TrialCount {
-        TrialCount { events: row.events, cause: row.verdict.cause.map(MissClass::word) }
+        TrialCount { events: row.events, cause: row.verdict.cause.map(MissClass::name) }
     }
 
     /// Those of another row that is told with it: the cause of both, if it is

@@ -72,7 +72,7 @@ fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &
 /// what it is told by.
 pub fn told(row: &CauseRow, event: &EventCauses) -> Vec<String> {
     let verdict = match (row.verdict.cause, row.verdict.grade) {
-        (Some(cause), grade) => format!("{}, {}", cause.word(), grade.name()),
+        (Some(cause), grade) => format!("{}, {}", cause.name(), grade.name()),
         (None, CauseGrade::Undetermined) => "undetermined".to_owned(),
         (None, grade) => format!("no one cause, {}", grade.name()),
     };

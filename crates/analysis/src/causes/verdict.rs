@@ -61,13 +61,13 @@ pub struct MissVerdict {
 impl ClassShare {
     /// The class, as tables and JSON have it.
     pub fn name(&self) -> &'static str {
-        self.class.map_or("undetermined", MissClass::word)
+        self.class.map_or("undetermined", MissClass::name)
     }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
 fn as_word<S: Serializer>(class: &Option<MissClass>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(class.map_or("undetermined", MissClass::word))
+    serializer.serialize_str(class.map_or("undetermined", MissClass::name))
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
@@ -75,7 +75,7 @@ fn as_word_or_null<S: Serializer>(
     class: &Option<MissClass>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    class.map(MissClass::word).serialize(serializer)
+    class.map(MissClass::name).serialize(serializer)
 }
 
 impl CauseGrade {

@@ -10,12 +10,12 @@ use crate::name::key_value::{KeyValue, Missing};
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
 use perfdata::DataSrc;
-use perfdata::data_src::{Aspect, Distance, Level};
+use perfdata::data_src::{DataSrcAspect, Distance, Level};
 use rustc_hash::FxHashMap;
 
 /// What a kind of access is told by, in the order of columns.
-pub(crate) const ASPECTS: [Aspect; 4] =
-    [Aspect::Level, Aspect::Operation, Aspect::Tlb, Aspect::Snoop];
+pub(crate) const ASPECTS: [DataSrcAspect; 4] =
+    [DataSrcAspect::Level, DataSrcAspect::Operation, DataSrcAspect::Tlb, DataSrcAspect::Snoop];
 
 /// Kinds told apart: real recordings have dozens; a made one could have one a
 /// record.

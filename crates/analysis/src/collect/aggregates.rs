@@ -9,7 +9,7 @@ use crate::query::key::Key;
 use crate::query::view::View;
 use perfdata::Time;
 use perfdata::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site, SiteKey};
-use perfdata::stream::{RoundBatch, Rounds};
+use perfdata::stream::{RoundBatch, RoundBuffer};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sites that may wait; more are counted early, as samples are.
@@ -42,7 +42,7 @@ impl RoundBatch for AggregateBatch {
 pub(crate) struct Aggregates {
     /// By an id of the event: it may be described anew between two parts.
     assemblers: FxHashMap<u64, (AggregateAssembler, LastInterval)>,
-    waiting: Rounds<AggregateBatch>,
+    waiting: RoundBuffer<AggregateBatch>,
     /// What the first torn one says, and how many there are.
     torn: Option<(String, u64)>,
     /// Intervals that begin before the one before ends.
@@ -80,7 +80,7 @@ impl Default for Aggregates {
     fn default() -> Aggregates {
         Aggregates {
             assemblers: FxHashMap::default(),
-            waiting: Rounds::new(SITES),
+            waiting: RoundBuffer::new(SITES),
             torn: None,
             overlaps: 0,
         }

@@ -145,7 +145,7 @@ impl Counters {
         Some(verdict)
     }
 
-    /// Counts a sample whose side records are in, with what waited with
+    /// Counts a sample whose sideband records are in, with what waited with
     /// it.
     #[inline]
     pub(crate) fn count(
@@ -237,7 +237,7 @@ impl Counters {
     }
 }
 
-/// Judges a sample whose side records are in: by its instruction, unless its
+/// Judges a sample whose sideband records are in: by its instruction, unless its
 /// fields left it in doubt and the instruction does not decide.
 #[inline(never)]
 fn judge(

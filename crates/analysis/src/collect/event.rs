@@ -51,7 +51,7 @@ pub(crate) struct Event {
     pub(crate) sum: Sum,
     /// What the kernel counted of it, when it did.
     pub(crate) in_kernel: Option<KernelCount>,
-    /// The event only carries side records.
+    /// The event only carries sideband records.
     pub(crate) is_dummy: bool,
     /// What allocators did its samples tell, where that is asked for.
     pub(crate) heap: Option<HeapEvent>,

@@ -8,7 +8,7 @@ use crate::name::chain_words::{self, ChainWords, KeptCalls};
 use crate::name::key_value::TIMELESS;
 use crate::sieve::Doubt;
 use perfdata::attr::BranchSampleType;
-use perfdata::ibs::{IbsOp, Quirks};
+use perfdata::ibs::{IbsErrata, IbsOp};
 use perfdata::registers::{RegsAbi, name};
 use perfdata::sample::Weight;
 use perfdata::stream::{EventDescription, Features, note};
@@ -336,7 +336,7 @@ impl Ibs {
     /// Adds what the registers tell; nothing where there are none.
     fn complete(&self, sample: &mut Sample<'_>, order: ByteOrder) {
         let Some(Ok(op)) = sample.raw.map(|raw| IbsOp::decode(raw, order)) else { return };
-        sample.data_src = Some(op.data_src(Quirks::of(self.cpu_id.as_deref(), op.caps)));
+        sample.data_src = Some(op.data_src(IbsErrata::of(self.cpu_id.as_deref(), op.caps)));
         let is_told = !op.dc_uc_mem_acc();
         let latency = op.dc_miss_lat().filter(|_| is_told).unwrap_or_default();
         sample.weight = Some(Weight::Full(latency.into()));

@@ -5,7 +5,7 @@ use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
 use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
-use perfdata::aggregate::Chance;
+use perfdata::aggregate::SeededRandom;
 use rustc_hash::FxHashMap;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) type OwnSums = FxHashMap<KeyValue, Sum>;
 pub(crate) fn inclusive(
     chains: &CountedRows,
     lookup: &Lookup,
-    chance: &mut Chance,
+    chance: &mut SeededRandom,
 ) -> Result<InclusiveRows, Error> {
     let mut tally = RowTally::new(1);
     let mut own: FxHashMap<usize, OwnSums> = FxHashMap::default();

@@ -13,7 +13,7 @@ use crate::name::holder_names::named_holder;
 use crate::name::key_value::KeyValue;
 use crate::name::lookup::Lookup;
 use crate::query::key::Key;
-use perfdata::aggregate::Chance;
+use perfdata::aggregate::SeededRandom;
 use symbolizer::Place;
 
 /// Rows of the columns, with source lines for places, and types that are decided now.
@@ -21,7 +21,7 @@ pub(crate) fn with_late_names(
     rows: CountedRows,
     columns: &[KeyColumn],
     lookup: &mut Lookup,
-    chance: &mut Chance,
+    chance: &mut SeededRandom,
 ) -> Result<CountedRows, Error> {
     if !columns.iter().any(|column| column.key.is_named_late()) {
         return Ok(rows);

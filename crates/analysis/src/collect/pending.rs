@@ -109,7 +109,7 @@ impl SampleBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdata::stream::Rounds;
+    use perfdata::stream::RoundBuffer;
 
     fn capacity(batch: &SampleBatch) -> usize {
         batch.samples.capacity() * size_of::<PendingSample>()
@@ -118,8 +118,9 @@ mod tests {
     }
 
     /// Feeds samples with a word and eight bytes each; a round mark every `round` ones.
-    fn feed(limit: usize, round: usize) -> (Rounds<SampleBatch>, Vec<u64>, usize) {
-        let (mut waiting, mut out, mut most) = (Rounds::<SampleBatch>::new(limit), Vec::new(), 0);
+    fn feed(limit: usize, round: usize) -> (RoundBuffer<SampleBatch>, Vec<u64>, usize) {
+        let (mut waiting, mut out, mut most) =
+            (RoundBuffer::<SampleBatch>::new(limit), Vec::new(), 0);
         for ip in 0..20_000u64 {
             let batch = waiting.now();
             let held = PendingSample { ip, words: 1, stack: 8, ..PendingSample::default() };

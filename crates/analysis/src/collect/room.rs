@@ -14,7 +14,7 @@ use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
 use crate::name::key_value::KeyValue;
 use crate::query::Weighting;
-use perfdata::aggregate::Chance;
+use perfdata::aggregate::SeededRandom;
 use rustc_hash::FxHashMap;
 
 pub(crate) fn is_not_kept(values: &[KeyValue]) -> bool {
@@ -65,7 +65,7 @@ impl Room {
         &mut self,
         tally: &mut RowTally,
         events: &[Event],
-        chance: &mut Chance,
+        chance: &mut SeededRandom,
     ) -> Result<(), Error> {
         let rows = std::mem::replace(tally, RowTally::new(0)).into_rows();
         let wholes = wholes(&rows, events);

@@ -2,7 +2,7 @@
 
 use crate::collect::access::AccessCount;
 use crate::collect::sum::Sum;
-use perfdata::aggregate::{Chance, Site};
+use perfdata::aggregate::{SeededRandom, Site};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
@@ -30,14 +30,14 @@ impl RowCount {
     }
 
     /// Adds hits that the kernel counted: whether the row had none such.
-    pub(crate) fn add_site(&mut self, site: &Site, chance: &mut Chance) -> bool {
+    pub(crate) fn add_site(&mut self, site: &Site, chance: &mut SeededRandom) -> bool {
         let known = &mut self.details.get_or_insert_default().site;
         let is_first = known.is_none();
         join_sites(known, site, chance);
         is_first
     }
 
-    pub(crate) fn join(&mut self, other: RowCount, chance: &mut Chance) {
+    pub(crate) fn join(&mut self, other: RowCount, chance: &mut SeededRandom) {
         self.sum.join(other.sum);
         let Some(details) = other.details else { return };
         let own = self.details.get_or_insert_default();
@@ -61,7 +61,7 @@ impl RowCount {
 }
 
 /// Adds the hits of a site to those of others, of which there may be none yet.
-pub(crate) fn join_sites(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut Chance) {
+pub(crate) fn join_sites(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut SeededRandom) {
     match sum {
         Some(sum) => sum.merge(site, &mut |limit| chance.below(limit)),
         none => *none = Some(Box::new(site.clone())),

@@ -11,7 +11,7 @@ use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::filter::Filter;
 use perfdata::Time;
-use perfdata::aggregate::{Chance, Site};
+use perfdata::aggregate::{SeededRandom, Site};
 
 #[derive(Debug)]
 pub(crate) struct RowCounter {
@@ -20,7 +20,7 @@ pub(crate) struct RowCounter {
     pub(crate) tally: RowTally,
     pub(crate) accesses: Option<AccessKinds>,
     pub(crate) room: Room,
-    pub(crate) chance: Chance,
+    pub(crate) chance: SeededRandom,
     /// Of the sample at hand, one a column.
     values: Vec<KeyValue>,
     verdicts: Verdicts,
@@ -39,7 +39,7 @@ impl RowCounter {
             tally: RowTally::new(query.keys.len()),
             accesses: query.accesses.then(AccessKinds::default),
             room: Room::new(query.most_rows),
-            chance: Chance::default(),
+            chance: SeededRandom::default(),
             values: Vec::with_capacity(query.keys.len()),
             verdicts: Verdicts::default(),
         }

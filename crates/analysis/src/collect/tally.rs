@@ -8,7 +8,7 @@ use crate::collect::row_count::RowCount;
 use crate::collect::sum::Sum;
 use crate::error::Error;
 use crate::name::key_value::KeyValue;
-use perfdata::aggregate::Chance;
+use perfdata::aggregate::SeededRandom;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,7 +132,7 @@ impl CountedRows {
     pub(crate) fn counted(
         mut self,
         mut rename: impl FnMut(usize, &mut [KeyValue], &Sum),
-        chance: &mut Chance,
+        chance: &mut SeededRandom,
     ) -> Result<RowTally, Error> {
         let mut tally = RowTally::new(self.keys);
         for (row, (event, count)) in self.counts.into_iter().enumerate() {

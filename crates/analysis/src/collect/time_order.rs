@@ -40,14 +40,15 @@ pub(crate) fn by_time(batch: &SampleBatch) -> Vec<(&PendingSample, PendingParts<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdata::stream::Rounds;
+    use perfdata::stream::RoundBuffer;
 
     /// Two ways, one drained late in each pass: every time comes out once and in order.
     #[test]
     fn what_comes_by_two_ways_is_counted_by_time() {
-        let (mut waiting, mut order) = (Rounds::<SampleBatch>::default(), TimeOrder::default());
+        let (mut waiting, mut order) =
+            (RoundBuffer::<SampleBatch>::default(), TimeOrder::default());
         let mut out = Vec::new();
-        let mut count = |waiting: &mut Rounds<SampleBatch>, order: &mut TimeOrder| {
+        let mut count = |waiting: &mut RoundBuffer<SampleBatch>, order: &mut TimeOrder| {
             let ready = waiting.end_round();
             let reached = match waiting.is_empty() {
                 true => Time(u64::MAX),

@@ -1,6 +1,6 @@
 //! What of a structure can stand in another order.
 
-use types::{CompositeSort, MemberId, MemberSort, TypeId, TypeKind, TypeMember, TypeTable};
+use types::{CompositeKind, MemberId, MemberKind, TypeId, TypeKind, TypeMember, TypeTable};
 
 /// Members that are put into another order.
 const MOST_PARTS: usize = 256;
@@ -51,7 +51,7 @@ pub enum NoOrder {
 /// The parts of a structure, in order of place.
 pub(crate) fn parts(types: &TypeTable, of: TypeId) -> Result<Vec<MovablePart>, NoOrder> {
     let TypeKind::Composite(composite) = &types.get(of).kind else { return Err(NoOrder::Kind) };
-    if composite.sort == CompositeSort::Union || composite.has_variants {
+    if composite.sort == CompositeKind::Union || composite.has_variants {
         return Err(NoOrder::Kind);
     }
     let mut members: Vec<MemberId> = types.members(composite).collect();
@@ -100,7 +100,7 @@ fn part(
     };
     let name = member.name.map_or("", |name| types.text(name));
     let pin = match member.sort {
-        MemberSort::Base | MemberSort::VirtualBase => Pin::First,
+        MemberKind::Base | MemberKind::VirtualBase => Pin::First,
         _ if name.starts_with("_vptr") => Pin::First,
         _ if is_open => Pin::Last,
         _ => Pin::Free,

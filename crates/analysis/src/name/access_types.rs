@@ -8,7 +8,7 @@ use crate::typed::member_name::{member_name, type_name};
 use crate::typed::object_types::{ObjectTypes, SampledAccess, TypedAccess, Untyped};
 use crate::typed::typed_operand::TypedPlace;
 use std::collections::BTreeMap;
-use symbolizer::{NoSections, ObjectId, Place, SampledAddress};
+use symbolizer::{MissingSections, ObjectId, Place, SampledAddress};
 
 /// A type without members, where members are asked for.
 pub(crate) const WHOLE: &str = "-";
@@ -182,8 +182,8 @@ impl Untyped {
     fn subject(&self) -> Option<String> {
         match self {
             Untyped::Debug(why) => match &**why {
-                NoSections::Debug(why) => why.subject().map(str::to_owned),
-                NoSections::File(why) => why.subject().map(str::to_owned),
+                MissingSections::Debug(why) => why.subject().map(str::to_owned),
+                MissingSections::File(why) => why.subject().map(str::to_owned),
             },
             _ => None,
         }

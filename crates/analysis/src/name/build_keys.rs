@@ -7,7 +7,7 @@ use crate::bounded::{Bounded, MOST_PLACES};
 use crate::code::instruction_class::decode;
 use crate::code::operand_shape::{keeps_pointer, operand_shape};
 use rustc_hash::FxHashMap;
-use symbolizer::{Depth, Frames, Place, Reason, Resolution, SampledAddress, Symbolizer};
+use symbolizer::{FrameDetail, Frames, Place, Reason, Resolution, SampledAddress, Symbolizer};
 
 #[derive(Debug, Default)]
 pub(crate) struct BuildKeys {
@@ -44,7 +44,7 @@ impl BuildKeys {
         let source = innermost.and_then(|it| Some((it, it.source.as_ref()?)));
         let Some((frame, source)) = source.filter(|(_, source)| source.line > 0) else {
             return match &frames.depth {
-                Depth::Symbols(why) => self.routine_alone(
+                FrameDetail::Symbols(why) => self.routine_alone(
                     routine,
                     places,
                     (&why.to_string(), why.tag(), why.subject()),

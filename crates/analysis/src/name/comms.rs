@@ -10,7 +10,7 @@ mod tests {
     //! Names through fork, exec and thread naming, in any order of records.
 
     use super::{Comms, STEPS, STEPS_A_RECORD};
-    use perfdata::{Pid, SampleId, SideRecord, Task, Tid, Time};
+    use perfdata::{Pid, SampleId, SidebandRecord, Task, Tid, Time};
 
     fn task(pid: i32, tid: i32) -> Task {
         Task { pid: Pid(pid), tid: Tid(tid) }
@@ -20,16 +20,16 @@ mod tests {
         SampleId { time: Some(Time(time)), ..SampleId::default() }
     }
 
-    fn name(tid: i32, time: u64, name: &'static str) -> (SideRecord<'static>, SampleId) {
-        (SideRecord::Comm { task: task(tid, tid), name: name.as_bytes() }, at(time))
+    fn name(tid: i32, time: u64, name: &'static str) -> (SidebandRecord<'static>, SampleId) {
+        (SidebandRecord::Comm { task: task(tid, tid), name: name.as_bytes() }, at(time))
     }
 
-    fn fork(child: i32, parent: i32, time: u64) -> (SideRecord<'static>, SampleId) {
+    fn fork(child: i32, parent: i32, time: u64) -> (SidebandRecord<'static>, SampleId) {
         let (task, parent) = (task(child, child), task(parent, parent));
-        (SideRecord::Fork { task, parent, time: Time(time) }, at(time))
+        (SidebandRecord::Fork { task, parent, time: Time(time) }, at(time))
     }
 
-    fn comms(records: &[(SideRecord<'_>, SampleId)]) -> Comms {
+    fn comms(records: &[(SidebandRecord<'_>, SampleId)]) -> Comms {
         let mut comms = Comms::default();
         for (record, id) in records {
             comms.side(record, id);
@@ -219,7 +219,7 @@ mod tests {
         let mut comms = Comms::default();
         let long = "x".repeat(300);
         for (time, name) in [(1, "first"), (2, &long)] {
-            let record = SideRecord::Comm { task: task(1, 1), name: name.as_bytes() };
+            let record = SidebandRecord::Comm { task: task(1, 1), name: name.as_bytes() };
             comms.side(&record, &at(time));
         }
         assert_eq!((text(&mut comms, 1, 1), text(&mut comms, 1, 2)), ("first".into(), ":1".into()));
@@ -241,7 +241,7 @@ mod tests {
 }
 
 use crate::name::names::NumberedNames;
-use perfdata::{SampleId, SideRecord, Tid, Time};
+use perfdata::{SampleId, SidebandRecord, Tid, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -368,14 +368,14 @@ impl Default for Comms {
 
 impl Comms {
     /// Takes in COMM and FORK records; others tell nothing of names.
-    pub(crate) fn side(&mut self, record: &SideRecord<'_>, id: &SampleId) {
+    pub(crate) fn side(&mut self, record: &SidebandRecord<'_>, id: &SampleId) {
         match record {
-            SideRecord::Comm { task, name } => {
+            SidebandRecord::Comm { task, name } => {
                 self.named(task.tid, id.time.unwrap_or_default(), name);
             }
             // The trailer has the time also where old kernels wrote none
             // into the body; both are of the same clock.
-            SideRecord::Fork { task, parent, time } => {
+            SidebandRecord::Fork { task, parent, time } => {
                 self.forked(task.tid, id.time.unwrap_or(*time), parent.tid);
             }
             _ => {}

@@ -3,7 +3,7 @@
 use crate::name::block_lives::BlockLives;
 use crate::name::heap_block::{BlockAsker, HeapBlock};
 use crate::name::mappings::{MappingMaker, MappingSample, Mappings};
-use perfdata::{HeapChange, Misc, Pid, SampleId, SideRecord, Time};
+use perfdata::{HeapChange, Misc, Pid, SampleId, SidebandRecord, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -68,15 +68,15 @@ pub(crate) struct BlockSample {
 
 impl HeapBlocks {
     /// Takes in what begins and ends processes; other records tell nothing of the heap.
-    pub(crate) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+    pub(crate) fn side(&mut self, misc: Misc, record: &SidebandRecord<'_>, id: &SampleId) {
         let change = match *record {
-            SideRecord::Fork { task, parent, time } if task.pid != parent.pid => {
+            SidebandRecord::Fork { task, parent, time } if task.pid != parent.pid => {
                 ProcessChange { time, pid: task.pid, what: ProcessStep::Forked(parent.pid) }
             }
-            SideRecord::Exit { task, time, .. } if task.pid.0 == task.tid.0 => {
+            SidebandRecord::Exit { task, time, .. } if task.pid.0 == task.tid.0 => {
                 ProcessChange { time, pid: task.pid, what: ProcessStep::Emptied }
             }
-            SideRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
+            SidebandRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
                 let time = id.time.unwrap_or_default();
                 ProcessChange { time, pid: task.pid, what: ProcessStep::Emptied }
             }
@@ -256,20 +256,20 @@ mod tests {
         let mut heap = HeapBlocks::default();
         let task = |pid| Task { pid: Pid(pid), tid: Tid(pid) };
         allocate(&mut heap, 1, 0x1000, 16);
-        let fork = SideRecord::Fork { task: task(8), parent: task(7), time: Time(3) };
+        let fork = SidebandRecord::Fork { task: task(8), parent: task(7), time: Time(3) };
         heap.side(Misc::default(), &fork, &SampleId::default());
         allocate(&mut heap, 2, 0x2000, 16);
         assert_eq!(number(&heap, Pid(8), 0x1000), None, "not yet");
         allocate(&mut heap, 4, 0x3000, 16);
         let of_child = [0x1000, 0x2000, 0x3000].map(|address| number(&heap, Pid(8), address));
         assert_eq!(of_child, [Some(1), Some(2), None]);
-        let exec = SideRecord::Comm { task: task(7), name: b"new" };
+        let exec = SidebandRecord::Comm { task: task(7), name: b"new" };
         let id = SampleId { time: Some(Time(5)), ..SampleId::default() };
         heap.side(Misc::COMM_EXEC, &exec, &id);
         heap.go_on(Time(6));
         assert_eq!(number(&heap, PID, 0x1000), None);
         assert_eq!(number(&heap, Pid(8), 0x1000), Some(1));
-        let exit = SideRecord::Exit { task: task(8), parent: task(7), time: Time(7) };
+        let exit = SidebandRecord::Exit { task: task(8), parent: task(7), time: Time(7) };
         heap.side(Misc::default(), &exit, &SampleId::default());
         heap.go_on(Time(8));
         assert_eq!(heap.live, 0);

@@ -17,7 +17,7 @@ use crate::name::undecided_types::{BlockAccess, UndecidedTypes};
 use crate::typed::block_votes::BlockPlace;
 use crate::typed::object_types::TypedAccess;
 use perfdata::DataSrc;
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 use rustc_hash::FxHashMap;
 use symbolizer::Symbolizer;
 
@@ -35,7 +35,7 @@ pub(crate) struct Lookup {
     pub(crate) frames: FrameNames,
     pub(crate) chains: CallChains,
     pub(crate) previous: Previous,
-    accesses: Bounded<(Aspect, DataSrc), KeyValue, MOST_REMEMBERED>,
+    accesses: Bounded<(DataSrcAspect, DataSrc), KeyValue, MOST_REMEMBERED>,
 }
 
 /// Names of what holds data, by number.
@@ -67,7 +67,7 @@ impl Lookup {
 
     /// An answer of a data source by the number of its words.
     #[inline]
-    pub(crate) fn access(&mut self, aspect: Aspect, source: DataSrc) -> KeyValue {
+    pub(crate) fn access(&mut self, aspect: DataSrcAspect, source: DataSrc) -> KeyValue {
         let places = &mut self.places;
         *self.accesses.or_insert_with((aspect, source), || match source.aspect(aspect) {
             Some(words) => places.texts.key_value(&words),

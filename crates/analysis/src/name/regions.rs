@@ -10,7 +10,7 @@ mod tests;
 use crate::query::glob::Glob;
 pub use paths::RegionPath;
 use paths::RegionPaths;
-use perfdata::{Misc, RegionMark, RegionSide, SampleId, SideRecord, Tid, Time};
+use perfdata::{Misc, RegionMark, RegionSide, SampleId, SidebandRecord, Tid, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -108,16 +108,16 @@ impl Regions {
     }
 
     /// Takes in forks and execs; other records tell nothing of regions.
-    pub fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+    pub fn side(&mut self, misc: Misc, record: &SidebandRecord<'_>, id: &SampleId) {
         let (tid, time, step) = match record {
             // The trailer has the time also where old kernels wrote none.
-            SideRecord::Fork { task, parent, time } if task.pid == parent.pid => {
+            SidebandRecord::Fork { task, parent, time } if task.pid == parent.pid => {
                 (task.tid, id.time.unwrap_or(*time), RegionStep::Clear)
             }
-            SideRecord::Fork { task, parent, time } => {
+            SidebandRecord::Fork { task, parent, time } => {
                 (task.tid, id.time.unwrap_or(*time), RegionStep::Fork(parent.tid))
             }
-            SideRecord::Comm { task, .. } if misc.0 & Misc::COMM_EXEC.0 != 0 => {
+            SidebandRecord::Comm { task, .. } if misc.0 & Misc::COMM_EXEC.0 != 0 => {
                 (task.tid, id.time.unwrap_or_default(), RegionStep::Clear)
             }
             _ => return,

@@ -5,7 +5,7 @@ use crate::name::build_keys::{BuildKeys, NO_LINE};
 use crate::name::key_value::KeyValue;
 use crate::name::place_names::PlaceNames;
 use rustc_hash::FxHashMap;
-use symbolizer::{Depth, Frames, Place, Reason};
+use symbolizer::{FrameDetail, Frames, Place, Reason};
 
 #[derive(Debug, Default)]
 pub(crate) struct SourceLines {
@@ -70,7 +70,7 @@ impl SourceLines {
             Ok(frames) => {
                 let source = match (source(&frames), &frames.depth) {
                     (Some(text), _) => places.texts.key_value(&text),
-                    (None, Depth::Symbols(why)) => {
+                    (None, FrameDetail::Symbols(why)) => {
                         places.lack(&why.to_string(), why.tag(), why.subject())
                     }
                     (None, _) => places.lack(NO_LINE, "[no-line]", None),

@@ -4,7 +4,7 @@ use crate::collect::sum::Sum;
 use crate::plots::collect::{EventPlotCounts, LatencyKind, PlotCounts, SetOrigin};
 use crate::query::Weighting;
 use crate::report::{Counted, EventReport, Report};
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 use std::collections::BTreeMap;
 
 /// A report with its histograms.
@@ -124,7 +124,7 @@ fn latencies(event: &EventReport, counts: &EventPlotCounts) -> Vec<PlotBar> {
     for (LatencyKind { power, source }, sum) in &counts.latencies {
         let (all, levels) = by_power.entry(*power).or_default();
         all.join(*sum);
-        if let Some(level) = source.and_then(|source| source.aspect(Aspect::Level)) {
+        if let Some(level) = source.and_then(|source| source.aspect(DataSrcAspect::Level)) {
             *levels.entry(level).or_default() += sum.count;
         }
     }

@@ -29,7 +29,7 @@ pub use parse::QueryFilterError;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::time::TimeRange;
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 use perfdata::{CpuMode, MissClass};
 use std::fmt;
 
@@ -69,7 +69,7 @@ pub enum FilterCondition {
     Variable(Glob),
     /// What the data source says of the access, in one of its parts, with or
     /// without "hit" and "miss".
-    Access(Aspect, Glob),
+    Access(DataSrcAspect, Glob),
     /// Weight; of a weight of three parts the first.
     Weight(AddressRange),
     /// Why the sampled miss is one.

@@ -2,7 +2,7 @@
 
 use crate::query::nearest::nearest;
 use crate::query::time::{TimeError, TimeStep};
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 use std::fmt;
 use std::str::FromStr;
 
@@ -74,7 +74,7 @@ pub enum Key {
     /// The member of that which is accessed.
     Member,
     /// What the data source says of the access.
-    Access(Aspect),
+    Access(DataSrcAspect),
     /// Why the sampled miss is one.
     Miss,
     /// A part of the run, so long each.
@@ -139,12 +139,12 @@ const WORDS: [(&str, Key); 35] = [
     ("holder", Key::Holder),
     ("type", Key::Type),
     ("member", Key::Member),
-    ("level", Key::Access(Aspect::Level)),
-    ("op", Key::Access(Aspect::Operation)),
-    ("snoop", Key::Access(Aspect::Snoop)),
-    ("tlb", Key::Access(Aspect::Tlb)),
-    ("lock", Key::Access(Aspect::Lock)),
-    ("blk", Key::Access(Aspect::Blocked)),
+    ("level", Key::Access(DataSrcAspect::Level)),
+    ("op", Key::Access(DataSrcAspect::Operation)),
+    ("snoop", Key::Access(DataSrcAspect::Snoop)),
+    ("tlb", Key::Access(DataSrcAspect::Tlb)),
+    ("lock", Key::Access(DataSrcAspect::Lock)),
+    ("blk", Key::Access(DataSrcAspect::Blocked)),
     ("miss", Key::Miss),
 ];
 
@@ -177,12 +177,12 @@ impl Key {
         WORDS.iter().map(|(word, _)| *word)
     }
 
-    pub(crate) fn aspect_word(aspect: Aspect) -> &'static str {
+    pub(crate) fn aspect_word(aspect: DataSrcAspect) -> &'static str {
         let of = WORDS.iter().find(|(_, key)| *key == Key::Access(aspect));
         of.map_or("", |(word, _)| word)
     }
 
-    pub(crate) fn aspect(word: &str) -> Option<Aspect> {
+    pub(crate) fn aspect(word: &str) -> Option<DataSrcAspect> {
         let known = WORDS.iter().find(|(known, _)| *known == word);
         known.and_then(|(_, key)| if let Key::Access(aspect) = key { Some(*aspect) } else { None })
     }

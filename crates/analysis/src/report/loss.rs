@@ -1,7 +1,7 @@
 //! Accounts of what was lost, by cause.
 
 use perfdata::stream::note;
-use perfdata::{Misc, SideRecord};
+use perfdata::{Misc, SidebandRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ pub struct Losses {
     pub filtered_out: u64,
     /// Times the kernel throttled an event for interrupting too often.
     pub throttled: u64,
-    /// Samples counted before the side records of their time were sure to
+    /// Samples counted before the sideband records of their time were sure to
     /// be in: the stream has too few round marks.
     pub counted_early: u64,
     /// Records whose event the stream does not describe.
@@ -111,20 +111,20 @@ pub struct Losses {
 
 impl Losses {
     /// Takes in what a record says of losses; others say nothing.
-    pub(crate) fn note(&mut self, misc: Misc, record: &SideRecord<'_>) {
+    pub(crate) fn note(&mut self, misc: Misc, record: &SidebandRecord<'_>) {
         match record {
-            SideRecord::Lost { lost, .. } => {
+            SidebandRecord::Lost { lost, .. } => {
                 self.lost_records += 1;
                 self.lost = self.lost.saturating_add(*lost);
             }
-            SideRecord::LostSamples { lost } => {
+            SidebandRecord::LostSamples { lost } => {
                 let sum = match misc.contains(Misc::LOST_SAMPLES_BPF) {
                     true => &mut self.filtered_out,
                     false => &mut self.lost_samples,
                 };
                 *sum = sum.saturating_add(*lost);
             }
-            SideRecord::Throttle { .. } => self.throttled += 1,
+            SidebandRecord::Throttle { .. } => self.throttled += 1,
             _ => {}
         }
     }

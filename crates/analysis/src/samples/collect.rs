@@ -21,7 +21,7 @@ use crate::samples::single_sample::{
 };
 use perfdata::SampleType;
 use perfdata::aggregate::Site;
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 use rustc_hash::FxHashMap;
 use std::io::{self, Cursor};
 use symbolizer::Place;
@@ -94,12 +94,12 @@ impl SingleSamples {
         let source = sample.words.data_src;
         let mut answer = |aspect| source.and_then(|source| name(lookup.access(aspect, source)));
         let access = NamedAccess {
-            operation: answer(Aspect::Operation),
-            level: answer(Aspect::Level),
-            snoop: answer(Aspect::Snoop),
-            tlb: answer(Aspect::Tlb),
-            lock: answer(Aspect::Lock),
-            blocked: answer(Aspect::Blocked),
+            operation: answer(DataSrcAspect::Operation),
+            level: answer(DataSrcAspect::Level),
+            snoop: answer(DataSrcAspect::Snoop),
+            tlb: answer(DataSrcAspect::Tlb),
+            lock: answer(DataSrcAspect::Lock),
+            blocked: answer(DataSrcAspect::Blocked),
         };
         let is_one = sum.count == 1;
         let named = SingleSample {

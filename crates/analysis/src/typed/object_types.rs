@@ -7,7 +7,9 @@ use crate::bounded::Bounded;
 use crate::code::register_number;
 use std::ops::Range;
 use std::sync::Arc;
-use symbolizer::{CodeError, NoSections, ObjectId, Place, Resolution, SampledAddress, Symbolizer};
+use symbolizer::{
+    CodeError, MissingSections, ObjectId, Place, Resolution, SampledAddress, Symbolizer,
+};
 use types::ProgramTypes;
 
 /// Programs whose types are kept.
@@ -19,7 +21,7 @@ const MOST_PLACES: usize = 1 << 19;
 
 #[derive(Debug, Default)]
 pub(crate) struct ObjectTypes {
-    programs: Bounded<ObjectId, Result<Arc<ProgramTypes>, Arc<NoSections>>, MOST_PROGRAMS>,
+    programs: Bounded<ObjectId, Result<Arc<ProgramTypes>, Arc<MissingSections>>, MOST_PROGRAMS>,
     extents: Bounded<Place, Option<Range<u64>>, MOST_PLACES>,
     routines: Bounded<Place, Result<RoutineFlow, CodeError>, MOST_ROUTINES>,
 }
@@ -38,7 +40,7 @@ pub(crate) struct SampledAccess<'s> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Untyped {
-    Debug(Arc<NoSections>),
+    Debug(Arc<MissingSections>),
     Code(CodeError),
     NoRoutine,
     Operand(NoType),
@@ -86,7 +88,7 @@ impl ObjectTypes {
         &mut self,
         object: ObjectId,
         symbolizer: &mut Symbolizer,
-    ) -> Result<Arc<ProgramTypes>, Arc<NoSections>> {
+    ) -> Result<Arc<ProgramTypes>, Arc<MissingSections>> {
         if let Some(known) = self.programs.get(&object) {
             return known.clone();
         }

@@ -7,7 +7,7 @@ use analysis::{
     ChainView, Filter, FrameCut, Glob, Key, Query, Report, TreeOrder, TreeQuery, csv, folded, table,
 };
 use perfdata::bytes::RecordWords;
-use perfdata::{Attr, AttrFlags, ByteOrder, SampleType, SideRecord};
+use perfdata::{Attr, AttrFlags, ByteOrder, SampleType, SidebandRecord};
 use proptest::prelude::*;
 
 const IN_KERNEL: u64 = perfdata::ChainContext::KERNEL.0;
@@ -373,7 +373,7 @@ fn deferred() -> Recording {
     let words: Vec<u8> =
         [OF_USER, 0x1010, 0x1020].iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
     let chain = RecordWords::new(&words, ByteOrder::Little);
-    let sent = |cookie| SideRecord::CallchainDeferred { cookie, chain };
+    let sent = |cookie| SidebandRecord::CallchainDeferred { cookie, chain };
     stream.side(USER, &sent(70), task(1, 1), 12);
     (0..3).for_each(|_| stream.round());
     stream.side(USER, &sent(71), task(1, 1), 50);

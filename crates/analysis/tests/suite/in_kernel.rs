@@ -4,10 +4,12 @@ use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fi
 use crate::report;
 use analysis::{Error, Filter, Key, Query, RegisterQuery, Report, csv, json, table};
 use perfdata::aggregate::{
-    Aggregate, AggregatePart, Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken,
+    Aggregate, AggregatePart, Bits, RESERVOIR, Range, RegisterBits, SampledHit, Site, Strides,
 };
 use perfdata::stream::write;
-use perfdata::{ByteOrder, ChainContext, Cpu, CpuMode, Misc, SampleType, SideRecord, Task, Time};
+use perfdata::{
+    ByteOrder, ChainContext, Cpu, CpuMode, Misc, SampleType, SidebandRecord, Task, Time,
+};
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
 const CX: usize = 2;
@@ -21,7 +23,7 @@ fn hit(process: Task, mode: CpuMode, ip: u64, time: u64, value: u64) -> (Hit, Si
     let mut sample = Hit::new(misc, ip, process, time);
     sample.registers[CX] = value;
     sample.addr = value + 0x18;
-    let taken = Taken {
+    let taken = SampledHit {
         time: Time(time),
         pid: process.pid,
         tid: process.tid,
@@ -318,8 +320,8 @@ fn whole_hits_of_one_program_do_not_speak_for_others() {
     }
 }
 
-fn exit(task: Task, time: u64) -> SideRecord<'static> {
-    SideRecord::Exit { task, parent: task, time: Time(time) }
+fn exit(task: Task, time: u64) -> SidebandRecord<'static> {
+    SidebandRecord::Exit { task, parent: task, time: Time(time) }
 }
 
 #[test]

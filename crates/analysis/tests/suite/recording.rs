@@ -7,7 +7,7 @@ use perfdata::attr::EventType;
 use perfdata::bytes::RecordWords;
 use perfdata::registers::{Registers, RegsAbi};
 use perfdata::sample::{ReadValue, ReadValues, Weight};
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::Feature;
 use perfdata::stream::write::{
     aggregate as write_aggregate, attr, event_name, event_unit, feature, file_header,
@@ -15,7 +15,7 @@ use perfdata::stream::write::{
 };
 use perfdata::{
     Attr, AttrFlags, ByteOrder, Cpu, DataSrc, Misc, Pid, Sample, SampleId, SampleLayout,
-    SampleType, SideRecord, Task, Tid, Time,
+    SampleType, SidebandRecord, Task, Tid, Time,
 };
 
 /// What hardmeter asks for on x86-64.
@@ -177,7 +177,7 @@ impl Recording {
         layout.encode(&sample, &mut self.bytes).unwrap();
     }
 
-    pub(crate) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, task: Task, time: u64) {
+    pub(crate) fn side(&mut self, misc: Misc, record: &SidebandRecord<'_>, task: Task, time: u64) {
         let (attr, layout) = &self.events[0];
         let has = |field| attr.sample_type.contains(field);
         let id = SampleId {
@@ -203,16 +203,16 @@ impl Recording {
             flags: Some(2),
             path: path.as_bytes(),
         };
-        self.side(USER, &SideRecord::Mmap2(mapping), task, time);
+        self.side(USER, &SidebandRecord::Mmap2(mapping), task, time);
     }
 
     pub(crate) fn comm(&mut self, task: Task, time: u64, name: &str, exec: bool) {
         let misc = if exec { Misc::COMM_EXEC } else { Misc(0) };
-        self.side(misc, &SideRecord::Comm { task, name: name.as_bytes() }, task, time);
+        self.side(misc, &SidebandRecord::Comm { task, name: name.as_bytes() }, task, time);
     }
 
     pub(crate) fn fork(&mut self, child: Task, parent: Task, time: u64) {
-        let record = SideRecord::Fork { task: child, parent, time: Time(time) };
+        let record = SidebandRecord::Fork { task: child, parent, time: Time(time) };
         self.side(Misc(0), &record, parent, time);
     }
 }

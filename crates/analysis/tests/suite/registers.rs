@@ -3,7 +3,7 @@
 use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
 use analysis::{Error, Filter, Query, RegisterQuery, Report};
-use perfdata::SideRecord;
+use perfdata::SidebandRecord;
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
 const CX: usize = 2;
@@ -62,7 +62,7 @@ fn overloads() -> Recording {
     let base = 0xffff_ffff_c000_1000;
     for (name, address, count) in [("add(int, int)", base, 3), ("add(long)", base + 0x100, 2)] {
         let name = name.as_bytes();
-        let record = SideRecord::Ksymbol { address, length: 0x80, kind: 1, flags: 0, name };
+        let record = SidebandRecord::Ksymbol { address, length: 0x80, kind: 1, flags: 0, name };
         stream.side(KERNEL, &record, task(1, 1), 1);
         for time in 2..2 + count {
             stream.hit(&Hit::new(KERNEL, address + 4, task(1, 1), time));

@@ -5,7 +5,7 @@ use crate::report;
 use analysis::{Error, Glob, Key, Query, RegisterQuery, Sort, Weighting, csv, json, table};
 use perfdata::attr::EventType;
 use perfdata::stream::{CacheDescription, Feature};
-use perfdata::{Attr, AttrFlags, Misc, SampleType, SideRecord};
+use perfdata::{Attr, AttrFlags, Misc, SampleType, SidebandRecord};
 use std::io::ErrorKind;
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
@@ -43,8 +43,8 @@ fn recording() -> Recording {
     at(USER, 0x10, cc, 18, 0x10);
     at(USER, 0x4000, make, 19, 0x4000);
     stream.round();
-    stream.side(KERNEL, &SideRecord::Lost { id: 1, lost: 7 }, cc, 20);
-    let throttle = SideRecord::Throttle { time: perfdata::Time(21), id: 1, stream_id: 1 };
+    stream.side(KERNEL, &SidebandRecord::Lost { id: 1, lost: 7 }, cc, 20);
+    let throttle = SidebandRecord::Throttle { time: perfdata::Time(21), id: 1, stream_id: 1 };
     stream.side(KERNEL, &throttle, cc, 21);
     stream.round();
     stream.note(0, "kernel=17;delivered=10;lost.ring=7;lost.throttle=0;seconds=1.250");
@@ -192,7 +192,7 @@ fn a_recording_without_an_end_says_so() {
 fn what_a_filter_left_out_is_not_lost() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     for (misc, lost) in [(Misc(0), 3), (Misc::LOST_SAMPLES_BPF, 500), (Misc::LOST_SAMPLES_BPF, 1)] {
-        stream.side(misc, &SideRecord::LostSamples { lost }, task(1, 1), 1);
+        stream.side(misc, &SidebandRecord::LostSamples { lost }, task(1, 1), 1);
     }
     let report = report(Query::default(), &stream.bytes).unwrap();
     assert_eq!((report.losses.lost_samples, report.losses.filtered_out), (3, 501));
@@ -322,8 +322,13 @@ fn names_cannot_command_the_terminal() {
     stream.comm(odd, 1, "a\nb\x1b[2J", true);
     stream.map(odd, 1, 0x10_0000..0x10_1000, "/tmp/x\ny\u{9b}");
     let name = b"bpf\x07";
-    let record =
-        SideRecord::Ksymbol { address: 0xffff_ffff_c000_1000, length: 8, kind: 1, flags: 0, name };
+    let record = SidebandRecord::Ksymbol {
+        address: 0xffff_ffff_c000_1000,
+        length: 8,
+        kind: 1,
+        flags: 0,
+        name,
+    };
     stream.side(KERNEL, &record, odd, 1);
     stream.hit(&Hit::new(USER, 0x10_0005, odd, 2));
     stream.hit(&Hit::new(KERNEL, 0xffff_ffff_c000_1001, odd, 2));
@@ -386,8 +391,13 @@ fn routines_of_one_name_stay_apart() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     let programs = [0xffff_ffff_c000_1000, 0xffff_ffff_c000_3000];
     for (address, time) in programs.into_iter().zip(1..) {
-        let record =
-            SideRecord::Ksymbol { address, length: 0x80, kind: 1, flags: 0, name: b"bpf_prog_x" };
+        let record = SidebandRecord::Ksymbol {
+            address,
+            length: 0x80,
+            kind: 1,
+            flags: 0,
+            name: b"bpf_prog_x",
+        };
         stream.side(KERNEL, &record, task(1, 1), time);
     }
     for ip in [programs[0] + 4, programs[1] + 8, programs[1] + 8] {

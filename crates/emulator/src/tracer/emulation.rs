@@ -94,7 +94,7 @@ impl Emulation {
 
     /// The memory of the ring: a page laid out as the kernel's
     /// perf_event_mmap_page, data pages behind it. To be mapped shared and
-    /// writable; samples and side records as the kernel writes them.
+    /// writable; samples and sideband records as the kernel writes them.
     pub fn ring(&self) -> BorrowedFd<'_> {
         self.ring.file()
     }

@@ -1,11 +1,11 @@
-//! Side records, written to the ring as the kernel would.
+//! Sideband records, written to the ring as the kernel would.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::{
-    Attr, ByteOrder, Cpu, Misc, Pid, SampleId, SampleLayout, SampleType, SideRecord, Task, Tid,
+    Attr, ByteOrder, Cpu, Misc, Pid, SampleId, SampleLayout, SampleType, SidebandRecord, Task, Tid,
     Time,
 };
 use rustc_hash::FxHashMap;
@@ -79,17 +79,17 @@ impl SidebandWriter {
 
     pub(crate) fn comm(&mut self, ring: &SharedMemory, task: Task, name: &[u8], exec: bool) {
         let misc = if exec { Misc(USER | Misc::COMM_EXEC.0) } else { Misc(USER) };
-        self.put(ring, misc, &SideRecord::Comm { task, name }, task);
+        self.put(ring, misc, &SidebandRecord::Comm { task, name }, task);
     }
 
     pub(crate) fn fork(&mut self, ring: &SharedMemory, child: Task, parent: Task) {
-        let record = SideRecord::Fork { task: child, parent, time: now(ring) };
+        let record = SidebandRecord::Fork { task: child, parent, time: now(ring) };
         self.put(ring, Misc(USER), &record, parent);
     }
 
     pub(crate) fn exit(&mut self, ring: &SharedMemory, pid: i32, tid: i32) {
         let own = task(pid, tid);
-        let record = SideRecord::Exit { task: own, parent: own, time: now(ring) };
+        let record = SidebandRecord::Exit { task: own, parent: own, time: now(ring) };
         self.put(ring, Misc(USER), &record, own);
     }
 
@@ -116,7 +116,7 @@ impl SidebandWriter {
             path,
         };
         let misc = if data { Misc(USER | Misc::MMAP_DATA.0) } else { Misc(USER) };
-        self.put(ring, misc, &SideRecord::Mmap2(mapping), task);
+        self.put(ring, misc, &SidebandRecord::Mmap2(mapping), task);
     }
 
     /// A sample, whole. It stands before all that the thread does next: `timeout` is how long
@@ -131,7 +131,7 @@ impl SidebandWriter {
         self.close(ring, if had_backlog { Duration::ZERO } else { timeout });
     }
 
-    fn put(&mut self, ring: &SharedMemory, misc: Misc, record: &SideRecord<'_>, of: Task) {
+    fn put(&mut self, ring: &SharedMemory, misc: Misc, record: &SidebandRecord<'_>, of: Task) {
         let Some(layout) = &self.layout else { return };
         let has = |field, value: u64| self.fields.contains(field).then_some(value);
         let id = SampleId {

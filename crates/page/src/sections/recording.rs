@@ -68,7 +68,7 @@ fn figure(what: &'static str, number: u64, out: &mut HtmlText) {
     out.mark("<div><dt>").mark(what).mark("</dt><dd>").number(number).mark("</dd></div>");
 }
 
-/// Lost samples: side records are none, and what came after the count nobody misses.
+/// Lost samples: sideband records are none, and what came after the count nobody misses.
 fn lost(ledger: &RecorderLedger) -> u64 {
     let causes =
         ledger.lost.iter().filter(|(cause, _)| !["side", "count"].contains(&cause.as_str()));

@@ -1,6 +1,6 @@
 //! Joins what CPUs, intervals and processes counted apart.
 
-use super::{Aggregate, RESERVOIR, Range, RegisterBits, Site, SiteKey, Taken};
+use super::{Aggregate, RESERVOIR, Range, RegisterBits, SampledHit, Site, SiteKey};
 use std::collections::HashMap;
 
 impl Site {
@@ -96,19 +96,19 @@ fn shared(own: &[RegisterBits], others: &[RegisterBits]) -> Vec<(usize, usize)> 
 }
 
 fn project(
-    taken: &[Taken],
+    taken: &[SampledHit],
     kept: &[(usize, usize)],
     side: impl Fn(&(usize, usize)) -> usize,
-) -> Vec<Taken> {
-    let values = |hit: &Taken| {
+) -> Vec<SampledHit> {
+    let values = |hit: &SampledHit| {
         kept.iter().filter_map(|pair| hit.registers.get(side(pair)).copied()).collect()
     };
-    taken.iter().map(|hit| Taken { registers: values(hit), ..hit.clone() }).collect()
+    taken.iter().map(|hit| SampledHit { registers: values(hit), ..hit.clone() }).collect()
 }
 
 /// Hits taken at random, and how many they stand for.
 struct Reservoir {
-    taken: Vec<Taken>,
+    taken: Vec<SampledHit>,
     hits: u64,
 }
 
@@ -118,7 +118,7 @@ fn choose(
     mut own: Reservoir,
     mut others: Reservoir,
     chance: &mut impl FnMut(u64) -> u64,
-) -> Vec<Taken> {
+) -> Vec<SampledHit> {
     let mut chosen = Vec::with_capacity(RESERVOIR);
     while chosen.len() < RESERVOIR && !(own.taken.is_empty() && others.taken.is_empty()) {
         let from_own = if others.taken.is_empty() {
@@ -139,17 +139,17 @@ fn choose(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::{Bits, Chance, Strides};
+    use crate::aggregate::{Bits, SeededRandom, Strides};
     use crate::{Cpu, CpuMode, Pid, Tid, Time};
     use proptest::prelude::*;
 
     fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
-        let mut chance = Chance::new(seed);
+        let mut chance = SeededRandom::new(seed);
         move |below| chance.below(below)
     }
 
     fn hit(process: i32, ip: u64, value: u64) -> Site {
-        let taken = Taken {
+        let taken = SampledHit {
             time: Time(value),
             pid: Pid(process),
             tid: Tid(process),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bits, MOST_CHAIN_WORDS, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
+use super::{Bits, MOST_CHAIN_WORDS, RESERVOIR, Range, RegisterBits, SampledHit, Site, Strides};
 use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use crate::header::{RecordHeader, RecordType, UpdateKind};
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
@@ -318,7 +318,7 @@ fn range(c: &mut Cursor<'_>) -> Result<Range, AggregatePartError> {
     Ok(Range { min, max, bits: bits(c, "bits of an address")? })
 }
 
-fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<Taken, AggregatePartError> {
+fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<SampledHit, AggregatePartError> {
     let time = Time(c.u64()?);
     let (pid, tid) = (Pid(c.i32()?), Tid(c.i32()?));
     let (cpu, zero) = (Cpu(c.u32()?), c.u32()?);
@@ -326,7 +326,7 @@ fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<Taken, AggregatePartError
     let (address, period) = (c.u64()?, c.u64()?);
     let (weight, data_src) = (c.u64()?, c.u64()?);
     let registers = c.words(registers as u64)?.iter().collect();
-    Ok(Taken { time, pid, tid, cpu, address, period, weight, data_src, registers })
+    Ok(SampledHit { time, pid, tid, cpu, address, period, weight, data_src, registers })
 }
 
 fn strides(c: &mut Cursor<'_>, count: u64) -> Result<Strides, AggregatePartError> {
@@ -396,7 +396,7 @@ fn put_site(w: &mut ByteWriter<'_>, site: &Site) -> Result<(), AggregatePartErro
 
 fn put_hit(
     w: &mut ByteWriter<'_>,
-    hit: &Taken,
+    hit: &SampledHit,
     registers: usize,
 ) -> Result<(), AggregatePartError> {
     require(
@@ -445,7 +445,7 @@ mod tests {
     fn full(ip: u64) -> Site {
         let registers =
             (0..64).map(|number| RegisterBits { number, bits: Bits { all: ip, any: ip | 0xff } });
-        let hit = Taken {
+        let hit = SampledHit {
             time: Time(5),
             pid: Pid(-1),
             tid: Tid(8),

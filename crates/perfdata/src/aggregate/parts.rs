@@ -89,17 +89,17 @@ struct Open {
 
 /// What a part completes or breaks off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Assembled {
+pub struct AssembledAggregate {
     /// An aggregate that is not whole: it, or the one that this part broke
     /// off.
-    pub torn: Option<TornAggregate>,
+    pub torn: Option<IncompleteAggregate>,
     pub whole: Option<Aggregate>,
 }
 
 /// An aggregate whose parts are not all there. Displays as a sentence for
 /// people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TornAggregate {
+pub struct IncompleteAggregate {
     /// Begin of its interval.
     pub from: Time,
     pub to: Time,
@@ -109,7 +109,7 @@ pub struct TornAggregate {
     pub is_too_long: bool,
 }
 
-impl fmt::Display for TornAggregate {
+impl fmt::Display for IncompleteAggregate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |time: Time| time.0 / 1_000_000_000;
         let millis = |time: Time| time.0 / 1_000_000 % 1000;
@@ -131,8 +131,8 @@ impl fmt::Display for TornAggregate {
 
 impl AggregateAssembler {
     /// Takes in the next part that the stream has of the event.
-    pub fn add(&mut self, part: AggregatePart) -> Assembled {
-        let mut assembled = Assembled::default();
+    pub fn add(&mut self, part: AggregatePart) -> AssembledAggregate {
+        let mut assembled = AssembledAggregate::default();
         let AggregatePart { from, to, number, is_last, lost, sites } = part;
         match &mut self.open {
             Some(open) if (open.from, open.to, open.next) == (from, to, number) => {
@@ -143,7 +143,8 @@ impl AggregateAssembler {
                 assembled.torn = self.finish();
                 if number > 0 {
                     if self.told != Some((from, to)) {
-                        let headless = TornAggregate { from, to, part: 0, is_too_long: false };
+                        let headless =
+                            IncompleteAggregate { from, to, part: 0, is_too_long: false };
                         assembled.torn = assembled.torn.or(Some(headless));
                         self.told = Some((from, to));
                     }
@@ -153,7 +154,8 @@ impl AggregateAssembler {
             }
         }
         if self.open.as_ref().is_some_and(|open| open.sites.len() > SITES) {
-            assembled.torn = self.finish().map(|torn| TornAggregate { is_too_long: true, ..torn });
+            assembled.torn =
+                self.finish().map(|torn| IncompleteAggregate { is_too_long: true, ..torn });
         } else if is_last {
             let whole = self.open.take();
             assembled.whole =
@@ -164,7 +166,7 @@ impl AggregateAssembler {
 
     /// The stream has ended, or this event has no more parts: what is not
     /// whole never will be.
-    pub fn finish(&mut self) -> Option<TornAggregate> {
+    pub fn finish(&mut self) -> Option<IncompleteAggregate> {
         let torn = self.open.take().map(|open| open.torn())?;
         self.told = Some((torn.from, torn.to));
         Some(torn)
@@ -172,7 +174,7 @@ impl AggregateAssembler {
 }
 
 impl Open {
-    fn torn(&self) -> TornAggregate {
-        TornAggregate { from: self.from, to: self.to, part: self.next, is_too_long: false }
+    fn torn(&self) -> IncompleteAggregate {
+        IncompleteAggregate { from: self.from, to: self.to, part: self.next, is_too_long: false }
     }
 }

@@ -4,7 +4,7 @@ use super::{DataSrc, display};
 
 /// What one may ask of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Aspect {
+pub enum DataSrcAspect {
     /// What the instruction did.
     Operation,
     /// What served the access, whether it hit there, and how far away.
@@ -22,41 +22,41 @@ pub enum Aspect {
 impl DataSrc {
     /// The answer in words: "load", "L3 hit, another core", "hitm",
     /// "L2 hit", "locked", "data". None where the machine does not say.
-    pub fn aspect(self, aspect: Aspect) -> Option<String> {
+    pub fn aspect(self, aspect: DataSrcAspect) -> Option<String> {
         match aspect {
-            Aspect::Operation => display::operation(self),
-            Aspect::Level => {
+            DataSrcAspect::Operation => display::operation(self),
+            DataSrcAspect::Level => {
                 let parts = [display::level(self), self.distance().map(|far| far.to_string())];
                 let known: Vec<String> = parts.into_iter().flatten().collect();
                 (!known.is_empty()).then(|| known.join(", "))
             }
-            Aspect::Snoop => display::snoop(self),
-            Aspect::Tlb => display::tlb(self),
+            DataSrcAspect::Snoop => display::snoop(self),
+            DataSrcAspect::Tlb => display::tlb(self),
             // 1 is "not available"; a word that says nothing has 0 there.
-            Aspect::Lock => match self.field(24, 2) {
+            DataSrcAspect::Lock => match self.field(24, 2) {
                 0 if self.is_available() => Some("not locked".to_owned()),
                 2 | 3 => Some("locked".to_owned()),
                 _ => None,
             },
-            Aspect::Blocked => display::blocked(self),
+            DataSrcAspect::Blocked => display::blocked(self),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Aspect, DataSrc};
+    use super::{DataSrc, DataSrcAspect};
 
     #[test]
     fn each_question_has_its_own_answer() {
         let all = |word: u64| {
             let aspects = [
-                Aspect::Operation,
-                Aspect::Level,
-                Aspect::Snoop,
-                Aspect::Tlb,
-                Aspect::Lock,
-                Aspect::Blocked,
+                DataSrcAspect::Operation,
+                DataSrcAspect::Level,
+                DataSrcAspect::Snoop,
+                DataSrcAspect::Tlb,
+                DataSrcAspect::Lock,
+                DataSrcAspect::Blocked,
             ];
             let answers = aspects.map(|aspect| DataSrc(word).aspect(aspect));
             answers.map(|answer| answer.unwrap_or_else(|| "-".to_owned())).join(" | ")

@@ -136,7 +136,7 @@ impl IbsOp {
     }
 
     /// IBS_OP_DATA3 bit 20: not in the second-level cache. Not valid for some
-    /// ops of Zen 3: see [`super::Quirks`].
+    /// ops of Zen 3: see [`super::IbsErrata`].
     pub fn l2_miss(&self) -> bool {
         bit(self.data3, 20)
     }

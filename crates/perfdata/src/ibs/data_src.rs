@@ -1,6 +1,6 @@
 //! The registers as the word that says where an access found its data.
 
-use super::{IbsCaps, IbsOp, IbsSource, Quirks};
+use super::{IbsCaps, IbsErrata, IbsOp, IbsSource};
 use crate::DataSrc;
 
 const NO_SNOOP: u64 = 1 << 19;
@@ -23,7 +23,7 @@ impl IbsOp {
     /// The word that kernels from 6.1 on put into PERF_SAMPLE_DATA_SRC for
     /// these registers (perf_ibs_parse_data_src(),
     /// arch/x86/events/amd/ibs.c), for recordings that lack it.
-    pub fn data_src(&self, quirks: Quirks) -> DataSrc {
+    pub fn data_src(&self, quirks: IbsErrata) -> DataSrc {
         let operation = match (self.ld_op(), self.st_op()) {
             (true, _) => 1 << 1,
             (false, true) => 1 << 2,
@@ -37,7 +37,7 @@ impl IbsOp {
         DataSrc(operation | self.level(quirks) | snoop | lock | self.tlb())
     }
 
-    fn level(&self, quirks: Quirks) -> u64 {
+    fn level(&self, quirks: IbsErrata) -> u64 {
         if self.dc_uc_mem_acc() {
             return hit(1 << 13, 8);
         }

@@ -1,7 +1,7 @@
 //! Where a load's data came from: IBS_OP_DATA2.
 
 use super::access::field;
-use super::{IbsCaps, IbsOp, Quirks};
+use super::{IbsCaps, IbsErrata, IbsOp};
 
 /// Data source of a load that missed the second-level cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl IbsOp {
     /// IBS_OP_DATA2 bits 2:0, with [`IbsCaps::ZEN4`] bits 7:6 above them:
     /// what served the load. None: not told, as for stores, for loads that
     /// hit L1 or L2, for uncacheable memory, and where `quirks` forbid.
-    pub fn source(&self, quirks: Quirks) -> Option<IbsSource> {
+    pub fn source(&self, quirks: IbsErrata) -> Option<IbsSource> {
         if !self.has_source() || quirks.spoil_source(self) {
             return None;
         }
@@ -45,7 +45,7 @@ impl IbsOp {
 
     /// IBS_OP_DATA2 bit 4: another node's memory; None when the source is
     /// no memory, or not told.
-    pub fn remote_node(&self, quirks: Quirks) -> Option<bool> {
+    pub fn remote_node(&self, quirks: IbsErrata) -> Option<bool> {
         let memory = matches!(
             self.source(quirks)?,
             IbsSource::Dram | IbsSource::PersistentMemory | IbsSource::ExtensionMemory
@@ -55,7 +55,7 @@ impl IbsOp {
 
     /// IBS_OP_DATA2 bit 5, clear for "modified": another cache held the line
     /// modified. None when no cache served the load, or not told.
-    pub fn modified_elsewhere(&self, quirks: Quirks) -> Option<bool> {
+    pub fn modified_elsewhere(&self, quirks: IbsErrata) -> Option<bool> {
         let told = match self.source(quirks)? {
             IbsSource::NearCache => true,
             IbsSource::OtherComplex | IbsSource::FarCache => self.caps.contains(IbsCaps::ZEN4),

@@ -58,7 +58,7 @@ fn each_register_is_read_from_its_place() {
     assert_eq!(op.dc_miss_lat(), Some(0x1234));
     assert_eq!(op.tlb_refill_lat(), None);
     assert_eq!(op.open_memory_requests(), 1);
-    let quirks = Quirks::default();
+    let quirks = IbsErrata::default();
     assert_eq!(op.source(quirks), Some(IbsSource::Dram));
     assert_eq!(op.remote_node(quirks), Some(true));
     assert_eq!(op.modified_elsewhere(quirks), None);
@@ -172,7 +172,7 @@ fn far_load(caps: u32, data2: u64) -> IbsOp {
 
 #[test]
 fn sources_are_those_of_the_manuals() {
-    let none = Quirks::default();
+    let none = IbsErrata::default();
     let early = [
         None,
         Some(IbsSource::Reserved(1)),
@@ -209,7 +209,7 @@ fn sources_are_those_of_the_manuals() {
 
 #[test]
 fn conditions_answer_for_the_type_they_stand_for() {
-    let quirks = Quirks::default();
+    let quirks = IbsErrata::default();
     let served = |op: IbsOp| {
         use SourceCondition::{Hitm, L1Miss, L2Miss, L3Miss, RemoteDram};
         [L1Miss, L2Miss, L3Miss, RemoteDram, Hitm].map(|condition| op.served(condition, quirks))
@@ -246,8 +246,8 @@ fn conditions_answer_for_the_type_they_stand_for() {
 
 #[test]
 fn errata_leave_open_what_they_spoil() {
-    let zen3 = Quirks::of(Some(ZEN3), IbsCaps(ZEN2_CAPS));
-    assert_eq!(zen3, Quirks { prefetch_source: true, cache_state: true });
+    let zen3 = IbsErrata::of(Some(ZEN3), IbsCaps(ZEN2_CAPS));
+    assert_eq!(zen3, IbsErrata { prefetch_source: true, cache_state: true });
     let prefetch = op(ZEN2_CAPS, 0, 0x3, 1 | 1 << 7 | 1 << 20 | 1 << 21);
     assert_eq!(prefetch.holds(IbsCondition::L2Miss, zen3), None);
     assert_eq!(prefetch.holds(IbsCondition::DcMiss, zen3), Some(true));
@@ -256,7 +256,7 @@ fn errata_leave_open_what_they_spoil() {
     assert_eq!(far_load(ZEN2_CAPS, 3).holds(IbsCondition::L2Miss, zen3), Some(true));
     assert_eq!(far_load(ZEN2_CAPS, 2).served(SourceCondition::Hitm, zen3), None);
 
-    let no_quirk = Quirks::default();
+    let no_quirk = IbsErrata::default();
     assert_eq!(prefetch.holds(IbsCondition::L2Miss, no_quirk), Some(true));
     for (cpu_id, caps, quirks) in [
         (Some("AuthenticAMD,23,49,0"), ZEN2_CAPS, no_quirk),
@@ -267,10 +267,10 @@ fn errata_leave_open_what_they_spoil() {
         (
             Some("AuthenticAMD,25,33,0"),
             ZEN2_CAPS,
-            Quirks { prefetch_source: false, cache_state: true },
+            IbsErrata { prefetch_source: false, cache_state: true },
         ),
     ] {
-        assert_eq!(Quirks::of(cpu_id, IbsCaps(caps)), quirks, "{cpu_id:?}");
+        assert_eq!(IbsErrata::of(cpu_id, IbsCaps(caps)), quirks, "{cpu_id:?}");
     }
 }
 
@@ -291,7 +291,7 @@ proptest! {
                 + usize::from(op.data4.is_some())
                 + op.unknown;
             prop_assert_eq!(bytes.len(), 4 + 8 * registers);
-            let quirks = Quirks::of(None, op.caps);
+            let quirks = IbsErrata::of(None, op.caps);
             prop_assert!(op.source(quirks).is_none() || op.ld_op());
         }
     }
@@ -304,7 +304,7 @@ fn the_data_source_is_the_kernels() {
     const MISSED: u64 = LOAD | 1 << 7 | 1 << 20;
     let text = |caps, data2, data3| {
         let op = op(caps, 0, data2, data3);
-        op.data_src(Quirks::of(Some(ZEN3), op.caps)).to_string()
+        op.data_src(IbsErrata::of(Some(ZEN3), op.caps)).to_string()
     };
     let zen3 = |data2, data3| text(ZEN2_CAPS, data2, data3);
     let zen4 = |data2, data3| text(ZEN4_CAPS, data2, data3);
@@ -339,5 +339,5 @@ fn the_data_source_is_the_kernels() {
     }
     // Whole words, as perf_ibs_get_mem_lvl() and its neighbours fill them.
     let zen2 = load_of_zen2();
-    assert_eq!(zen2.data_src(Quirks::default()), DataSrc(0x103a_2908_2042));
+    assert_eq!(zen2.data_src(IbsErrata::default()), DataSrc(0x103a_2908_2042));
 }

@@ -36,7 +36,7 @@ pub enum KernelListPartError {
     #[error("a part of the kernel's symbols whose {0} is {1}, which cannot be")]
     Impossible(&'static str, u64),
     #[error(transparent)]
-    Torn(#[from] TornKernelList),
+    Torn(#[from] IncompleteKernelList),
 }
 
 /// A part without the one before it.
@@ -44,7 +44,7 @@ pub enum KernelListPartError {
 #[error(
     "the kernel's symbols from byte {offset} on are here, but not those from byte {missing} on"
 )]
-pub struct TornKernelList {
+pub struct IncompleteKernelList {
     /// Where the part begins.
     pub offset: u32,
     /// Where what was there ends.
@@ -117,7 +117,7 @@ impl KernelListAssembler {
     pub(crate) fn add(
         &mut self,
         part: KernelListPart<'_>,
-    ) -> Result<Option<Arc<PackedKernelList>>, TornKernelList> {
+    ) -> Result<Option<Arc<PackedKernelList>>, IncompleteKernelList> {
         let KernelListPart { offset, total, bytes } = part;
         if offset == 0 {
             self.open = Some((total, Vec::new()));
@@ -132,7 +132,7 @@ impl KernelListAssembler {
             }
             open => {
                 let missing = open.take().map_or(0, |(_, kept)| there(&kept));
-                return Err(TornKernelList { offset, missing });
+                return Err(IncompleteKernelList { offset, missing });
             }
         }
         let whole = self.open.take();

@@ -8,7 +8,7 @@ mod encode;
 
 use crate::attr::{Attr, AttrFlags, BranchSampleType, ReadFormat, SampleType};
 use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
-use crate::side::SampleId;
+use crate::sideband::SampleId;
 use crate::units::{Cpu, Pid, Task, Tid, Time};
 
 /// Why an attr has no layout.
@@ -273,7 +273,7 @@ impl SampleLayout {
         usize::from(self.trailer_size)
     }
 
-    /// Reads the sample_id trailer from the END of a side record's payload
+    /// Reads the sample_id trailer from the END of a sideband record's payload
     /// (trap 31). Without `sample_id_all` every field is None.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::{Condition, PrivilegeMode};
 use crate::bytes::ByteOrder;
 use crate::header::{CpuMode, Misc};
-use crate::ibs::{IbsCaps, IbsOp, Quirks};
+use crate::ibs::{IbsCaps, IbsErrata, IbsOp};
 use crate::sample::Sample;
 
 /// One sample, asked for all that is not the instruction. Registers of IBS
@@ -44,7 +44,7 @@ impl<'s, 'd> FieldAnswers<'s, 'd> {
     pub fn holds(
         &self,
         condition: Condition,
-        quirks: impl FnOnce(IbsCaps) -> Quirks,
+        quirks: impl FnOnce(IbsCaps) -> IbsErrata,
     ) -> Option<bool> {
         match condition {
             Condition::Mode(mode) => is_of(self.misc.cpu_mode(), mode),

@@ -21,24 +21,24 @@ named_enum! {
     /// Bits of AMD's IBS registers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum IbsCondition {
-        LdOp = "ld_op",
-        StOp = "st_op",
+        LdOp => "ld_op",
+        StOp => "st_op",
         /// The data was not in the first-level data cache.
-        DcMiss = "dc_miss",
+        DcMiss => "dc_miss",
         /// Nor in the second-level cache.
-        L2Miss = "l2_miss",
+        L2Miss => "l2_miss",
         /// The address was not in the first-level data TLB.
-        DcL1TlbMiss = "dc_l1_tlb_miss",
+        DcL1TlbMiss => "dc_l1_tlb_miss",
         /// Nor in the second-level one.
-        DcL2TlbMiss = "dc_l2_tlb_miss",
+        DcL2TlbMiss => "dc_l2_tlb_miss",
         /// The access was misaligned.
-        DcMisAcc = "dc_mis_acc",
+        DcMisAcc => "dc_mis_acc",
         /// The data address is there.
-        LinAddrValid = "lin_addr_valid",
+        LinAddrValid => "lin_addr_valid",
         /// The op is a retired branch.
-        BrnRet = "brn_ret",
+        BrnRet => "brn_ret",
         /// The branch was predicted wrongly.
-        BrnMisp = "brn_misp",
+        BrnMisp => "brn_misp",
     }
 }
 
@@ -47,9 +47,9 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum PrivilegeMode {
         /// User code, of a guest too.
-        User = "user",
+        User => "user",
         /// The kernel, of a guest too.
-        Kernel = "kernel",
+        Kernel => "kernel",
     }
 }
 
@@ -59,16 +59,16 @@ named_enum! {
     pub enum SourceCondition {
         /// From beyond the first-level data cache; a line under way counts as
         /// beyond.
-        L1Miss = "l1_miss",
+        L1Miss => "l1_miss",
         /// From beyond the second-level cache.
-        L2Miss = "l2_miss",
+        L2Miss => "l2_miss",
         /// From beyond the third-level cache that the core has a part in: with
         /// AMD the one of its complex, where registers tell.
-        L3Miss = "l3_miss",
+        L3Miss => "l3_miss",
         /// From memory of another socket.
-        RemoteDram = "remote_dram",
+        RemoteDram => "remote_dram",
         /// Another cache held the line modified.
-        Hitm = "hitm",
+        Hitm => "hitm",
     }
 }
 

@@ -1,11 +1,11 @@
 //! What registers of IBS answer to a filter's questions.
 
 use super::{IbsCondition, SourceCondition};
-use crate::ibs::{IbsOp, IbsSource, Quirks};
+use crate::ibs::{IbsErrata, IbsOp, IbsSource};
 
 impl IbsOp {
     /// Whether the condition holds; None: the registers do not tell.
-    pub fn holds(&self, condition: IbsCondition, quirks: Quirks) -> Option<bool> {
+    pub fn holds(&self, condition: IbsCondition, quirks: IbsErrata) -> Option<bool> {
         Some(match condition {
             IbsCondition::LdOp => self.ld_op(),
             IbsCondition::StOp => self.st_op(),
@@ -25,7 +25,7 @@ impl IbsOp {
     /// Whether the access was served so; None: the registers do not tell.
     /// Before Zen 4 the L3 cache and other caches of the node are one source,
     /// which is no L3 miss here.
-    pub fn served(&self, condition: SourceCondition, quirks: Quirks) -> Option<bool> {
+    pub fn served(&self, condition: SourceCondition, quirks: IbsErrata) -> Option<bool> {
         if !self.ld_op() && !self.st_op() {
             return Some(false);
         }
@@ -43,7 +43,7 @@ impl IbsOp {
     }
 
     /// Of an access that missed the second-level cache.
-    fn served_from_afar(&self, condition: SourceCondition, quirks: Quirks) -> Option<bool> {
+    fn served_from_afar(&self, condition: SourceCondition, quirks: IbsErrata) -> Option<bool> {
         let source = self.source(quirks)?;
         let cache = match source {
             IbsSource::NearCache | IbsSource::OtherComplex | IbsSource::FarCache => true,

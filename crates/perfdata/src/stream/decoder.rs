@@ -25,7 +25,7 @@ use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::kernel_list::KernelListAssembler;
 use crate::region::RegionMark;
-use crate::side::{SampleId, SideRecord};
+use crate::sideband::{SampleId, SidebandRecord};
 use budget::Budget;
 use describe::Unnamed;
 use early_names::EarlyNames;
@@ -80,12 +80,12 @@ pub enum StreamRecord<'a> {
     /// A sample. One that does not decode is counted in [`RecordTally::unreadable`], too.
     Sample(SampleRecord<'a>),
     /// Another record of the kernel, or one that looks like it.
-    Side {
+    Sideband {
         /// Index into `events()`.
         event: usize,
         /// Misc of its header.
         misc: Misc,
-        record: SideRecord<'a>,
+        record: SidebandRecord<'a>,
         id: SampleId,
     },
     /// Every ring has been drained once more.

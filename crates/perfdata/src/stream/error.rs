@@ -8,7 +8,7 @@ use crate::header::RecordType;
 use crate::kernel_list;
 use crate::region::RegionMarkError;
 use crate::sample::{LayoutError, SampleError};
-use crate::side::SideError;
+use crate::sideband::SidebandError;
 
 /// Why a stream, or one record of it, cannot be read. Offsets count bytes from
 /// its start. Reasons of a field are part of the message, not a `source()`:
@@ -87,7 +87,7 @@ pub enum StreamError {
     #[error("{id} at offset {offset}: {short}")]
     Feature { offset: u64, id: FeatureId, short: Short },
     #[error("at offset {offset}: {reason}")]
-    Side { offset: u64, reason: SideError },
+    Sideband { offset: u64, reason: SidebandError },
     #[error("{kind} at offset {offset}: {reason}")]
     Trailer { kind: RecordType, offset: u64, reason: SampleError },
     #[error("truncated: {left} bytes of a record at offset {offset}, which should have {wanted}")]
@@ -123,7 +123,7 @@ impl StreamError {
             StreamError::Short { .. }
                 | StreamError::TooMuch { .. }
                 | StreamError::Feature { .. }
-                | StreamError::Side { .. }
+                | StreamError::Sideband { .. }
                 | StreamError::Trailer { .. }
                 | StreamError::Nested { .. }
                 | StreamError::Aggregate { .. }

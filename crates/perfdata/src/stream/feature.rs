@@ -26,7 +26,7 @@ impl FeatureId {
     pub const BPF_BTF: FeatureId = FeatureId(26);
     /// Ours: the files that names come from, as a zip archive. perf passes
     /// over bits that it does not know.
-    pub const CARRIED_FILES: FeatureId = FeatureId(255);
+    pub const EMBEDDED_FILES: FeatureId = FeatureId(255);
     /// The header of a file has a bit for each of 256 (HEADER_FEAT_BITS):
     /// records with an id beyond say nothing.
     pub const LAST: FeatureId = FeatureId(255);
@@ -37,7 +37,7 @@ impl FeatureId {
         use FeatureId as Id;
         matches!(
             self,
-            Id::TRACING_DATA | Id::AUXTRACE | Id::BPF_PROG_INFO | Id::BPF_BTF | Id::CARRIED_FILES
+            Id::TRACING_DATA | Id::AUXTRACE | Id::BPF_PROG_INFO | Id::BPF_BTF | Id::EMBEDDED_FILES
         )
     }
 }

@@ -91,7 +91,7 @@ impl Route {
         self.need_ids();
     }
 
-    /// Whether side records of all events, known and not, look the same.
+    /// Whether sideband records of all events, known and not, look the same.
     pub(super) fn has_one_trailer(&self) -> bool {
         self.one_trailer && !self.has_unknown
     }
@@ -113,7 +113,7 @@ impl Route {
     }
 
     /// The event of a sample's payload. Id 0 is the first event's, as of
-    /// side records.
+    /// sideband records.
     #[inline]
     pub(super) fn sample(&mut self, payload: &[u8], order: ByteOrder) -> Routed {
         match self.sample {
@@ -127,7 +127,7 @@ impl Route {
         }
     }
 
-    /// The event of a side record's payload. Id 0 is the first event's: that
+    /// The event of a sideband record's payload. Id 0 is the first event's: that
     /// is what perf writes on records it makes itself.
     pub(super) fn side(&mut self, payload: &[u8], order: ByteOrder) -> Routed {
         match self.side {

@@ -213,7 +213,7 @@ pub fn feature_bytes(
 }
 
 /// FINISHED_ROUND: every ring has been drained once more; see
-/// [`super::OrderedRounds`].
+/// [`super::OrderedRoundBuffer`].
 pub fn finished_round(order: ByteOrder, out: &mut Vec<u8>) {
     mark(RecordType::FINISHED_ROUND, order, out);
 }

@@ -4,7 +4,7 @@
 
 use perfdata::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
 use perfdata::stream::StreamRecord;
-use perfdata::{ByteOrder, SideRecord};
+use perfdata::{ByteOrder, SidebandRecord};
 use std::path::PathBuf;
 
 const TID: u64 = 1 << 1;
@@ -173,8 +173,8 @@ fn read(bytes: &[u8]) -> (ByteOrder, RecordingForm, Vec<String>) {
                         let rest = perfdata::Sample { callchain: None, ..sample };
                         seen.push(format!("{event} {rest:?} {chain:?}"));
                     }
-                    StreamRecord::Side { event, misc, record, id } => {
-                        assert!(!matches!(record, SideRecord::Unknown { .. }));
+                    StreamRecord::Sideband { event, misc, record, id } => {
+                        assert!(!matches!(record, SidebandRecord::Unknown { .. }));
                         seen.push(format!("{event} {misc:?} {record:?} {id:?}"));
                     }
                     StreamRecord::Event(index) => {

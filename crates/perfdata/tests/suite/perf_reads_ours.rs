@@ -2,14 +2,15 @@
 //! every sample as it was put in, no complaint.
 #![allow(clippy::print_stdout, reason = "says why it skips")]
 
-use perfdata::aggregate::{Aggregate, Bits, Range, RegisterBits, Site, Taken};
+use perfdata::aggregate::{Aggregate, Bits, Range, RegisterBits, SampledHit, Site};
 use perfdata::attr::{Attr, AttrFlags, EventType, SampleType, SamplingRate};
 use perfdata::bytes::RecordWords;
 use perfdata::registers::{Registers, RegsAbi};
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::{CacheDescription, EventName, Feature, write};
 use perfdata::{
-    ByteOrder, Cpu, CpuMode, Misc, Pid, Sample, SampleId, SampleLayout, SideRecord, Task, Tid, Time,
+    ByteOrder, Cpu, CpuMode, Misc, Pid, Sample, SampleId, SampleLayout, SidebandRecord, Task, Tid,
+    Time,
 };
 
 use std::process::Command;
@@ -88,8 +89,8 @@ fn preamble() -> Vec<u8> {
     out
 }
 
-fn put_side(record: &SideRecord<'_>, time: u64, out: &mut Vec<u8>) {
-    let misc = Misc(if matches!(record, SideRecord::Mmap(_)) { 1 } else { 2 });
+fn put_side(record: &SidebandRecord<'_>, time: u64, out: &mut Vec<u8>) {
+    let misc = Misc(if matches!(record, SidebandRecord::Mmap(_)) { 1 } else { 2 });
     let layout = SampleLayout::new(&side(), ORDER).unwrap();
     let id = SampleId {
         task: Some(TASK),
@@ -135,14 +136,14 @@ fn put_kernel(out: &mut Vec<u8>) {
         flags: None,
         path: b"[kernel.kallsyms]_text",
     };
-    put_side(&SideRecord::Mmap(mapping), 0, out);
+    put_side(&SidebandRecord::Mmap(mapping), 0, out);
 }
 
 /// A stream with two samples and what a recorder writes around them.
 fn stream() -> Vec<u8> {
     let mut out = preamble();
     put_kernel(&mut out);
-    put_side(&SideRecord::Comm { task: TASK, name: b"faulty" }, 4_000_000_000, &mut out);
+    put_side(&SidebandRecord::Comm { task: TASK, name: b"faulty" }, 4_000_000_000, &mut out);
     let mapping = Mapping {
         task: TASK,
         start: 0x40_0000,
@@ -153,7 +154,7 @@ fn stream() -> Vec<u8> {
         flags: Some(2),
         path: b"/nowhere/faulty",
     };
-    put_side(&SideRecord::Mmap2(mapping), 4_000_000_001, &mut out);
+    put_side(&SidebandRecord::Mmap2(mapping), 4_000_000_001, &mut out);
     write::finished_init(ORDER, &mut out);
     // The second is older: perf sorts within rounds.
     put_sample(SAMPLING_ID, 1, &mut out);
@@ -228,7 +229,7 @@ fn perf_report_counts_periods_and_ignores_notes() {
 /// 200 sites, several records of them.
 fn aggregate() -> Aggregate {
     let register = |number| RegisterBits { number, bits: Bits { all: 8, any: 0x7f18 } };
-    let hit = Taken {
+    let hit = SampledHit {
         time: Time(5_000_000_000),
         pid: TASK.pid,
         tid: TASK.tid,
@@ -339,7 +340,7 @@ fn records_of_65528_bytes_pass() {
         path: &path,
     };
     let before = out.len();
-    put_side(&SideRecord::Mmap2(mapping), 6_000_000_000, &mut out);
+    put_side(&SidebandRecord::Mmap2(mapping), 6_000_000_000, &mut out);
     assert_eq!(out.len() - before, 65_528);
     put_sample(SAMPLING_ID, 2, &mut out);
     write::finished_round(ORDER, &mut out);

@@ -4,7 +4,7 @@
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use perfdata::recording;
 use perfdata::stream::{StreamDecoder, StreamError, StreamRecord, StreamStep};
-use perfdata::{RecordType, SideRecord};
+use perfdata::{RecordType, SidebandRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -205,17 +205,17 @@ fn side_records_say_what_they_say() {
     let mut lost = 0;
     for name in ["ctx_switch_namespaces-4.14", "lost_samples-4.4"] {
         read(&fixture(&format!("{name}.pipe.data")), |_, record| {
-            let StreamRecord::Side { record, .. } = record else { return };
+            let StreamRecord::Sideband { record, .. } = record else { return };
             match record {
-                SideRecord::Comm { name, .. } => {
+                SidebandRecord::Comm { name, .. } => {
                     comms.push(String::from_utf8_lossy(name).into_owned())
                 }
-                SideRecord::Mmap2(map) => {
+                SidebandRecord::Mmap2(map) => {
                     mapped.push(String::from_utf8_lossy(map.path).into_owned())
                 }
-                SideRecord::LostSamples { lost: more } => lost += more,
-                SideRecord::Namespaces { links, .. } => assert_eq!(links.len(), 7),
-                SideRecord::Unknown { kind, .. } => panic!("{name}: {kind}"),
+                SidebandRecord::LostSamples { lost: more } => lost += more,
+                SidebandRecord::Namespaces { links, .. } => assert_eq!(links.len(), 7),
+                SidebandRecord::Unknown { kind, .. } => panic!("{name}: {kind}"),
                 _ => {}
             }
         })
@@ -243,7 +243,7 @@ fn another_reader_sees_the_same_records() {
             StreamRecord::Sample(sample) => {
                 ours.push((RecordType::SAMPLE.0, sample.misc.0, sample.event));
             }
-            StreamRecord::Side { event, misc, record, .. } => {
+            StreamRecord::Sideband { event, misc, record, .. } => {
                 ours.push((record.kind().0, misc.0, *event));
             }
             _ => {}

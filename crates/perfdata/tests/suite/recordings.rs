@@ -61,7 +61,7 @@ fn ours(bytes: &[u8]) -> (Records, RecordingDecoder, Result<(), StreamError>) {
             sample.decode(stream).unwrap();
             records.push((RecordType::SAMPLE.0, sample.misc.0, sample.event));
         }
-        StreamRecord::Side { event, misc, record, .. } => {
+        StreamRecord::Sideband { event, misc, record, .. } => {
             records.push((record.kind().0, misc.0, *event));
         }
         _ => {}

@@ -8,7 +8,7 @@ use perfdata::recording::{RecordingDecoder, RecordingSource, RecordingStep};
 use perfdata::registers::RegsAbi;
 use perfdata::sample::Weight;
 use perfdata::stream::StreamRecord;
-use perfdata::{IbsOp, Misc, RecordType, Sample, SideRecord, stream};
+use perfdata::{IbsOp, Misc, RecordType, Sample, SidebandRecord, stream};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::process::{Command, Output};
@@ -168,8 +168,8 @@ fn losses_of_every_kind_are_told_apart() {
     let mut losses = Vec::new();
     let bytes = scenes::losses();
     read(&bytes, |stream, record| match record {
-        StreamRecord::Side { record: SideRecord::Lost { lost, .. }, misc, .. }
-        | StreamRecord::Side { record: SideRecord::LostSamples { lost }, misc, .. } => {
+        StreamRecord::Sideband { record: SidebandRecord::Lost { lost, .. }, misc, .. }
+        | StreamRecord::Sideband { record: SidebandRecord::LostSamples { lost }, misc, .. } => {
             losses.push((*lost, misc.contains(Misc::LOST_SAMPLES_BPF)));
         }
         StreamRecord::Sample(record) => {

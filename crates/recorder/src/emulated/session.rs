@@ -39,7 +39,7 @@ pub const NO_PAUSE: SessionError = SessionError::NoPause {
 };
 
 /// Id of the first event in the stream; those of the others follow, and then
-/// that of side records.
+/// that of sideband records.
 const EVENT: u64 = 1;
 
 /// How programs are read while they are emulated, which is decided where reports are made.
@@ -241,7 +241,7 @@ fn emulation_settings(
     }
 }
 
-/// Id of side records.
+/// Id of sideband records.
 fn side(plan: &EmulatedPlan) -> u64 {
     EVENT + u64::try_from(plan.events.len()).unwrap_or(0)
 }

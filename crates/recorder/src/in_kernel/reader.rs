@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use perfdata::aggregate::{Aggregate, Chance, Site};
+use perfdata::aggregate::{Aggregate, SeededRandom, Site};
 use perfdata::{Cpu, Time};
 
 use super::layout::{NO_ROOM, REASONS, SCRUBBED, STRIDES, TableSizes, chain, control, cpu, slot};
@@ -43,7 +43,7 @@ pub(crate) struct AggregateReader {
     seen: HitCounts,
     /// Of a tracepoint, its program: who asks the kernel about it closes it.
     program: Option<OwnedFd>,
-    chance: Chance,
+    chance: SeededRandom,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl AggregateReader {
                 HitSource::Overflow(_) => None,
                 HitSource::Tracepoint(_) => Some(loaded.program.try_clone()?),
             },
-            chance: Chance::new(random),
+            chance: SeededRandom::new(random),
         })
     }
 

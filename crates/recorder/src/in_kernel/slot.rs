@@ -1,6 +1,6 @@
 //! The words of a slot become a site.
 
-use perfdata::aggregate::{Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
+use perfdata::aggregate::{Bits, RESERVOIR, Range, RegisterBits, SampledHit, Site, Strides};
 use perfdata::{ChainContext, Cpu, CpuMode, Pid, Tid, Time};
 
 use super::layout::slot::{
@@ -75,9 +75,9 @@ fn as_recorded(words: &[u64; chain::WORDS], ip: u64) -> Vec<u64> {
     recorded
 }
 
-fn whole(words: &[u64; taken::WORDS], cpu: Cpu) -> Taken {
+fn whole(words: &[u64; taken::WORDS], cpu: Cpu) -> SampledHit {
     let task = words[taken::TASK];
-    Taken {
+    SampledHit {
         time: Time(words[taken::TIME]),
         pid: Pid(number(task >> 32)),
         tid: Tid(number(task)),

@@ -45,7 +45,7 @@ pub(super) fn sampled(draft: &EventDraft, target: Target) -> Attr {
 
 pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
     // The same sample_type as the event, so that readers which look at one
-    // attr only (perf script) find every field in either. Side records do
+    // attr only (perf script) find every field in either. Sideband records do
     // not ask for a mode; without the kernel's, anyone may open it.
     let mut side = Attr {
         kind: EventType::SOFTWARE,

@@ -35,7 +35,7 @@ pub(crate) fn add_to(attr: &mut Attr, callers: CallGraph, registers: u64) {
     }
 }
 
-/// What a carrier of side records has of an event's callers, so that their
+/// What a carrier of sideband records has of an event's callers, so that their
 /// samples look alike: no branches, which no event of the kernel's own has.
 pub(super) fn add_to_side(side: &mut Attr, event: &Attr) {
     side.sample_type.remove(SampleType::BRANCH_STACK);

@@ -223,7 +223,7 @@ fn drop_refused_registers(drafts: &mut [EventDraft], facts: &Facts, notes: &mut 
 }
 
 /// One outline of all events, `most` at most: each with its own name, members
-/// still behind their leaders. The first one's carrier of side records serves
+/// still behind their leaders. The first one's carrier of sideband records serves
 /// all: what records have behind them is the same for all events.
 pub(crate) fn joined(outlines: Vec<Outline>, most: usize) -> Result<Outline, Refusal> {
     let count = outlines.len();

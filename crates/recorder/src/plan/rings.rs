@@ -6,7 +6,7 @@ use crate::machine::facts::{Facts, ResourceLimit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RingPages {
     pub samples: u32,
-    /// The ring of side records (mappings, forks, names).
+    /// The ring of sideband records (mappings, forks, names).
     pub side: u32,
 }
 

@@ -56,7 +56,7 @@ impl SessionAttrs {
         }
     }
 
-    /// Has what is sampled wait beyond a command's exec; side records do not,
+    /// Has what is sampled wait beyond a command's exec; sideband records do not,
     /// or the program's own mappings would be missing.
     pub(super) fn wait_beyond_exec(&mut self) {
         for event in &mut self.events {

@@ -66,14 +66,14 @@ pub(crate) struct CpuTotal {
     /// Records that found no room in the ring of samples, where the kernel
     /// counts them.
     pub(crate) lost: u64,
-    /// The same of side records.
+    /// The same of sideband records.
     pub(crate) side_lost: u64,
     /// Full periods, each open event's for itself.
     pub(crate) periods: u64,
 }
 
 impl ClosedEventTotals {
-    /// Side records that found no room, where the kernel counts them.
+    /// Sideband records that found no room, where the kernel counts them.
     pub(crate) fn side_lost(&self) -> u64 {
         self.cpus.values().map(|total| total.side_lost).sum()
     }

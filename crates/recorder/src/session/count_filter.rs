@@ -5,7 +5,7 @@
 //! is sampled is not meant; a count of all would end with a handful. What
 //! only the instruction tells, or nothing, counts.
 
-use perfdata::ibs::Quirks;
+use perfdata::ibs::IbsErrata;
 use perfdata::sample_filter::{FieldAnswers, Verdict};
 use perfdata::{RecordHeader, SampleFilter, SampleLayout};
 
@@ -40,7 +40,7 @@ impl CountFilter {
         let answers = FieldAnswers::new(record.header.misc, Some(&sample), Some(NATIVE_ORDER));
         // Which CPU it is only readers need to know: what its quirks hide
         // counts.
-        let quirks = |caps| Quirks::of(None, caps);
+        let quirks = |caps| IbsErrata::of(None, caps);
         self.fields.judge(|condition| answers.holds(condition, quirks)) != Verdict::Drop
     }
 }

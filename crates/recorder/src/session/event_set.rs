@@ -89,7 +89,7 @@ impl EventSet {
         self.cpus.iter().map(CpuEvents::count).sum()
     }
 
-    /// Starts counting; side records first, so that no mapping is missed.
+    /// Starts counting; sideband records first, so that no mapping is missed.
     /// `task` is whose events these are.
     pub(crate) fn enable(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
         self.enable_side(task)?;
@@ -113,7 +113,7 @@ impl EventSet {
     }
 
     /// Stops counting what is sampled; a group as a whole, with its leader.
-    /// Side records go on.
+    /// Sideband records go on.
     pub(crate) fn disable(&self) {
         for sampled in self.cpus.iter().flat_map(|on_cpu| &on_cpu.sampled) {
             // Fails for no open event (perf_ioctl(), kernel/events/core.c).

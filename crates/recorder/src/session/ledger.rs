@@ -38,10 +38,10 @@ pub struct Ledger {
     /// Where the kernel counted the samples, how many aggregates the sink was
     /// given.
     pub aggregates: Option<u64>,
-    /// Side records (mappings, names, forks) that the sink took, the
+    /// Sideband records (mappings, names, forks) that the sink took, the
     /// synthesized ones included.
     pub side_delivered: u64,
-    /// Side records that found no room in their ring.
+    /// Sideband records that found no room in their ring.
     pub side_lost: u64,
     /// THROTTLE records: times that the kernel paused an event until the
     /// next tick.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use perfdata::attr::SamplingRate;
-use perfdata::side::SideRecord;
+use perfdata::sideband::SidebandRecord;
 use perfdata::{Attr, AttrFlags, Cpu, EventType, Misc, ReadFormat, SoftwareEvent};
 
 use super::closed_event_totals::{ClosedEventTotals, CpuTotal};
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(super) struct ReportedLosses {
     /// Of the rings of samples.
     pub(super) samples: u64,
-    /// Of the rings of side records.
+    /// Of the rings of sideband records.
     pub(super) side: u64,
 }
 
@@ -120,7 +120,7 @@ impl Session {
         let trailer = self.attrs.zero_trailer_with(id);
         let out = &mut self.output_buffer.bytes;
         // It is never too long.
-        let fits = SideRecord::Lost { id, lost }.encode(Misc(0), &trailer, NATIVE_ORDER, out);
+        let fits = SidebandRecord::Lost { id, lost }.encode(Misc(0), &trailer, NATIVE_ORDER, out);
         self.output_buffer.side += u64::from(fits.is_ok());
         fits.is_ok()
     }

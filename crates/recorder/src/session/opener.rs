@@ -263,7 +263,7 @@ impl<'s> Opener<'s> {
         self.opened
     }
 
-    /// Enables a set that was opened here for `task`; paused, its side records
+    /// Enables a set that was opened here for `task`; paused, its sideband records
     /// alone.
     pub(crate) fn enable(&self, set: &EventSet, task: Tid) -> Result<(), OpenError> {
         let enabled = match self.paused {

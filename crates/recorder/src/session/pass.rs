@@ -1,4 +1,4 @@
-//! One pass over the rings: side records first, samples next, a mark last.
+//! One pass over the rings: sideband records first, samples next, a mark last.
 
 use std::io;
 
@@ -92,7 +92,7 @@ impl Session {
     pub(super) fn pass(&mut self, sink: &mut dyn Sink) -> io::Result<DrainPass> {
         let mut pass = DrainPass::default();
         self.repeat_pause();
-        // Before the side records: mappings are to be there that hits lie in.
+        // Before the sideband records: mappings are to be there that hits lie in.
         let aggregates = self.programs.take_due();
         // The first failure is kept, and the rings are emptied all the same.
         let mut result = Ok(());

@@ -1,6 +1,6 @@
 //! Sampling that begins later than its target, or stands still for a while.
 //!
-//! Only what is sampled stands still. Side records go on, as what is mapped or
+//! Only what is sampled stands still. Sideband records go on, as what is mapped or
 //! started meanwhile has to have its name later. Events stay open, and what
 //! a task starts inherits them as they are at that time (inherit_event(),
 //! kernel/events/core.c).

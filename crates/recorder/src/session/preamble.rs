@@ -24,7 +24,7 @@ const LONG_WORD: usize = 4096;
 pub const SIDE_NAME: &str = "dummy:HG";
 
 impl Session {
-    /// What a side record of the stream ends in, all zeros; and whether its
+    /// What a sideband record of the stream ends in, all zeros; and whether its
     /// samples begin with their event's id.
     pub fn trailer(&self) -> (Vec<u8>, bool) {
         let identified = SampleType::IDENTIFIER;

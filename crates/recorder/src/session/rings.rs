@@ -74,7 +74,7 @@ impl AsFd for Ring {
     }
 }
 
-/// The rings of one CPU. Side records have their own, so that a storm of
+/// The rings of one CPU. Sideband records have their own, so that a storm of
 /// samples never costs a mapping.
 #[derive(Debug)]
 pub(crate) struct CpuRings {

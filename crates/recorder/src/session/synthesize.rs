@@ -9,7 +9,7 @@ mod process;
 
 use std::path::Path;
 
-use perfdata::{Attr, AttrFlags, Misc, SampleType, SideRecord};
+use perfdata::{Attr, AttrFlags, Misc, SampleType, SidebandRecord};
 
 use crate::sys::event::NATIVE_ORDER;
 
@@ -34,7 +34,7 @@ pub struct Synthesizer<'a> {
 }
 
 impl<'a> Synthesizer<'a> {
-    /// For a stream whose side records are described by `side`.
+    /// For a stream whose sideband records are described by `side`.
     pub(crate) fn new(proc: &'a Path, side: &Attr) -> Synthesizer<'a> {
         let trailer = Synthesizer::trailer(side);
         let data_mappings = side.flags.contains(AttrFlags::MMAP_DATA);
@@ -71,7 +71,7 @@ impl<'a> Synthesizer<'a> {
         vec![0; if has_trailer { 8 * bits } else { 0 }]
     }
 
-    fn append(&mut self, record: &SideRecord<'_>, misc: Misc, out: &mut Vec<u8>) {
+    fn append(&mut self, record: &SidebandRecord<'_>, misc: Misc, out: &mut Vec<u8>) {
         match record.encode(misc, &self.trailer, NATIVE_ORDER, out) {
             Ok(()) => self.records += 1,
             Err(_) => self.left_out += 1,

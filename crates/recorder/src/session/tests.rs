@@ -161,9 +161,11 @@ fn decode(mut bytes: &[u8]) -> Content {
                         content.addresses.push(sample.addr.unwrap());
                         content.cpus.extend(sample.cpu);
                     }
-                    StreamRecord::Side { record, .. } => match record {
-                        perfdata::SideRecord::Lost { lost, .. } => content.lost += lost,
-                        perfdata::SideRecord::LostSamples { lost } => content.lost_samples += lost,
+                    StreamRecord::Sideband { record, .. } => match record {
+                        perfdata::SidebandRecord::Lost { lost, .. } => content.lost += lost,
+                        perfdata::SidebandRecord::LostSamples { lost } => {
+                            content.lost_samples += lost
+                        }
                         other => content.sides.push(format!("{other:?}")),
                     },
                     _ => {}

@@ -2,7 +2,7 @@
 
 use super::{BtfHead, BtfReader};
 use crate::table::{
-    Composite, CompositeSort, Enumerator, MemberId, MemberSort, TypeId, TypeMember,
+    Composite, CompositeKind, Enumerator, MemberId, MemberKind, TypeId, TypeMember,
 };
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -38,11 +38,11 @@ impl BtfReader<'_> {
                 bit: Some(bit.into()),
                 bits: (bits > 0).then_some(bits.into()),
                 align: None,
-                sort: MemberSort::Field,
+                sort: MemberKind::Field,
             });
         }
         let members = self.builder.members(members);
-        let sort = if head.kind == 5 { CompositeSort::Union } else { CompositeSort::Struct };
+        let sort = if head.kind == 5 { CompositeKind::Union } else { CompositeKind::Struct };
         Some(Composite { sort, members, has_variants: false })
     }
 

@@ -30,7 +30,7 @@ pub(super) enum MemberPlace {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Said<'a> {
+pub(super) struct EntryAttributes<'a> {
     pub(super) name: Option<Value<'a>>,
     pub(super) of: Option<EntryKey>,
     pub(super) specification: Option<EntryKey>,
@@ -60,13 +60,13 @@ pub(super) struct UnitPlace {
     pub(super) start: usize,
 }
 
-impl<'a> Said<'a> {
+impl<'a> EntryAttributes<'a> {
     pub(super) fn read(
         entries: &mut EntriesRaw<'_, SectionReader<'a>>,
         abbreviation: &Abbreviation,
         place: UnitPlace,
-    ) -> gimli::Result<Said<'a>> {
-        let mut said = Said::default();
+    ) -> gimli::Result<EntryAttributes<'a>> {
+        let mut said = EntryAttributes::default();
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             said.take(attribute.name(), attribute.value(), place);

@@ -1,10 +1,10 @@
 //! What each kind of entry is in the arena.
 
-use super::attributes::{MemberPlace, Said};
+use super::attributes::{EntryAttributes, MemberPlace};
 use super::open::{EntryPlace, OpenComposite, OpenEntry, OpenKind, WaitingBits};
 use super::unit_reader::TypeReader;
 use crate::table::{
-    Composite, CompositeSort, Enumerator, MemberSort, NumberSort, PointerSort, Qualifier,
+    Composite, CompositeKind, Enumerator, MemberKind, NumberKind, PointerKind, Qualifier,
     TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember, Variant,
 };
 
@@ -15,7 +15,7 @@ impl TypeReader {
     pub(super) fn entry(
         &mut self,
         at: EntryPlace,
-        said: &Said<'_>,
+        said: &EntryAttributes<'_>,
         name: Option<&[u8]>,
         stack: &mut [OpenEntry],
     ) -> Option<Begun> {
@@ -96,13 +96,13 @@ impl TypeReader {
         }
     }
 
-    fn simple(&mut self, at: EntryPlace, said: &Said<'_>, name: Option<&[u8]>) {
+    fn simple(&mut self, at: EntryPlace, said: &EntryAttributes<'_>, name: Option<&[u8]>) {
         let qualified = |by| move |of| TypeKind::Qualified { of, by };
         let pointer = |sort| move |to| TypeKind::Pointer { to, sort };
         let kind = match at.tag {
             gimli::DW_TAG_base_type => TypeKind::Number(sort(said.encoding)),
             gimli::DW_TAG_unspecified_type | gimli::DW_TAG_string_type | gimli::DW_TAG_set_type => {
-                TypeKind::Number(NumberSort::Other)
+                TypeKind::Number(NumberKind::Other)
             }
             gimli::DW_TAG_const_type | gimli::DW_TAG_immutable_type => {
                 qualified(Qualifier::Const)(self.id_of(said.of))
@@ -116,12 +116,12 @@ impl TypeReader {
             gimli::DW_TAG_typedef | gimli::DW_TAG_template_alias => {
                 TypeKind::Alias { of: self.id_of(said.of) }
             }
-            gimli::DW_TAG_pointer_type => pointer(PointerSort::Pointer)(self.id_of(said.of)),
-            gimli::DW_TAG_reference_type => pointer(PointerSort::Reference)(self.id_of(said.of)),
+            gimli::DW_TAG_pointer_type => pointer(PointerKind::Pointer)(self.id_of(said.of)),
+            gimli::DW_TAG_reference_type => pointer(PointerKind::Reference)(self.id_of(said.of)),
             gimli::DW_TAG_rvalue_reference_type => {
-                pointer(PointerSort::RvalueReference)(self.id_of(said.of))
+                pointer(PointerKind::RvalueReference)(self.id_of(said.of))
             }
-            gimli::DW_TAG_ptr_to_member_type => pointer(PointerSort::Member)(self.id_of(said.of)),
+            gimli::DW_TAG_ptr_to_member_type => pointer(PointerKind::Member)(self.id_of(said.of)),
             _ => return,
         };
         let sort = match kind {
@@ -130,7 +130,7 @@ impl TypeReader {
         };
         let id = self.define(at, said, name, kind);
         match sort {
-            Some(PointerSort::Member) => self.wait_for_target(id, at.address_size),
+            Some(PointerKind::Member) => self.wait_for_target(id, at.address_size),
             Some(_) => {
                 self.builder.entry(id).size.get_or_insert(u64::from(at.address_size));
             }
@@ -141,7 +141,7 @@ impl TypeReader {
     fn define(
         &mut self,
         at: EntryPlace,
-        said: &Said<'_>,
+        said: &EntryAttributes<'_>,
         name: Option<&[u8]>,
         kind: TypeKind,
     ) -> TypeId {
@@ -153,11 +153,16 @@ impl TypeReader {
         id
     }
 
-    fn composite(&mut self, at: EntryPlace, said: &Said<'_>, name: Option<&[u8]>) -> Option<Begun> {
+    fn composite(
+        &mut self,
+        at: EntryPlace,
+        said: &EntryAttributes<'_>,
+        name: Option<&[u8]>,
+    ) -> Option<Begun> {
         let sort = match at.tag {
-            gimli::DW_TAG_union_type => CompositeSort::Union,
-            gimli::DW_TAG_class_type | gimli::DW_TAG_interface_type => CompositeSort::Class,
-            _ => CompositeSort::Struct,
+            gimli::DW_TAG_union_type => CompositeKind::Union,
+            gimli::DW_TAG_class_type | gimli::DW_TAG_interface_type => CompositeKind::Class,
+            _ => CompositeKind::Struct,
         };
         let kind = match said.is_elsewhere() {
             true => self.declared(sort, said),
@@ -176,7 +181,7 @@ impl TypeReader {
     }
 
     /// A type that is defined apart from its declaration has that one's name.
-    fn as_specified(&mut self, id: TypeId, said: &Said<'_>) {
+    fn as_specified(&mut self, id: TypeId, said: &EntryAttributes<'_>) {
         if said.specification.is_none() {
             return;
         }
@@ -204,7 +209,7 @@ impl TypeReader {
         }
     }
 
-    fn declared(&mut self, sort: CompositeSort, said: &Said<'_>) -> TypeKind {
+    fn declared(&mut self, sort: CompositeKind, said: &EntryAttributes<'_>) -> TypeKind {
         let definition = said.signature.map(|signature| self.id_of(Some(signature)));
         TypeKind::Declared { sort, definition }
     }
@@ -212,11 +217,11 @@ impl TypeReader {
     fn enumeration(
         &mut self,
         at: EntryPlace,
-        said: &Said<'_>,
+        said: &EntryAttributes<'_>,
         name: Option<&[u8]>,
     ) -> Option<Begun> {
         let kind = match said.is_elsewhere() {
-            true => self.declared(CompositeSort::Enum, said),
+            true => self.declared(CompositeKind::Enum, said),
             false => {
                 let of = said.of.map(|of| self.id_of(Some(of)));
                 TypeKind::Enumeration { of, values: 0..0 }
@@ -234,7 +239,7 @@ impl TypeReader {
     fn member(
         &mut self,
         at: EntryPlace,
-        said: &Said<'_>,
+        said: &EntryAttributes<'_>,
         name: Option<&[u8]>,
         stack: &mut [OpenEntry],
     ) {
@@ -243,14 +248,14 @@ impl TypeReader {
             return;
         }
         let (owner, sort) = match stack.last().map(|open| &open.what) {
-            Some(OpenKind::Composite(_)) => (stack.len() - 1, MemberSort::Field),
-            Some(OpenKind::VariantPart { owner }) => (*owner, MemberSort::Discriminant),
-            Some(OpenKind::Variant { owner, number }) => (*owner, MemberSort::Variant(*number)),
+            Some(OpenKind::Composite(_)) => (stack.len() - 1, MemberKind::Field),
+            Some(OpenKind::VariantPart { owner }) => (*owner, MemberKind::Discriminant),
+            Some(OpenKind::Variant { owner, number }) => (*owner, MemberKind::Variant(*number)),
             _ => return,
         };
         let sort = match at.tag {
-            gimli::DW_TAG_inheritance if said.is_virtual => MemberSort::VirtualBase,
-            gimli::DW_TAG_inheritance => MemberSort::Base,
+            gimli::DW_TAG_inheritance if said.is_virtual => MemberKind::VirtualBase,
+            gimli::DW_TAG_inheritance => MemberKind::Base,
             _ => sort,
         };
         let of = self.id_of(said.of);
@@ -292,7 +297,7 @@ fn owner(stack: &[OpenEntry]) -> Option<usize> {
 }
 
 /// Elements of one dimension; None: as many as there is room for.
-fn count(said: &Said<'_>) -> Option<u64> {
+fn count(said: &EntryAttributes<'_>) -> Option<u64> {
     if let Some(count) = said.count {
         return u64::try_from(count).ok();
     }
@@ -305,24 +310,24 @@ fn count(said: &Said<'_>) -> Option<u64> {
     Some(u64::try_from(count).unwrap_or(0))
 }
 
-fn sort(encoding: Option<gimli::DwAte>) -> NumberSort {
+fn sort(encoding: Option<gimli::DwAte>) -> NumberKind {
     match encoding {
-        Some(gimli::DW_ATE_signed | gimli::DW_ATE_signed_fixed) => NumberSort::Signed,
-        Some(gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_fixed) => NumberSort::Unsigned,
+        Some(gimli::DW_ATE_signed | gimli::DW_ATE_signed_fixed) => NumberKind::Signed,
+        Some(gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_fixed) => NumberKind::Unsigned,
         Some(
             gimli::DW_ATE_float
             | gimli::DW_ATE_complex_float
             | gimli::DW_ATE_imaginary_float
             | gimli::DW_ATE_decimal_float,
-        ) => NumberSort::Float,
+        ) => NumberKind::Float,
         Some(
             gimli::DW_ATE_signed_char
             | gimli::DW_ATE_unsigned_char
             | gimli::DW_ATE_UTF
             | gimli::DW_ATE_UCS
             | gimli::DW_ATE_ASCII,
-        ) => NumberSort::Character,
-        Some(gimli::DW_ATE_boolean) => NumberSort::Truth,
-        _ => NumberSort::Other,
+        ) => NumberKind::Character,
+        Some(gimli::DW_ATE_boolean) => NumberKind::Truth,
+        _ => NumberKind::Other,
     }
 }

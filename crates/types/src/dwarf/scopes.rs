@@ -28,25 +28,25 @@ type Value<'a> = AttributeValue<SectionReader<'a>>;
 #[derive(Debug)]
 pub(super) struct ScopeReader {
     most: usize,
-    locals: Vec<Waiting<LocalVariable>>,
-    statics: Vec<Waiting<StaticVariable>>,
-    routines: Vec<Waiting<RoutineVariables>>,
+    locals: Vec<Unresolved<LocalVariable>>,
+    statics: Vec<Unresolved<StaticVariable>>,
+    routines: Vec<Unresolved<RoutineVariables>>,
     stretches: Vec<RoutineStretch>,
     /// What entries say that others take their names and types from.
-    declared: FxHashMap<EntryKey, Declared>,
+    declared: FxHashMap<EntryKey, Declaration>,
     open: Vec<Scope>,
     told_full: bool,
 }
 
 /// Something whose name and type another entry may tell.
 #[derive(Debug)]
-struct Waiting<T> {
+struct Unresolved<T> {
     what: T,
     origin: Option<EntryKey>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Declared {
+struct Declaration {
     name: Option<NameId>,
     of: Option<TypeId>,
     origin: Option<EntryKey>,
@@ -63,7 +63,7 @@ struct Scope {
 }
 
 #[derive(Debug, Default)]
-struct SaidOfScope<'a> {
+struct ScopeAttributes<'a> {
     name: Option<Value<'a>>,
     of: Option<EntryKey>,
     origin: Option<EntryKey>,
@@ -122,7 +122,7 @@ impl ScopeReader {
                 entries.skip_attributes(abbreviation.attributes()).map_err(failed)?;
                 continue;
             }
-            let mut said = SaidOfScope::default();
+            let mut said = ScopeAttributes::default();
             for spec in abbreviation.attributes() {
                 let attribute = entries.read_attribute(*spec).map_err(failed)?;
                 said.take(attribute.name(), attribute.value(), place);
@@ -154,7 +154,7 @@ impl ScopeReader {
         &self,
         unit: &SectionUnit<'_, 'a>,
         types: &mut TypeReader,
-        said: &SaidOfScope<'a>,
+        said: &ScopeAttributes<'a>,
         depth: isize,
     ) -> Scope {
         let code = said.code(unit).unwrap_or_else(|error| {
@@ -182,11 +182,11 @@ impl ScopeReader {
         &mut self,
         mut scope: Scope,
         key: EntryKey,
-        said: &SaidOfScope<'_>,
+        said: &ScopeAttributes<'_>,
         types: &mut TypeReader,
     ) {
         let of = said.of.map(|of| types.id_of(Some(of)));
-        self.declared.insert(key, Declared { name: None, of, origin: said.origin });
+        self.declared.insert(key, Declaration { name: None, of, origin: said.origin });
         if scope.code.is_empty() {
             // Nothing in it lies anywhere, but it says what others are.
             self.open.push(scope);
@@ -195,7 +195,7 @@ impl ScopeReader {
         let number = u32::try_from(self.routines.len()).unwrap_or(u32::MAX);
         let begun = u32::try_from(self.locals.len()).unwrap_or(u32::MAX);
         let what = RoutineVariables { returns: of.unwrap_or(TypeId::VOID), locals: begun..begun };
-        self.routines.push(Waiting { what, origin: said.origin.filter(|_| of.is_none()) });
+        self.routines.push(Unresolved { what, origin: said.origin.filter(|_| of.is_none()) });
         // The first of several is where it is called (DWARF 5, 2.17.3).
         let stretch = |(at, code): (usize, &Range<u64>)| RoutineStretch {
             start: code.start,
@@ -219,14 +219,14 @@ impl ScopeReader {
         &mut self,
         unit: &SectionUnit<'_, 'a>,
         types: &mut TypeReader,
-        said: &SaidOfScope<'a>,
+        said: &ScopeAttributes<'a>,
         key: EntryKey,
     ) {
         let name = said.name.and_then(|name| unit.dwarf.attr_string(&unit.unit, name).ok());
         let name = name.and_then(|name| types.builder.name(name.slice()));
         let of = said.of.map(|of| types.id_of(Some(of)));
         let Some(location) = said.location else {
-            self.declared.insert(key, Declared { name, of, origin: said.origin });
+            self.declared.insert(key, Declaration { name, of, origin: said.origin });
             return;
         };
         let origin = said.origin.filter(|_| of.is_none() || name.is_none());
@@ -243,12 +243,12 @@ impl ScopeReader {
                         self.locals.extend(everywhere.iter().map(|code| {
                             let addresses = code.clone();
                             let what = LocalVariable { name, of, addresses, place, first, bytes };
-                            Waiting { what, origin }
+                            Unresolved { what, origin }
                         }));
                     }
                     LocatedPart::Static(start) if first == 0 && start >= unit.first.data => {
                         let what = StaticVariable { name, of, start };
-                        self.statics.push(Waiting { what, origin });
+                        self.statics.push(Unresolved { what, origin });
                     }
                     LocatedPart::Static(_) | LocatedPart::Nowhere => {}
                 }
@@ -267,7 +267,7 @@ impl ScopeReader {
                     {
                         let addresses = entry.range.begin..entry.range.end;
                         let what = LocalVariable { name, of, addresses, place, first, bytes };
-                        self.locals.push(Waiting { what, origin });
+                        self.locals.push(Unresolved { what, origin });
                     }
                 }
             }
@@ -281,7 +281,7 @@ impl ScopeReader {
     pub(super) fn finish(self) -> VariableTable {
         let declared = self.declared;
         let told = |origin: Option<EntryKey>| {
-            let mut sum = Declared::default();
+            let mut sum = Declaration::default();
             let mut at = origin;
             for _ in 0..MOST_ORIGINS {
                 let Some(entry) = at.and_then(|key| declared.get(&key)) else { break };
@@ -298,15 +298,15 @@ impl ScopeReader {
                 *of = told.of.unwrap_or(TypeId::VOID);
             }
         };
-        let locals = self.locals.into_iter().map(|Waiting { mut what, origin }| {
+        let locals = self.locals.into_iter().map(|Unresolved { mut what, origin }| {
             complete(&mut what.of, &mut what.name, origin);
             what
         });
-        let statics = self.statics.into_iter().map(|Waiting { mut what, origin }| {
+        let statics = self.statics.into_iter().map(|Unresolved { mut what, origin }| {
             complete(&mut what.of, &mut what.name, origin);
             what
         });
-        let routines = self.routines.into_iter().map(|Waiting { mut what, origin }| {
+        let routines = self.routines.into_iter().map(|Unresolved { mut what, origin }| {
             complete(&mut what.returns, &mut None, origin);
             what
         });
@@ -322,7 +322,7 @@ impl ScopeReader {
     }
 }
 
-impl<'a> SaidOfScope<'a> {
+impl<'a> ScopeAttributes<'a> {
     fn take(&mut self, name: gimli::DwAt, value: Value<'a>, place: UnitPlace) {
         match name {
             gimli::DW_AT_name => self.name = Some(value),

@@ -1,10 +1,10 @@
 //! Goes over the entries of units.
 
-use super::attributes::{EntryKey, Said, UnitPlace};
+use super::attributes::{EntryAttributes, EntryKey, UnitPlace};
 use super::open::{EntryPlace, OpenEntry, OpenKind, WaitingBits};
 use crate::table::builder::TableBuilder;
 use crate::table::{
-    MemberId, MemberSort, PointerSort, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember,
+    MemberId, MemberKind, PointerKind, TypeEntry, TypeId, TypeKind, TypeLanguage, TypeMember,
     TypeTable, TypeUnit,
 };
 use gimli::UnitType;
@@ -103,7 +103,7 @@ impl TypeReader {
                 }
                 continue;
             }
-            let said = Said::read(&mut entries, abbreviation, place).map_err(failed)?;
+            let said = EntryAttributes::read(&mut entries, abbreviation, place).map_err(failed)?;
             let name = said.name.and_then(|name| unit.dwarf.attr_string(&unit.unit, name).ok());
             let name = name.map(|name: SectionReader<'a>| name.slice());
             if is_unit(tag) {
@@ -196,7 +196,7 @@ impl TypeReader {
             self.builder.member(member).bit = place;
         }
         for (pointer, address_size) in std::mem::take(&mut self.member_pointers) {
-            let TypeKind::Pointer { to, sort: PointerSort::Member } =
+            let TypeKind::Pointer { to, sort: PointerKind::Member } =
                 self.builder.entry(pointer).kind
             else {
                 continue;
@@ -226,7 +226,7 @@ impl WaitingBits {
 
 impl TypeMember {
     fn is_of_variants(&self) -> bool {
-        matches!(self.sort, MemberSort::Discriminant | MemberSort::Variant(_))
+        matches!(self.sort, MemberKind::Discriminant | MemberKind::Variant(_))
     }
 }
 

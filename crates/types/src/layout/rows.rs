@@ -1,7 +1,7 @@
 //! The rows of a layout.
 
 use super::{BitPlace, LayoutRow, LayoutSums, MemberRow};
-use crate::table::{Composite, CompositeSort, MemberId, MemberSort, TypeKind, TypeTable};
+use crate::table::{Composite, CompositeKind, MemberId, MemberKind, TypeKind, TypeTable};
 use std::ops::Range;
 
 /// Rows of one layout.
@@ -19,7 +19,7 @@ pub(super) struct RowMaker<'t> {
 }
 
 #[derive(Clone)]
-struct Within {
+struct Enclosing {
     depth: usize,
     /// Bytes from the start of the whole to it.
     base: u64,
@@ -30,7 +30,7 @@ struct Within {
 
 /// How far members reach, and what is not told of yet.
 #[derive(Clone, Copy, Default)]
-struct Reached {
+struct LayoutEnd {
     end: u64,
     /// The number that the last bit field is in ends there.
     unit_end: u64,
@@ -52,20 +52,20 @@ impl<'t> RowMaker<'t> {
 
     pub(super) fn whole(&mut self, composite: &Composite) {
         let size = Some(self.sums.size);
-        self.members(composite, &Within { depth: 0, base: 0, size, taken: None });
+        self.members(composite, &Enclosing { depth: 0, base: 0, size, taken: None });
     }
 
-    fn members(&mut self, composite: &Composite, within: &Within) {
+    fn members(&mut self, composite: &Composite, within: &Enclosing) {
         let mut order: Vec<MemberId> = self.table.members(composite).collect();
         let is_whole = within.depth == 0;
-        let overlap = composite.sort == CompositeSort::Union;
+        let overlap = composite.sort == CompositeKind::Union;
         if !overlap {
             order.sort_by_key(|&member| {
                 self.table.member(member).bit.map_or((1, 0), |bit| (0, bit))
             });
         }
         let taken = self.discriminant(&order);
-        let mut reached = Reached::default();
+        let mut reached = LayoutEnd::default();
         let mut has_virtual = false;
         for member in order {
             if self.rows.len() >= MOST_ROWS {
@@ -101,7 +101,7 @@ impl<'t> RowMaker<'t> {
     }
 
     /// Tells of a member; gives its bits.
-    fn member(&mut self, member: MemberId, within: &Within, taken: Option<Range<u64>>) -> u64 {
+    fn member(&mut self, member: MemberId, within: &Enclosing, taken: Option<Range<u64>>) -> u64 {
         let row = self.row(member, within);
         if let Some(offset) = row.offset {
             self.border(offset, within.depth);
@@ -120,7 +120,7 @@ impl<'t> RowMaker<'t> {
                     let taken = taken.filter(|_| self.is_variant(member));
                     let depth = within.depth + 1;
                     let size = self.table.size_of(shown);
-                    self.members(inner, &Within { depth, base, size, taken });
+                    self.members(inner, &Enclosing { depth, base, size, taken });
                 }
                 false => self.cut = Some("types are nested deeper than is shown"),
             }
@@ -130,19 +130,19 @@ impl<'t> RowMaker<'t> {
     }
 
     fn is_variant(&self, member: MemberId) -> bool {
-        matches!(self.table.member(member).sort, MemberSort::Variant(_))
+        matches!(self.table.member(member).sort, MemberKind::Variant(_))
     }
 
     /// The bits that tell variants apart.
     fn discriminant(&self, members: &[MemberId]) -> Option<Range<u64>> {
         let mut members = members.iter().map(|&member| self.table.member(member));
-        let found = members.find(|member| member.sort == MemberSort::Discriminant)?;
+        let found = members.find(|member| member.sort == MemberKind::Discriminant)?;
         let start = found.bit?;
         let size = self.table.size_of(found.of)?.checked_mul(8)?;
         Some(start..start.checked_add(size)?)
     }
 
-    fn row(&self, number: MemberId, within: &Within) -> MemberRow {
+    fn row(&self, number: MemberId, within: &Enclosing) -> MemberRow {
         let member = self.table.member(number);
         let size = self.table.size_of(member.of);
         let depth = within.depth + 1;
@@ -177,7 +177,7 @@ impl<'t> RowMaker<'t> {
         }
     }
 
-    fn tell(&mut self, gap: Gap, within: &Within) {
+    fn tell(&mut self, gap: Gap, within: &Enclosing) {
         let is_whole = within.depth == 0;
         let depth = within.depth + 1;
         if gap.bits > 0 {
@@ -207,7 +207,7 @@ impl<'t> RowMaker<'t> {
     }
 }
 
-impl Reached {
+impl LayoutEnd {
     /// What is free up to a bit.
     fn gap(&self, start: u64) -> Gap {
         let free = start.saturating_sub(self.end);

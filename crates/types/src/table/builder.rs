@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::{
-    CompositeSort, Enumerator, MemberId, NameId, Scope, TypeEntry, TypeId, TypeKind, TypeLanguage,
+    CompositeKind, Enumerator, MemberId, NameId, Scope, TypeEntry, TypeId, TypeKind, TypeLanguage,
     TypeMember, TypeTable, TypeUnit, Variant,
 };
 use rustc_hash::FxHashMap;
@@ -214,13 +214,13 @@ impl TableBuilder {
 /// Definitions of one name that are looked at for a declaration.
 const MOST_SAME: usize = 256;
 
-fn is_defined_as(kind: &TypeKind, declared: CompositeSort) -> bool {
+fn is_defined_as(kind: &TypeKind, declared: CompositeKind) -> bool {
     match kind {
         TypeKind::Composite(composite) => {
-            (composite.sort == CompositeSort::Union) == (declared == CompositeSort::Union)
-                && declared != CompositeSort::Enum
+            (composite.sort == CompositeKind::Union) == (declared == CompositeKind::Union)
+                && declared != CompositeKind::Enum
         }
-        TypeKind::Enumeration { .. } => declared == CompositeSort::Enum,
+        TypeKind::Enumeration { .. } => declared == CompositeKind::Enum,
         _ => false,
     }
 }

@@ -48,10 +48,10 @@ pub enum TypeKind {
     /// known.
     Unread,
     Void,
-    Number(NumberSort),
+    Number(NumberKind),
     Pointer {
         to: TypeId,
-        sort: PointerSort,
+        sort: PointerKind,
     },
     Array {
         of: TypeId,
@@ -82,14 +82,14 @@ pub enum TypeKind {
     },
     /// Declared here, and defined elsewhere.
     Declared {
-        sort: CompositeSort,
+        sort: CompositeKind,
         /// Where, if it is in this file.
         definition: Option<TypeId>,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberSort {
+pub enum NumberKind {
     Signed,
     Unsigned,
     Float,
@@ -99,7 +99,7 @@ pub enum NumberSort {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PointerSort {
+pub enum PointerKind {
     Pointer,
     Reference,
     RvalueReference,
@@ -108,7 +108,7 @@ pub enum PointerSort {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompositeSort {
+pub enum CompositeKind {
     Struct,
     Class,
     Union,
@@ -117,7 +117,7 @@ pub enum CompositeSort {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composite {
-    pub sort: CompositeSort,
+    pub sort: CompositeKind,
     /// For [`super::TypeTable::members`].
     pub(crate) members: Range<u32>,
     /// Some members are there in some of its values only.
@@ -146,7 +146,7 @@ pub struct TypeMember {
     pub bits: Option<u64>,
     /// Bytes that it was told to be aligned to.
     pub align: Option<u64>,
-    pub sort: MemberSort,
+    pub sort: MemberKind,
 }
 
 impl TypeMember {
@@ -158,7 +158,7 @@ impl TypeMember {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberSort {
+pub enum MemberKind {
     Field,
     Base,
     VirtualBase,

@@ -1,6 +1,6 @@
 //! How many bytes a type has, and what stands behind its names.
 
-use super::{CompositeSort, MOST_STEPS, NumberSort, TypeId, TypeKind, TypeTable};
+use super::{CompositeKind, MOST_STEPS, NumberKind, TypeId, TypeKind, TypeTable};
 
 /// Types that are looked at to find an alignment.
 const MOST_LOOKS: usize = 4096;
@@ -93,33 +93,33 @@ impl TypeTable {
         match &self.get(id).kind {
             TypeKind::Composite(composite) => composite.sort.keyword(),
             TypeKind::Declared { sort, .. } => sort.keyword(),
-            TypeKind::Enumeration { .. } => CompositeSort::Enum.keyword(),
+            TypeKind::Enumeration { .. } => CompositeKind::Enum.keyword(),
             TypeKind::Alias { .. } => "typedef",
             _ => "",
         }
     }
 }
 
-impl CompositeSort {
+impl CompositeKind {
     pub fn keyword(self) -> &'static str {
         match self {
-            CompositeSort::Struct => "struct",
-            CompositeSort::Class => "class",
-            CompositeSort::Union => "union",
-            CompositeSort::Enum => "enum",
+            CompositeKind::Struct => "struct",
+            CompositeKind::Class => "class",
+            CompositeKind::Union => "union",
+            CompositeKind::Enum => "enum",
         }
     }
 }
 
-impl NumberSort {
+impl NumberKind {
     pub fn word(self) -> &'static str {
         match self {
-            NumberSort::Signed => "signed",
-            NumberSort::Unsigned => "unsigned",
-            NumberSort::Float => "float",
-            NumberSort::Character => "character",
-            NumberSort::Truth => "truth",
-            NumberSort::Other => "other",
+            NumberKind::Signed => "signed",
+            NumberKind::Unsigned => "unsigned",
+            NumberKind::Float => "float",
+            NumberKind::Character => "character",
+            NumberKind::Truth => "truth",
+            NumberKind::Other => "other",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Types by name.
 
-use super::{CompositeSort, NameId, TypeId, TypeKind, TypeTable};
+use super::{CompositeKind, NameId, TypeId, TypeKind, TypeTable};
 use rustc_hash::FxHashMap;
 
 /// Names that are told where one is not there.
@@ -86,13 +86,13 @@ impl TypeTable {
         found
     }
 
-    fn is_called(&self, id: TypeId, sort: CompositeSort) -> bool {
+    fn is_called(&self, id: TypeId, sort: CompositeKind) -> bool {
         match (&self.get(id).kind, sort) {
             (TypeKind::Composite(composite), _) => {
-                (composite.sort == CompositeSort::Union) == (sort == CompositeSort::Union)
-                    && (sort != CompositeSort::Enum || composite.has_variants)
+                (composite.sort == CompositeKind::Union) == (sort == CompositeKind::Union)
+                    && (sort != CompositeKind::Enum || composite.has_variants)
             }
-            (TypeKind::Enumeration { .. }, CompositeSort::Enum) => true,
+            (TypeKind::Enumeration { .. }, CompositeKind::Enum) => true,
             _ => false,
         }
     }
@@ -126,12 +126,12 @@ impl TypeTable {
 }
 
 /// A name parted from the word before it.
-fn keyword(name: &str) -> (Option<CompositeSort>, &str) {
+fn keyword(name: &str) -> (Option<CompositeKind>, &str) {
     let words = [
-        ("struct ", CompositeSort::Struct),
-        ("class ", CompositeSort::Class),
-        ("union ", CompositeSort::Union),
-        ("enum ", CompositeSort::Enum),
+        ("struct ", CompositeKind::Struct),
+        ("class ", CompositeKind::Class),
+        ("union ", CompositeKind::Union),
+        ("enum ", CompositeKind::Enum),
     ];
     let found = words.into_iter().find_map(|(word, sort)| Some((sort, name.strip_prefix(word)?)));
     match found {

@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use perfdata::stream::write;
-use perfdata::{Attr, AttrFlags, EventType, Misc, SampleType, SideRecord};
+use perfdata::{Attr, AttrFlags, EventType, Misc, SampleType, SidebandRecord};
 use recorder::Modes;
 use recorder::session::preamble::SIDE_NAME;
 use recorder::sys::event::NATIVE_ORDER;
@@ -415,7 +415,7 @@ fn lost(id: u64, lost: u64) -> Vec<u8> {
     let mut out = Vec::new();
     // A trailer of TID and IDENTIFIER.
     let trailer = [0, id].map(u64::to_ne_bytes).concat();
-    SideRecord::Lost { id, lost }.encode(Misc(0), &trailer, NATIVE_ORDER, &mut out).unwrap();
+    SidebandRecord::Lost { id, lost }.encode(Misc(0), &trailer, NATIVE_ORDER, &mut out).unwrap();
     out
 }
 

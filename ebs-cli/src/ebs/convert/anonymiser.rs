@@ -16,9 +16,9 @@ use chains::{MappedCode, cleaned};
 pub(super) use features::Anonymous;
 use perfdata::aggregate::AggregatePart;
 use perfdata::bytes::{ByteWriter, Cursor, RecordWords};
-use perfdata::side::{FileIdentity, Mapping};
+use perfdata::sideband::{FileIdentity, Mapping};
 use perfdata::stream::{FeatureId, SampleRecord, StreamDecoder, StreamRecord, note, write};
-use perfdata::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
+use perfdata::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SidebandRecord};
 use samples::Memory;
 use tokens::{Kind, Tokens};
 
@@ -98,7 +98,7 @@ impl Anonymiser {
         self.changed.clear();
         match record {
             StreamRecord::Sample(sample) => self.sample(stream, *sample),
-            StreamRecord::Side { event, misc, record, .. } => {
+            StreamRecord::Sideband { event, misc, record, .. } => {
                 let size = stream.events().get(*event).map_or(0, |it| it.layout.trailer_size());
                 let trailer = &bytes[bytes.len().saturating_sub(size)..];
                 self.side(record, SideFrame { misc: *misc, trailer, order: stream.order() })
@@ -167,31 +167,31 @@ impl Anonymiser {
         }
     }
 
-    fn side(&mut self, record: &SideRecord<'_>, frame: SideFrame<'_>) -> Verdict {
+    fn side(&mut self, record: &SidebandRecord<'_>, frame: SideFrame<'_>) -> Verdict {
         let name = match record {
-            SideRecord::Mmap(mapping) | SideRecord::Mmap2(mapping) => {
+            SidebandRecord::Mmap(mapping) | SidebandRecord::Mmap2(mapping) => {
                 return self.mapping(record.kind(), mapping, frame);
             }
-            SideRecord::CallchainDeferred { cookie, chain } => {
+            SidebandRecord::CallchainDeferred { cookie, chain } => {
                 return self.deferred(*cookie, *chain, frame);
             }
-            SideRecord::Comm { name, .. } => self.tokens.token(Kind::Thread, name),
-            SideRecord::Cgroup { path, .. } => self.tokens.token(Kind::Cgroup, path),
-            SideRecord::Ksymbol { kind, name, .. } if *kind != OUT_OF_LINE => {
+            SidebandRecord::Comm { name, .. } => self.tokens.token(Kind::Thread, name),
+            SidebandRecord::Cgroup { path, .. } => self.tokens.token(Kind::Cgroup, path),
+            SidebandRecord::Ksymbol { kind, name, .. } if *kind != OUT_OF_LINE => {
                 self.tokens.token(Kind::Program, name)
             }
-            SideRecord::BpfEvent { .. } => Vec::new(),
-            SideRecord::Unknown { .. } => return Verdict::LeftOut,
+            SidebandRecord::BpfEvent { .. } => Vec::new(),
+            SidebandRecord::Unknown { .. } => return Verdict::LeftOut,
             _ => return Verdict::AsItIs,
         };
         let changed = match *record {
-            SideRecord::Comm { task, .. } => SideRecord::Comm { task, name: &name },
-            SideRecord::Cgroup { id, .. } => SideRecord::Cgroup { id, path: &name },
-            SideRecord::Ksymbol { address, length, kind, flags, .. } => {
-                SideRecord::Ksymbol { address, length, kind, flags, name: &name }
+            SidebandRecord::Comm { task, .. } => SidebandRecord::Comm { task, name: &name },
+            SidebandRecord::Cgroup { id, .. } => SidebandRecord::Cgroup { id, path: &name },
+            SidebandRecord::Ksymbol { address, length, kind, flags, .. } => {
+                SidebandRecord::Ksymbol { address, length, kind, flags, name: &name }
             }
-            SideRecord::BpfEvent { kind, flags, id, .. } => {
-                SideRecord::BpfEvent { kind, flags, id, tag: [0; 8] }
+            SidebandRecord::BpfEvent { kind, flags, id, .. } => {
+                SidebandRecord::BpfEvent { kind, flags, id, tag: [0; 8] }
             }
             _ => return Verdict::LeftOut,
         };
@@ -204,7 +204,7 @@ impl Anonymiser {
         let replaced = chains::clean(chain, &self.mapped, &mut callers);
         self.blanked += u64::from(replaced > 0);
         let chain = RecordWords::new(&callers, chain.order());
-        self.put(&SideRecord::CallchainDeferred { cookie, chain }, frame)
+        self.put(&SidebandRecord::CallchainDeferred { cookie, chain }, frame)
     }
 
     fn mapping(
@@ -230,9 +230,9 @@ impl Anonymiser {
         };
         let mapping = Mapping { file, path: &path, ..*mapping };
         let changed = match kind {
-            RecordType::MMAP => SideRecord::Mmap(mapping),
+            RecordType::MMAP => SidebandRecord::Mmap(mapping),
             // Of RHEL 7's only the path is known.
-            _ => SideRecord::Mmap2(Mapping {
+            _ => SidebandRecord::Mmap2(Mapping {
                 protection: mapping.protection.or(Some(0)),
                 flags: mapping.flags.or(Some(0)),
                 ..mapping
@@ -241,7 +241,7 @@ impl Anonymiser {
         self.put(&changed, SideFrame { misc, ..frame })
     }
 
-    fn put(&mut self, record: &SideRecord<'_>, frame: SideFrame<'_>) -> Verdict {
+    fn put(&mut self, record: &SidebandRecord<'_>, frame: SideFrame<'_>) -> Verdict {
         let SideFrame { misc, trailer, order } = frame;
         match record.encode(misc, trailer, order, &mut self.changed) {
             Ok(()) => Verdict::Changed,

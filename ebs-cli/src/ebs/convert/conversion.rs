@@ -272,7 +272,7 @@ impl Conversion {
             return Ok(());
         }
         // Files are looked for at a recording's end, which a pipe has too late.
-        let is_lost = id == FeatureId::CARRIED_FILES && !self.sink.is_file();
+        let is_lost = id == FeatureId::EMBEDDED_FILES && !self.sink.is_file();
         if id > FeatureId::LAST || is_lost {
             self.left_out.note(title(id));
             return Ok(());
@@ -297,7 +297,7 @@ fn title(id: FeatureId) -> String {
     match id {
         FeatureId::CMDLINE => "the command line".to_owned(),
         FeatureId::BUILD_ID => "build ids".to_owned(),
-        FeatureId::CARRIED_FILES => "the files that it carries".to_owned(),
+        FeatureId::EMBEDDED_FILES => "the files that it carries".to_owned(),
         FeatureId::TRACING_DATA => "formats of tracepoints".to_owned(),
         id => id.to_string(),
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use types::{
-    ClassLayout, LayoutRow, LayoutSums, MemberRow, MemberSort, TypeId, TypeKind, TypeLanguage,
+    ClassLayout, LayoutRow, LayoutSums, MemberKind, MemberRow, TypeId, TypeKind, TypeLanguage,
     TypeTable,
 };
 
@@ -214,14 +214,14 @@ fn member(
 ) -> ShownMember {
     let entry = table.member(row.member);
     let sort = match entry.sort {
-        MemberSort::Field => "field",
-        MemberSort::Base => "base",
-        MemberSort::VirtualBase => "virtual-base",
-        MemberSort::Discriminant => "discriminant",
-        MemberSort::Variant(_) => "variant",
+        MemberKind::Field => "field",
+        MemberKind::Base => "base",
+        MemberKind::VirtualBase => "virtual-base",
+        MemberKind::Discriminant => "discriminant",
+        MemberKind::Variant(_) => "variant",
     };
     let variant = match entry.sort {
-        MemberSort::Variant(number) => table.variant(number),
+        MemberKind::Variant(number) => table.variant(number),
         _ => None,
     };
     let values = variant.map(|variant| &*variant.values).unwrap_or_default();

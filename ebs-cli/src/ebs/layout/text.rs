@@ -4,7 +4,7 @@ use super::FoundType;
 use anyhow::Result;
 use std::io::Write;
 use types::{
-    ClassLayout, Declarator, LayoutRow, LayoutSums, MemberRow, MemberSort, TypeId, TypeKind,
+    ClassLayout, Declarator, LayoutRow, LayoutSums, MemberKind, MemberRow, TypeId, TypeKind,
     TypeLanguage, TypeTable,
 };
 
@@ -122,7 +122,7 @@ impl Printer<'_> {
             }
             LayoutRow::Close(member) => {
                 let entry = self.table.member(member.member);
-                let is_variant = matches!(entry.sort, MemberSort::Variant(_));
+                let is_variant = matches!(entry.sort, MemberKind::Variant(_));
                 let name = entry.name.filter(|_| !is_variant).map(|name| {
                     let name = self.table.text(name);
                     format!(" {}", self.table.declarator(entry.of, name, self.language).rest)
@@ -158,7 +158,7 @@ impl Printer<'_> {
     fn opened(&self, row: &MemberRow) -> String {
         let member = self.table.member(row.member);
         match (member.sort, member.name) {
-            (MemberSort::Variant(_), Some(name)) => {
+            (MemberKind::Variant(_), Some(name)) => {
                 format!("{}{}", self.table.text(name), self.table.discriminants_text(member.sort))
             }
             _ => {
@@ -173,11 +173,11 @@ impl Printer<'_> {
         let name = member.name.map_or("", |name| self.table.text(name));
         let bits = row.bits.map_or(String::new(), |bits| format!(":{}", bits.count));
         let text = match member.sort {
-            MemberSort::Base | MemberSort::VirtualBase => {
-                let sort = if member.sort == MemberSort::Base { "" } else { "virtual " };
+            MemberKind::Base | MemberKind::VirtualBase => {
+                let sort = if member.sort == MemberKind::Base { "" } else { "virtual " };
                 format!("{sort}{} <base>;", self.table.spelled(member.of, self.language))
             }
-            MemberSort::Discriminant => {
+            MemberKind::Discriminant => {
                 format!("<discriminant>: {},", self.table.spelled(member.of, self.language))
             }
             _ if self.is_rust() => {

@@ -169,7 +169,7 @@ pub(super) fn write_before(address: Option<u64>, out: &mut Vec<u8>) {
 
 /// Appends why a miss is one; `-` where that was not told.
 pub(super) fn write_class(class: Option<MissClass>, out: &mut Vec<u8>) {
-    let word = class.map_or("-", MissClass::word);
+    let word = class.map_or("-", MissClass::name);
     blanks(9_usize.saturating_sub(word.len()), out);
     out.extend_from_slice(word.as_bytes());
 }

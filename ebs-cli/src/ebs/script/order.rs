@@ -4,8 +4,8 @@ use super::joined_chain::ChainJoiner;
 use super::{About, Press, Printer};
 use analysis::Comms;
 use perfdata::callchain::DeferredKey;
-use perfdata::stream::{OrderedRounds, SampleRecord, StreamDecoder};
-use perfdata::{AttrFlags, Misc, SampleId, SideRecord, Tid, Time};
+use perfdata::stream::{OrderedRoundBuffer, SampleRecord, StreamDecoder};
+use perfdata::{AttrFlags, Misc, SampleId, SidebandRecord, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
 /// half of what was read of the recording.
@@ -35,7 +35,7 @@ struct Waiting {
 
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    rounds: OrderedRounds<Held>,
+    rounds: OrderedRoundBuffer<Held>,
     chains: ChainJoiner,
     /// Nothing is printed before it.
     waiting: Option<Waiting>,
@@ -73,17 +73,22 @@ impl Order {
         self.hold(decoder, time, Held::Sample { event, misc }, payload);
     }
 
-    /// Takes a side record, of which names and deferred chains count.
-    pub(super) fn side(&mut self, decoder: &StreamDecoder, record: &SideRecord<'_>, id: &SampleId) {
+    /// Takes a sideband record, of which names and deferred chains count.
+    pub(super) fn side(
+        &mut self,
+        decoder: &StreamDecoder,
+        record: &SidebandRecord<'_>,
+        id: &SampleId,
+    ) {
         let time = id.time;
         match record {
-            SideRecord::CallchainDeferred { cookie, chain } => {
+            SidebandRecord::CallchainDeferred { cookie, chain } => {
                 self.chains.sent(*cookie, *chain, id);
             }
-            SideRecord::Comm { task, name } => {
+            SidebandRecord::Comm { task, name } => {
                 self.hold(decoder, time, Held::Comm { tid: task.tid }, name);
             }
-            SideRecord::Fork { task, parent, .. } => {
+            SidebandRecord::Fork { task, parent, .. } => {
                 self.hold(decoder, time, Held::Fork { tid: task.tid, parent: parent.tid }, &[]);
             }
             _ => {}
@@ -204,7 +209,7 @@ mod tests {
         let mut press = Press::new(TextPrinter::default(), None, SymbolizerOptions::default());
         let task = Task::default();
         for at in (0..1_000_000).map(Time) {
-            let birth = SideRecord::Fork { task, parent: task, time: at };
+            let birth = SidebandRecord::Fork { task, parent: task, time: at };
             order.side(&decoder, &birth, &SampleId { time: Some(at), ..SampleId::default() });
             while order.print(&decoder, &mut press, &mut Vec::new(), 1) {}
         }
@@ -241,7 +246,7 @@ mod tests {
         let mut order = Order::default();
         let words = [ChainContext::USER.0, 1].map(u64::to_le_bytes).concat();
         let chain = RecordWords::new(&words, ORDER);
-        let sent = SideRecord::CallchainDeferred { cookie: 70, chain };
+        let sent = SidebandRecord::CallchainDeferred { cookie: 70, chain };
         order.side(&decoder, &sent, &SampleId::default());
         let mut press = Press::new(TextPrinter::default(), None, SymbolizerOptions::default());
         let mut text = Vec::new();

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 const MOST_CHANGES: usize = 1 << 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Life {
+pub(crate) struct ProcessLife {
     /// The first time it was told of; 0 if without a time.
     pub(crate) first: Time,
     /// Its fork, or its first exec, if that was told.
@@ -20,8 +20,8 @@ pub(crate) struct Life {
 
 impl Timelines {
     /// What was told of a process's life. Looks at all that was told of it.
-    pub(crate) fn life(&self, pid: Pid) -> Life {
-        let Some(timeline) = self.processes.get(&pid) else { return Life::default() };
+    pub(crate) fn life(&self, pid: Pid) -> ProcessLife {
+        let Some(timeline) = self.processes.get(&pid) else { return ProcessLife::default() };
         let beginnings = timeline.beginnings.entries.iter();
         let began = beginnings.clone().map(|(moment, _)| moment.time).min();
         let forks =
@@ -29,7 +29,7 @@ impl Timelines {
         let pieces = timeline.pieces.values();
         let mapped =
             pieces.filter_map(|piece| piece.history.entries.iter().map(|it| it.0.time).min());
-        Life {
+        ProcessLife {
             first: Time(mapped.chain(began).min().unwrap_or(0)),
             began: began.map(Time),
             is_reborn: forks.count() > 1,

@@ -2,16 +2,16 @@
 //! read when an address in memory without a file is first looked up.
 
 use super::super::Memo;
-use crate::files::carried::index::CarriedPart;
+use crate::files::embedded::index::EmbeddedPart;
 use crate::files::opening::{has_plain_inodes, open_itself};
 use crate::jit::dump::{JitDump, JitDumpError};
 use crate::jit::when::began_by;
-use crate::process::living::{self, Living, root_of};
 use crate::process::objects::Inode;
-use crate::process::owned_file::{Owner, Refused, dump_number, judge};
+use crate::process::owned_file::{Owner, RefusedFile, dump_number, judge};
+use crate::process::proc_dir::{self, ProcStatus, root_of};
 use crate::process::timeline::{AddressExtent, NoMapping, ObjectMapping};
 use crate::{ObjectId, Symbolizer};
-use perfdata::side::FileIdentity;
+use perfdata::sideband::FileIdentity;
 use perfdata::{Pid, Time};
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -19,11 +19,11 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// By the process that mapped one: the latest.
-pub(super) type Dumps = FxHashMap<Pid, Noticed>;
+pub(super) type Dumps = FxHashMap<Pid, MappedDump>;
 
 /// A jitdump file that a process mapped.
 #[derive(Debug)]
-pub(super) struct Noticed {
+pub(super) struct MappedDump {
     path: Box<[u8]>,
     inode: Option<Inode>,
     state: State,
@@ -53,7 +53,7 @@ impl Symbolizer {
                 }
                 _ => None,
             };
-            let noticed = Noticed { path: path.into(), inode, state: State::Unread };
+            let noticed = MappedDump { path: path.into(), inode, state: State::Unread };
             let dumps = &mut self.jit.dumps;
             if dumps.len() < super::MOST_DUMPS || dumps.contains_key(&pid) {
                 dumps.insert(pid, noticed);
@@ -114,7 +114,7 @@ impl Symbolizer {
     }
 
     /// Why the jitdump file of a process names no address, or not this one.
-    pub(super) fn dump_refused(&mut self, pid: Pid, address: u64) -> Option<Refused> {
+    pub(super) fn dump_refused(&mut self, pid: Pid, address: u64) -> Option<RefusedFile> {
         let found = self.jit.code.find(pid, address, Time(u64::MAX)).what;
         let noticed = self.jit.dumps.get(&pid)?;
         let why = match (&noticed.state, found) {
@@ -126,7 +126,7 @@ impl Symbolizer {
             (State::Reading { damage: Some(error), .. }, _) => error.to_string(),
             _ => return None,
         };
-        Some(Refused { file: String::from_utf8_lossy(&noticed.path).into_owned(), why })
+        Some(RefusedFile { file: String::from_utf8_lossy(&noticed.path).into_owned(), why })
     }
 
     /// Reads what there is to read for a time; gives how far the file tells,
@@ -165,15 +165,15 @@ impl Symbolizer {
         told
     }
 
-    fn open_dump(&mut self, pid: Pid, noticed: &Noticed) -> Result<(File, JitDump), String> {
+    fn open_dump(&mut self, pid: Pid, noticed: &MappedDump) -> Result<(File, JitDump), String> {
         let path = &noticed.path;
-        let directory = living::directory(&self.options.root, pid);
+        let directory = proc_dir::directory(&self.options.root, pid);
         let elsewhere = self.elsewhere().is_some();
         let first = self.timelines.life(pid).first;
         let first = if first.0 == 0 { first } else { self.jit.latest(first) };
-        let same = |living: &Living| first.0 == 0 || began_by(living, first);
+        let same = |living: &ProcStatus| first.0 == 0 || began_by(living, first);
         let is_here = self.options.symfs.is_none() && !elsewhere;
-        let living = is_here.then(|| Living::read(&directory).filter(same)).flatten();
+        let living = is_here.then(|| ProcStatus::read(&directory).filter(same)).flatten();
         let root = self.options.files();
         let carried = || self.options.carried()?.dump(pid.0, path);
         let kept = self.jit.kept.dump(pid, path);
@@ -206,7 +206,7 @@ impl Symbolizer {
             return Err(format!("it is of process {}, not {named}", dump.pid));
         }
         if let (Some(to_pack), Ok(path)) = (to_pack, std::str::from_utf8(path)) {
-            to_pack.pack(CarriedPart::Dump { pid: pid.0, path: path.to_owned() });
+            to_pack.pack(EmbeddedPart::Dump { pid: pid.0, path: path.to_owned() });
         }
         Ok((file, dump))
     }

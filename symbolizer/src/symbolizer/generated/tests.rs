@@ -1,7 +1,7 @@
 use super::*;
 use crate::jit::dump::tests::{self as dump, Written};
 use crate::{KernelSource, SymbolizerOptions};
-use perfdata::side::Mapping;
+use perfdata::sideband::Mapping;
 use perfdata::{CpuMode, Misc, Task, Tid};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -52,8 +52,8 @@ impl Scene {
     }
 }
 
-fn mapping(path: &[u8], start: u64) -> SideRecord<'_> {
-    SideRecord::Mmap2(Mapping {
+fn mapping(path: &[u8], start: u64) -> SidebandRecord<'_> {
+    SidebandRecord::Mmap2(Mapping {
         task: Task { pid: Pid(7), tid: Tid(7) },
         start,
         length: 0x1000,
@@ -65,7 +65,7 @@ fn mapping(path: &[u8], start: u64) -> SideRecord<'_> {
     })
 }
 
-fn tell(symbolizer: &mut Symbolizer, seconds: u64, record: &SideRecord<'_>) {
+fn tell(symbolizer: &mut Symbolizer, seconds: u64, record: &SidebandRecord<'_>) {
     let id = SampleId { time: Some(Time(seconds * SECOND)), ..SampleId::default() };
     symbolizer.side(Misc(2), record, &id);
 }
@@ -115,8 +115,8 @@ fn all_maps_together_are_bounded_and_that_is_said() {
     let mut named = |pid: i32, text: &str| {
         write(&scene.path(&format!("tmp/perf-{pid}.map")), text);
         let task = Task { pid: Pid(pid), tid: Tid(pid) };
-        let SideRecord::Mmap2(mapping) = mapping(b"//anon", 0x1000) else { panic!() };
-        tell(&mut symbolizer, 10, &SideRecord::Mmap2(Mapping { task, ..mapping }));
+        let SidebandRecord::Mmap2(mapping) = mapping(b"//anon", 0x1000) else { panic!() };
+        tell(&mut symbolizer, 10, &SidebandRecord::Mmap2(Mapping { task, ..mapping }));
         let at = Time(11 * SECOND);
         let place = symbolizer.place(CpuMode::User, Pid(pid), 0x1010, at);
         match symbolizer.resolve(place) {

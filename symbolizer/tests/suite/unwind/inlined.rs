@@ -5,7 +5,7 @@ use super::PID;
 use perfdata::{CpuMode, Time};
 use std::collections::BTreeSet;
 use std::fmt;
-use symbolizer::{Depth, FramePoint, StackFrame, Symbolizer};
+use symbolizer::{FrameDetail, FramePoint, StackFrame, Symbolizer};
 
 /// A routine at a frame, as gdb knows it from debug info.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +66,7 @@ impl CallTally {
         gdb: &[GdbCall],
     ) {
         let place = symbolizer.place(CpuMode::User, PID, frame.code(), Time(1));
-        let told = symbolizer.frames(place).ok().filter(|it| it.depth == Depth::Debug);
+        let told = symbolizer.frames(place).ok().filter(|it| it.depth == FrameDetail::Debug);
         let Some(told) = told.filter(|_| !gdb.is_empty()) else {
             self.untold += 1;
             return;

@@ -17,12 +17,12 @@ fn end(regions: &mut Regions, tid: i32, time: u64, name: &str) {
 }
 
 fn forked(regions: &mut Regions, child: Task, parent: Task, time: u64) {
-    let fork = SideRecord::Fork { task: child, parent, time: Time(time) };
+    let fork = SidebandRecord::Fork { task: child, parent, time: Time(time) };
     regions.side(Misc(0), &fork, &SampleId::default());
 }
 
 fn executed(regions: &mut Regions, task: Task, time: u64) {
-    let comm = SideRecord::Comm { task, name: b"other" };
+    let comm = SidebandRecord::Comm { task, name: b"other" };
     let id = SampleId { time: Some(Time(time)), ..SampleId::default() };
     regions.side(Misc::COMM_EXEC, &comm, &id);
 }

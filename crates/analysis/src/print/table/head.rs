@@ -361,7 +361,7 @@ fn ledger_line(ledger: &RecorderLedger, emulated: bool) -> String {
     if let Some(delivered) = ledger.delivered {
         let _ = write!(line, " {delivered} delivered,");
     }
-    // Side records are no samples; what came after the count nobody misses.
+    // Sideband records are no samples; what came after the count nobody misses.
     let count = |cause: &str| ledger.lost.get(cause).copied().unwrap_or(0);
     let told_apart = ["side", "count"];
     let causes: Vec<_> = ledger

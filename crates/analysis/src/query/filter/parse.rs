@@ -5,7 +5,7 @@ use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::nearest::nearest;
 use perfdata::CpuMode;
-use perfdata::miss_class::NoMissClass;
+use perfdata::miss_class::UnknownMissClass;
 use std::str::FromStr;
 
 /// Why a text is no filter; `position` is in bytes from the text's start.
@@ -124,7 +124,10 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, QueryFilterError> {
         "ip" => FilterCondition::Ip(range(value, whole, address)?),
         "weight" => FilterCondition::Weight(range(value, whole, decimal)?),
         "miss" => FilterCondition::Miss(
-            value.text.parse().map_err(|error: NoMissClass| value.bad(whole, error.to_string()))?,
+            value
+                .text
+                .parse()
+                .map_err(|error: UnknownMissClass| value.bad(whole, error.to_string()))?,
         ),
         word => match Key::aspect(word) {
             Some(aspect) => FilterCondition::Access(aspect, Glob::new(value.text)),

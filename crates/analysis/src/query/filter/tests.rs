@@ -3,7 +3,7 @@
 use super::{AddressRange, Filter, FilterCondition};
 use crate::query::glob::Glob;
 use perfdata::CpuMode;
-use perfdata::data_src::Aspect;
+use perfdata::data_src::DataSrcAspect;
 
 fn one(text: &str) -> FilterCondition {
     let filter: Filter = text.parse().unwrap();
@@ -32,7 +32,7 @@ fn reads_every_field() {
     assert_eq!(one("addr=0"), FilterCondition::Addr(AddressRange { start: 0, last: 0 }));
     let above = AddressRange { start: 100, last: u64::MAX };
     assert_eq!(one("weight=100-"), FilterCondition::Weight(above));
-    assert_eq!(one("snoop=hitm"), FilterCondition::Access(Aspect::Snoop, Glob::new("hitm")));
+    assert_eq!(one("snoop=hitm"), FilterCondition::Access(DataSrcAspect::Snoop, Glob::new("hitm")));
     let kernel_half = AddressRange { start: 0xffff_8000_0000_0000, last: u64::MAX };
     assert_eq!(one("addr=ffff800000000000-"), FilterCondition::Addr(kernel_half));
 }

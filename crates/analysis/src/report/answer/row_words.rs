@@ -38,7 +38,7 @@ pub(super) fn missing(lack: Missing, lookup: &Lookup, register: &str) -> Missing
 
 fn class(number: u64) -> Cell {
     let class = u8::try_from(number).ok().and_then(MissClass::of_number);
-    Cell::Text(Arc::from(class.map_or("", MissClass::word)))
+    Cell::Text(Arc::from(class.map_or("", MissClass::name)))
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use crate::attr::{Attr, AttrFlags, EventType, SampleType};
 use crate::bytes::{ByteOrder, ByteWriter};
 use crate::header::Misc;
 use crate::sample::{Sample, SampleLayout};
-use crate::side::SideRecord;
+use crate::sideband::SidebandRecord;
 use crate::stream::{EventName, Feature, FeatureId, write};
 use crate::units::{Pid, Task, Tid, Time};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn put_comm(id: u64, name: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
     let mut w = ByteWriter::new(&mut trailer, order);
     w.u64(7);
     w.u64(id);
-    SideRecord::Comm { task: TASK, name }.encode(Misc(0), &trailer, order, out).unwrap();
+    SidebandRecord::Comm { task: TASK, name }.encode(Misc(0), &trailer, order, out).unwrap();
 }
 
 fn put(kind: RecordType, body: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
@@ -220,7 +220,7 @@ fn a_file_of_everything_in_both_orders_and_sizes_of_attr() {
                 "Feature",
                 "Feature",
                 "Feature",
-                "Side",
+                "Sideband",
                 "Sample",
                 "Sample",
                 "Skipped(AUXTRACE)",
@@ -324,7 +324,7 @@ fn a_file_cut_anywhere_gives_what_is_there_and_says_so() {
             let said = done.is_err() || decoder.stream().tally().unreadable().is_some();
             assert!(said, "cut at {cut} of {} goes unnoticed", file.bytes.len());
             let records = |seen: &[String]| {
-                seen.iter().filter(|it| ["Sample", "Side"].contains(&it.as_str())).count()
+                seen.iter().filter(|it| ["Sample", "Sideband"].contains(&it.as_str())).count()
             };
             if cut >= file.table {
                 assert_eq!(records(&seen), records(&all), "{cut}");

@@ -4,7 +4,7 @@ use crate::bytes::{ByteOrder, RecordWords};
 use crate::header::Misc;
 use crate::registers::{Registers, RegsAbi};
 use crate::sample::{BranchStack, ReadValue, ReadValues, Sample, StackUser, Weight};
-use crate::side::SampleId;
+use crate::sideband::SampleId;
 use crate::units::{Cpu, Pid, Task, Tid, Time};
 
 fn words(values: &[u64]) -> Vec<u8> {

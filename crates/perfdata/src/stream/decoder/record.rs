@@ -6,7 +6,7 @@ use super::search::has_name;
 use super::{Packed, Position, SampleRecord, StreamDecoder, StreamRecord};
 use crate::bytes::{ByteOrder, Cursor};
 use crate::header::{RecordHeader, RecordType};
-use crate::side::SideRecord;
+use crate::sideband::SidebandRecord;
 use crate::stream::error::StreamError;
 use crate::stream::feature::BuildId;
 use crate::stream::route::Routed;
@@ -114,12 +114,12 @@ impl StreamDecoder {
         let id = description.layout.trailer(payload);
         let id = id.map_err(|reason| StreamError::Trailer { kind, offset, reason })?;
         let end = payload.len().saturating_sub(description.layout.trailer_size());
-        let record = SideRecord::decode(header, &payload[..end], self.order);
-        let record = record.map_err(|reason| StreamError::Side { offset, reason })?;
+        let record = SidebandRecord::decode(header, &payload[..end], self.order);
+        let record = record.map_err(|reason| StreamError::Sideband { offset, reason })?;
         if !exact && (!payload.len().is_multiple_of(8) || self.holds_another(payload, true)) {
             return Err(self.misfit(header));
         }
-        Ok(StreamRecord::Side { event, misc: header.misc, record, id })
+        Ok(StreamRecord::Sideband { event, misc: header.misc, record, id })
     }
 
     #[cold]

@@ -8,7 +8,7 @@ use super::{Packed, Position, StreamDecoder, StreamRecord, StreamStep};
 use crate::attr::Attr;
 use crate::bytes::RecordWords;
 use crate::header::{Misc, RecordHeader, RecordType};
-use crate::side::SideRecord;
+use crate::sideband::SidebandRecord;
 use crate::stream::error::StreamError;
 use crate::stream::feature::{Feature, FeatureId};
 use crate::stream::route::Routed;
@@ -233,7 +233,7 @@ impl StreamDecoder {
         matches!(routed, Routed::Event(_)) && self.is_exact(header, payload, routed)
     }
 
-    /// Whether a side record is written again as it is, of its event or, when
+    /// Whether a sideband record is written again as it is, of its event or, when
     /// that is not known, of the first. Behind a name there may be rests of
     /// another, which old perfs write, or more zeros than its length needs:
     /// recorders have room for the longest name.
@@ -245,7 +245,7 @@ impl StreamDecoder {
         let trailer = event.map_or(0, |event| event.layout.trailer_size());
         let Some(end) = payload.len().checked_sub(trailer) else { return false };
         let (body, trailer) = payload.split_at(end);
-        let Ok(record) = SideRecord::decode(header, body, self.order) else { return false };
+        let Ok(record) = SidebandRecord::decode(header, body, self.order) else { return false };
         let mut again = Vec::with_capacity(RecordHeader::SIZE + payload.len());
         let encoded = record.encode(header.misc, trailer, self.order, &mut again).is_ok();
         let again = again.get(RecordHeader::SIZE..).unwrap_or_default();

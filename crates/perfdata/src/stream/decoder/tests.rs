@@ -2,7 +2,7 @@ use super::*;
 use crate::attr::{Attr, AttrFlags, EventType, SampleType};
 use crate::bytes::ByteWriter;
 use crate::sample::{Sample, SampleLayout};
-use crate::side::SideError;
+use crate::sideband::SidebandError;
 use crate::stream::feature::{EventName, Feature, FeatureId};
 use crate::units::{Pid, Task, Tid, Time};
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn put_comm(id: u64, name: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
     let mut trailer = Vec::new();
     let id = SampleId { task: Some(TASK), identifier: Some(id), ..SampleId::default() };
     layout.encode_trailer(&id, &mut trailer).unwrap();
-    SideRecord::Comm { task: TASK, name }.encode(Misc(0), &trailer, order, out).unwrap();
+    SidebandRecord::Comm { task: TASK, name }.encode(Misc(0), &trailer, order, out).unwrap();
 }
 
 fn put(kind: RecordType, body: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
@@ -131,7 +131,7 @@ fn a_stream_of_everything_in_both_orders() {
             "EventUpdate(0)",
             "EventUpdate(0)",
             "Feature",
-            "Side",
+            "Sideband",
             "Skipped(HEADER_TRACING_DATA)",
             "Payload(HEADER_TRACING_DATA)",
             "Sample(SampleRecord",
@@ -141,7 +141,7 @@ fn a_stream_of_everything_in_both_orders() {
             "Payload(AUXTRACE)",
             "Skipped(ID_INDEX)",
             "Skipped(SAMPLE)",
-            "Side",
+            "Sideband",
             "Skipped(record",
             "Skipped(record",
         ];
@@ -174,7 +174,12 @@ fn samples_and_side_records_are_what_was_written() {
                     let sample = record.decode(&decoder).unwrap();
                     ips.push((record.event, sample.ip, sample.identifier));
                 }
-                StreamRecord::Side { event, record: SideRecord::Comm { name, .. }, id, .. } => {
+                StreamRecord::Sideband {
+                    event,
+                    record: SidebandRecord::Comm { name, .. },
+                    id,
+                    ..
+                } => {
                     names.push((event, name.to_vec(), id.identifier));
                 }
                 _ => {}
@@ -287,7 +292,7 @@ fn an_event_that_is_not_known_costs_its_own_samples() {
             put_sample(1, 2, order, &mut bytes);
             let (seen, decoder) = read(&bytes, &[]).unwrap();
             let kinds: Vec<_> = seen[3..].iter().map(|it| it.split('{').next().unwrap()).collect();
-            assert_eq!(kinds, ["Unreadable ", "Unreadable ", "Side ", "Sample(SampleRecord "]);
+            assert_eq!(kinds, ["Unreadable ", "Unreadable ", "Sideband ", "Sample(SampleRecord "]);
             assert!(decoder.events()[2].unreadable.is_some());
             let unreadable = decoder.tally().unreadable().unwrap();
             assert_eq!(unreadable.count, 2);

@@ -4,7 +4,7 @@
 use super::EVENT;
 use perfdata::bytes::Cursor;
 use perfdata::stream::write;
-use perfdata::{Attr, RecordHeader, RecordType, RegionMark, SampleLayout, SideRecord};
+use perfdata::{Attr, RecordHeader, RecordType, RegionMark, SampleLayout, SidebandRecord};
 
 use crate::sys::event::NATIVE_ORDER;
 
@@ -44,7 +44,7 @@ impl RecordFormat {
             RecordType::SAMPLE => self.sample(header, body),
             RecordType::MMAP2 | RecordType::COMM | RecordType::FORK | RecordType::EXIT => {
                 let body = body.get(..body.len().checked_sub(self.trailer)?)?;
-                SideRecord::decode(header, body, NATIVE_ORDER).ok().map(|_| WrittenRecord::Side)
+                SidebandRecord::decode(header, body, NATIVE_ORDER).ok().map(|_| WrittenRecord::Side)
             }
             RecordType::EVENT_UPDATE => mark(bytes).map(|()| WrittenRecord::Side),
             _ => None,

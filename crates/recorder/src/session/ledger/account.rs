@@ -30,7 +30,7 @@ pub struct Account {
     /// Where the kernel counted, how many aggregates went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregates: Option<u64>,
-    /// Side records that went on.
+    /// Sideband records that went on.
     pub side: u64,
     pub side_lost: u64,
     /// Times that the kernel paused an event until the next tick.

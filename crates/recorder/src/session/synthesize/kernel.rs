@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use perfdata::side::{FileIdentity, Mapping};
-use perfdata::{Misc, Pid, SideRecord, Task, Tid};
+use perfdata::sideband::{FileIdentity, Mapping};
+use perfdata::{Misc, Pid, SidebandRecord, Task, Tid};
 
 use super::KernelFile;
 use super::Synthesizer;
@@ -32,7 +32,7 @@ pub(crate) fn kernel(synthesizer: &mut Synthesizer<'_>, out: &mut Vec<u8>) {
     let text = open(KernelFile::Symbols).ok().and_then(|symbols| text(symbols, proc));
     let modules = open(KernelFile::Modules).and_then(io::read_to_string).unwrap_or_default();
     for code in text.into_iter().chain(modules.lines().filter_map(module)) {
-        let record = SideRecord::Mmap(Mapping {
+        let record = SidebandRecord::Mmap(Mapping {
             task: Task { pid: Pid(-1), tid: Tid(0) },
             start: code.start,
             length: code.length,

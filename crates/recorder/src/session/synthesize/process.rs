@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use emulator::MappedRegion;
-use perfdata::side::{FileIdentity, Mapping};
-use perfdata::{Misc, Pid, SideRecord, Task, Tid};
+use perfdata::sideband::{FileIdentity, Mapping};
+use perfdata::{Misc, Pid, SidebandRecord, Task, Tid};
 
 use super::Synthesizer;
 use crate::sys::procmap;
@@ -65,7 +65,7 @@ impl Processes {
             let Ok(name) = fs::read(comm) else { continue };
             let task = Task { pid: Pid(pid), tid: Tid(tid) };
             let name = name.strip_suffix(b"\n").unwrap_or(&name);
-            synthesizer.append(&SideRecord::Comm { task, name }, Misc(0), out);
+            synthesizer.append(&SidebandRecord::Comm { task, name }, Misc(0), out);
         }
         self.mappings(pid, &directory, synthesizer, out);
         true
@@ -146,7 +146,7 @@ fn mapping(
         return;
     }
     let flags = if line.shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
-    let record = SideRecord::Mmap2(Mapping {
+    let record = SidebandRecord::Mmap2(Mapping {
         task: Task { pid: Pid(pid), tid: Tid(pid) },
         start: line.start,
         length: line.end.saturating_sub(line.start),

@@ -10,7 +10,7 @@
 use perfdata::ChainContext;
 use perfdata::bytes::{ByteWriter, RecordWords};
 use perfdata::callchain::{CallChainWord, parts};
-use perfdata::side::Mapping;
+use perfdata::sideband::Mapping;
 use std::collections::BTreeMap;
 
 /// Stretches that are kept apart: beyond, the gaps between some are taken for
@@ -97,7 +97,7 @@ fn is_upper(word: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdata::side::FileIdentity;
+    use perfdata::sideband::FileIdentity;
     use perfdata::{ByteOrder, Task};
 
     fn mapped(stretches: &[(u64, u64)]) -> MappedCode {

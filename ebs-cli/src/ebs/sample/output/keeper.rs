@@ -2,7 +2,7 @@
 //! of the recording.
 
 use super::{NATIVE_ORDER, first_record};
-use perfdata::{RecordHeader, RecordType, SideRecord};
+use perfdata::{RecordHeader, RecordType, SidebandRecord};
 use symbolizer::KeptFiles;
 
 /// Shows it the mappings among whole records of a stream. Others are passed
@@ -13,7 +13,7 @@ pub(super) fn keep(kept: &mut KeptFiles, mut records: &[u8]) {
         let is_mapping = matches!(header.kind, RecordType::MMAP | RecordType::MMAP2);
         // A path ends with a NUL, so what follows it does not matter here.
         let body = &record[RecordHeader::SIZE..];
-        if is_mapping && let Ok(side) = SideRecord::decode(header, body, NATIVE_ORDER) {
+        if is_mapping && let Ok(side) = SidebandRecord::decode(header, body, NATIVE_ORDER) {
             kept.record(header.misc, &side);
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn notes(kept: &KeptFiles) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdata::side::{FileIdentity, Mapping};
+    use perfdata::sideband::{FileIdentity, Mapping};
     use perfdata::{Misc, Pid, Task, Tid};
 
     #[test]
@@ -50,14 +50,14 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let trailer = [0xff; 16];
-        SideRecord::Mmap2(mapping).encode(Misc(2), &trailer, NATIVE_ORDER, &mut bytes).unwrap();
+        SidebandRecord::Mmap2(mapping).encode(Misc(2), &trailer, NATIVE_ORDER, &mut bytes).unwrap();
         for end in 0..bytes.len() {
             assert!(first_record(&bytes[..end]).is_none(), "{end}");
         }
         let (header, record) = first_record(&bytes).unwrap();
         assert_eq!((header.kind, record.len()), (RecordType::MMAP2, bytes.len()));
-        let whole = SideRecord::decode(header, &record[RecordHeader::SIZE..], NATIVE_ORDER);
-        assert!(matches!(whole, Ok(SideRecord::Mmap2(Mapping { path: b"/program", .. }))));
+        let whole = SidebandRecord::decode(header, &record[RecordHeader::SIZE..], NATIVE_ORDER);
+        assert!(matches!(whole, Ok(SidebandRecord::Mmap2(Mapping { path: b"/program", .. }))));
         // A size that no record has ends the look.
         assert!(first_record(&[0; 8]).is_none());
     }

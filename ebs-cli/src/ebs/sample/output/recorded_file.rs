@@ -209,7 +209,7 @@ impl RecordedFile {
         let mut sizes: Vec<_> =
             self.features.iter().map(|(id, content)| (*id, content.len() as u64)).collect();
         // Their number is the last that there can be.
-        sizes.extend(packed.map(|packed| (FeatureId::CARRIED_FILES, packed.size)));
+        sizes.extend(packed.map(|packed| (FeatureId::EMBEDDED_FILES, packed.size)));
         let end = outline.end(data_end, self.stream.events(), &sizes).map_err(io::Error::other)?;
         let mut tail = end.table;
         self.features.values().for_each(|content| tail.extend_from_slice(content));

@@ -10,12 +10,12 @@ use super::first_record;
 use perfdata::bytes::RecordWords;
 use perfdata::callchain::has_user;
 use perfdata::sample::StackUser;
-use perfdata::stream::{Rounds, StreamDecoder, StreamRecord, StreamStep};
+use perfdata::stream::{RoundBuffer, StreamDecoder, StreamRecord, StreamStep};
 use perfdata::{ByteOrder, ChainContext, Misc, RecordHeader, Sample, SampleType};
 use recorder::session::ledger::{Ledger, SampleCount};
 use std::io;
 use symbolizer::{
-    ChainEnd, FramePoint, FrameWay, StackFrame, Symbolizer, SymbolizerOptions, UserStack,
+    ChainEnd, FramePoint, StackFrame, Symbolizer, SymbolizerOptions, UnwindMethod, UserStack,
 };
 
 /// Frames at most; chains of more keep their stacks.
@@ -33,7 +33,7 @@ const UNWOUND: SampleType = SampleType::STACK_USER
 pub(super) struct StackUnwinder {
     decoder: StreamDecoder,
     symbolizer: Symbolizer,
-    rounds: Rounds<Vec<HeldPiece>>,
+    rounds: RoundBuffer<Vec<HeldPiece>>,
     /// What has waited long enough, and the samples of it.
     ready: HeldPiece,
     /// Emptied, for their memory.
@@ -67,7 +67,7 @@ impl StackUnwinder {
         StackUnwinder {
             decoder: StreamDecoder::new(),
             symbolizer: Symbolizer::new(SymbolizerOptions::default()),
-            rounds: Rounds::default(),
+            rounds: RoundBuffer::default(),
             ready: HeldPiece::default(),
             free: Vec::new(),
             frames: Vec::new(),
@@ -95,7 +95,7 @@ impl StackUnwinder {
         let written = self.hold(piece).and_then(|()| self.write_ready(write));
         if written.is_err() {
             // As the session does, which drops what comes from now on.
-            self.rounds = Rounds::default();
+            self.rounds = RoundBuffer::default();
             self.taken = taken;
         }
         written
@@ -207,7 +207,7 @@ impl StackUnwinder {
         self.frames.clear();
         let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
         let end = self.symbolizer.unwind(&of, &mut self.frames);
-        let is_sure = self.frames.iter().all(|frame| frame.way != FrameWay::FramePointer);
+        let is_sure = self.frames.iter().all(|frame| frame.way != UnwindMethod::FramePointer);
         // Of a copy without a byte nothing is known that frames could stand for.
         let has_copy = stack.dyn_size.is_some_and(|copied| copied > 0);
         let is_cut = end == ChainEnd::CopyTooShort && has_copy;

@@ -209,7 +209,7 @@ fn a_record_that_cannot_be_read_costs_itself_only() {
         assert_eq!(unreadable.count, 6);
         let field_tid = matches!(
             unreadable.first,
-            StreamError::Side { offset, reason: SideError::Short { field: "tid", .. } }
+            StreamError::Sideband { offset, reason: SidebandError::Short { field: "tid", .. } }
                 if offset == first as u64
         );
         assert!(field_tid, "{unreadable}");

@@ -1,7 +1,7 @@
 //! Property: what is written is read, every kind, both byte orders, any
 //! trailer.
 
-use super::{FileIdentity, Mapping, NamespaceLink, SideRecord};
+use super::{FileIdentity, Mapping, NamespaceLink, SidebandRecord};
 use crate::bytes::{ByteOrder, Cursor, RecordWords};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::units::{Pid, Task, Tid, Time};
@@ -47,7 +47,7 @@ fn task(word: u64) -> Task {
 }
 
 /// A record of every kind that can be written.
-fn records(p: &Pool) -> Vec<SideRecord<'_>> {
+fn records(p: &Pool) -> Vec<SidebandRecord<'_>> {
     let [a, b, c, d, e, f] = p.words;
     let (time, parent) = (Time(c), task(b));
     let mapping = Mapping {
@@ -62,11 +62,11 @@ fn records(p: &Pool) -> Vec<SideRecord<'_>> {
     };
     let second = |file| {
         let (protection, flags) = (Some(p.short & 7), Some(u32::from(p.flags)));
-        SideRecord::Mmap2(Mapping { file, protection, flags, ..mapping })
+        SidebandRecord::Mmap2(Mapping { file, protection, flags, ..mapping })
     };
     let links = p.links.iter().map(|&(device, inode)| NamespaceLink { device, inode });
     vec![
-        SideRecord::Mmap(mapping),
+        SidebandRecord::Mmap(mapping),
         second(FileIdentity::Inode {
             major: p.short,
             minor: u32::from(p.kind),
@@ -74,35 +74,35 @@ fn records(p: &Pool) -> Vec<SideRecord<'_>> {
             generation: f,
         }),
         second(FileIdentity::BuildId(&p.build_id)),
-        SideRecord::Comm { task: task(a), name: &p.text },
-        SideRecord::Fork { task: task(a), parent, time },
-        SideRecord::Exit { task: task(a), parent, time },
-        SideRecord::Lost { id: a, lost: b },
-        SideRecord::LostSamples { lost: a },
-        SideRecord::Throttle { time, id: a, stream_id: b },
-        SideRecord::Unthrottle { time, id: a, stream_id: b },
-        SideRecord::Read { task: task(a), values: &p.bytes },
-        SideRecord::Switch,
-        SideRecord::SwitchCpuWide { next_prev_pid: parent.pid, next_prev_tid: parent.tid },
-        SideRecord::Namespaces { task: task(a), links: links.collect() },
-        SideRecord::Ksymbol {
+        SidebandRecord::Comm { task: task(a), name: &p.text },
+        SidebandRecord::Fork { task: task(a), parent, time },
+        SidebandRecord::Exit { task: task(a), parent, time },
+        SidebandRecord::Lost { id: a, lost: b },
+        SidebandRecord::LostSamples { lost: a },
+        SidebandRecord::Throttle { time, id: a, stream_id: b },
+        SidebandRecord::Unthrottle { time, id: a, stream_id: b },
+        SidebandRecord::Read { task: task(a), values: &p.bytes },
+        SidebandRecord::Switch,
+        SidebandRecord::SwitchCpuWide { next_prev_pid: parent.pid, next_prev_tid: parent.tid },
+        SidebandRecord::Namespaces { task: task(a), links: links.collect() },
+        SidebandRecord::Ksymbol {
             address: a,
             length: p.short,
             kind: p.kind,
             flags: p.flags,
             name: &p.text,
         },
-        SideRecord::BpfEvent { kind: p.kind, flags: p.flags, id: p.short, tag: p.tag },
-        SideRecord::Cgroup { id: a, path: &p.text },
-        SideRecord::TextPoke { address: a, old: &p.build_id, new: &p.bytes },
-        SideRecord::Aux { offset: a, size: b, flags: c },
-        SideRecord::ItraceStart { task: task(a) },
-        SideRecord::AuxOutputHwId { hw_id: a },
-        SideRecord::CallchainDeferred {
+        SidebandRecord::BpfEvent { kind: p.kind, flags: p.flags, id: p.short, tag: p.tag },
+        SidebandRecord::Cgroup { id: a, path: &p.text },
+        SidebandRecord::TextPoke { address: a, old: &p.build_id, new: &p.bytes },
+        SidebandRecord::Aux { offset: a, size: b, flags: c },
+        SidebandRecord::ItraceStart { task: task(a) },
+        SidebandRecord::AuxOutputHwId { hw_id: a },
+        SidebandRecord::CallchainDeferred {
             cookie: a,
             chain: RecordWords::new(&p.bytes, ByteOrder::Little),
         },
-        SideRecord::Unknown { kind: RecordType(63), body: &p.bytes },
+        SidebandRecord::Unknown { kind: RecordType(63), body: &p.bytes },
     ]
 }
 
@@ -122,7 +122,7 @@ proptest! {
                 prop_assert_eq!(header.kind, record.kind());
                 prop_assert_eq!(usize::from(header.size), out.len() - 1);
                 let body = &out[9..out.len() - trailer.len()];
-                prop_assert_eq!(SideRecord::decode(header, body, order), Ok(record));
+                prop_assert_eq!(SidebandRecord::decode(header, body, order), Ok(record));
                 prop_assert!(out.ends_with(&trailer));
             }
         }
@@ -136,7 +136,7 @@ proptest! {
     ) {
         let header = RecordHeader { kind: RecordType(kind), misc: Misc(misc), size: 0 };
         for order in [ByteOrder::Little, ByteOrder::Big] {
-            if let Ok(record) = SideRecord::decode(header, &body, order) {
+            if let Ok(record) = SidebandRecord::decode(header, &body, order) {
                 prop_assert_eq!(record.kind(), header.kind);
             }
         }

@@ -1,11 +1,11 @@
-//! Why bytes are no side record, or a record cannot become bytes.
+//! Why bytes are no sideband record, or a record cannot become bytes.
 
 use crate::bytes::Short;
 use crate::header::RecordType;
 
-/// Why bytes are no side record.
+/// Why bytes are no sideband record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SideError {
+pub enum SidebandError {
     #[error("{kind} record, field {field}: {short}")]
     Short { kind: RecordType, field: &'static str, short: Short },
     #[error("MMAP2 record has a build id of {size} bytes; at most 20 are possible")]

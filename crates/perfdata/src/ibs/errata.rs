@@ -4,7 +4,7 @@ use super::{IbsCaps, IbsOp};
 
 /// What to distrust on the CPU that recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quirks {
+pub struct IbsErrata {
     /// L2 miss, open requests and data source are not valid for software
     /// prefetches and for misses without a buffer of their own (erratum 1293
     /// of family 19h, models 0h to Fh).
@@ -14,22 +14,22 @@ pub struct Quirks {
     pub cache_state: bool,
 }
 
-impl Quirks {
+impl IbsErrata {
     /// Of a CPU by its identity as recorders write it:
     /// `AuthenticAMD,family,model,stepping`, decimal. Of a CPU that is not
     /// known, all that its capabilities do not rule out is assumed: Zen 4's
     /// extensions are later than both.
-    pub fn of(cpu_id: Option<&str>, caps: IbsCaps) -> Quirks {
+    pub fn of(cpu_id: Option<&str>, caps: IbsCaps) -> IbsErrata {
         if caps.contains(IbsCaps::ZEN4) {
-            return Quirks::default();
+            return IbsErrata::default();
         }
         match cpu_id.and_then(family_and_model) {
-            Some((0x19, model)) => Quirks {
+            Some((0x19, model)) => IbsErrata {
                 prefetch_source: model <= 0x0f,
                 cache_state: model <= 0x0f || (0x20..=0x5f).contains(&model),
             },
-            Some(_) => Quirks::default(),
-            None => Quirks { prefetch_source: true, cache_state: true },
+            Some(_) => IbsErrata::default(),
+            None => IbsErrata { prefetch_source: true, cache_state: true },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Reads the files that a recording carries.
 
-use super::index::{CarriedFile, CarriedIndex, CarriedPart, CarriedVersion, INDEX, VERSION};
+use super::index::{EmbeddedFile, EmbeddedIndex, EmbeddedPart, EmbeddedVersion, INDEX, VERSION};
 use crate::files::opening::reopened;
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -23,9 +23,9 @@ const MOST_OPEN: usize = 128;
 /// The files of one recording, each unpacked when it is first asked for, into
 /// a file without a name in TMPDIR.
 #[derive(Debug)]
-pub struct CarriedFiles {
+pub struct EmbeddedFiles {
     archive: ZipArchive<FilePart>,
-    index: CarriedIndex,
+    index: EmbeddedIndex,
     /// Numbers of files in the index, by path.
     by_path: FxHashMap<String, Vec<usize>>,
     unpacked: Mutex<Unpacking>,
@@ -42,7 +42,7 @@ struct Unpacking {
 
 /// Why the carried files of a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum CarriedFilesError {
+pub enum EmbeddedFilesError {
     #[error("{0}")]
     Archive(String),
     #[error("their index has form {found}; forms up to {VERSION} are known here")]
@@ -51,36 +51,36 @@ pub enum CarriedFilesError {
     TooMany { found: usize },
 }
 
-impl CarriedFiles {
+impl EmbeddedFiles {
     /// Those in a part of `file`, from the byte `offset` on.
     ///
     /// # Errors
     ///
     /// No archive, or one that was not packed here.
-    pub fn open(file: File, offset: u64, size: u64) -> Result<CarriedFiles, CarriedFilesError> {
+    pub fn open(file: File, offset: u64, size: u64) -> Result<EmbeddedFiles, EmbeddedFilesError> {
         let part = FilePart { file: Arc::new(file), offset, size, position: 0 };
-        let damaged = |error: ZipError| CarriedFilesError::Archive(error.to_string());
+        let damaged = |error: ZipError| EmbeddedFilesError::Archive(error.to_string());
         let mut archive = ZipArchive::new(part).map_err(damaged)?;
-        let index: CarriedIndex = {
+        let index: EmbeddedIndex = {
             let member = archive.by_name(INDEX).map_err(damaged)?;
             serde_json::from_reader(io::BufReader::new(member.take(LONGEST_INDEX)))
-                .map_err(|error| CarriedFilesError::Archive(format!("{INDEX}: {error}")))?
+                .map_err(|error| EmbeddedFilesError::Archive(format!("{INDEX}: {error}")))?
         };
         if index.version != VERSION {
-            return Err(CarriedFilesError::Version { found: index.version });
+            return Err(EmbeddedFilesError::Version { found: index.version });
         }
         if index.files.len() > MOST_FILES {
-            return Err(CarriedFilesError::TooMany { found: index.files.len() });
+            return Err(EmbeddedFilesError::TooMany { found: index.files.len() });
         }
         let mut by_path: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         for (number, file) in index.files.iter().enumerate() {
-            if let CarriedPart::Mapped { path, .. } | CarriedPart::Beside { path } = &file.part {
+            if let EmbeddedPart::Mapped { path, .. } | EmbeddedPart::Beside { path } = &file.part {
                 by_path.entry(path.clone()).or_default().push(number);
             }
         }
         let left = size.saturating_mul(MOST_GROWTH).max(SMALL);
         let unpacked = Mutex::new(Unpacking { files: FxHashMap::default(), left, failure: None });
-        Ok(CarriedFiles { archive, index, by_path, unpacked })
+        Ok(EmbeddedFiles { archive, index, by_path, unpacked })
     }
 
     /// How many parts are played by files here.
@@ -95,10 +95,10 @@ impl CarriedFiles {
     pub(crate) fn mapped(
         &self,
         path: &[u8],
-        version: &CarriedVersion,
+        version: &EmbeddedVersion,
     ) -> Option<(io::Result<File>, &str)> {
         let mut found = self.of_path(path).filter_map(|file| match &file.part {
-            CarriedPart::Mapped { root, version, .. } => Some((file, root, version)),
+            EmbeddedPart::Mapped { root, version, .. } => Some((file, root, version)),
             _ => None,
         });
         let (file, root, _) = match version.is_unknown() {
@@ -111,7 +111,7 @@ impl CarriedFiles {
     /// The file that lay at `path` when names were looked for.
     pub(crate) fn beside(&self, path: &str) -> Option<io::Result<File>> {
         let mut found = self.of_path(path.as_bytes());
-        let file = found.find(|file| matches!(file.part, CarriedPart::Beside { .. }))?;
+        let file = found.find(|file| matches!(file.part, EmbeddedPart::Beside { .. }))?;
         let unpacked = self.unpack(&file.member);
         if let Err(error) = &unpacked {
             self.unpacking().failure.get_or_insert_with(|| format!("{path}: {error}"));
@@ -119,7 +119,7 @@ impl CarriedFiles {
         Some(unpacked)
     }
 
-    /// A file that [`CarriedFiles::beside`] could not give, and why; the first of them.
+    /// A file that [`EmbeddedFiles::beside`] could not give, and why; the first of them.
     pub(crate) fn failure(&self) -> Option<String> {
         self.unpacking().failure.clone()
     }
@@ -131,7 +131,7 @@ impl CarriedFiles {
     /// The map of the code that a process made, and its path.
     pub(crate) fn map(&self, pid: i32) -> Option<(io::Result<File>, &str)> {
         self.index.files.iter().find_map(|file| match &file.part {
-            CarriedPart::Map { pid: of, path } if *of == pid => {
+            EmbeddedPart::Map { pid: of, path } if *of == pid => {
                 Some((self.unpack(&file.member), path.as_str()))
             }
             _ => None,
@@ -140,7 +140,7 @@ impl CarriedFiles {
 
     pub(crate) fn dump(&self, pid: i32, path: &[u8]) -> Option<io::Result<File>> {
         let file = self.index.files.iter().find(|file| match &file.part {
-            CarriedPart::Dump { pid: of, path: at } => *of == pid && at.as_bytes() == path,
+            EmbeddedPart::Dump { pid: of, path: at } => *of == pid && at.as_bytes() == path,
             _ => false,
         })?;
         Some(self.unpack(&file.member))
@@ -148,7 +148,7 @@ impl CarriedFiles {
 
     pub(crate) fn vdso(&self, build_id: Option<&str>, length: u64) -> Option<io::Result<File>> {
         let file = self.index.files.iter().find(|file| match &file.part {
-            CarriedPart::Vdso { build_id: carried, length: carried_length } => {
+            EmbeddedPart::Vdso { build_id: carried, length: carried_length } => {
                 match (build_id, carried) {
                     (Some(one), Some(other)) => one == other,
                     _ => length == *carried_length,
@@ -159,7 +159,7 @@ impl CarriedFiles {
         Some(self.unpack(&file.member))
     }
 
-    fn of_path(&self, path: &[u8]) -> impl Iterator<Item = &CarriedFile> {
+    fn of_path(&self, path: &[u8]) -> impl Iterator<Item = &EmbeddedFile> {
         let numbers = std::str::from_utf8(path).ok().and_then(|path| self.by_path.get(path));
         numbers.into_iter().flatten().map(|number| &self.index.files[*number])
     }

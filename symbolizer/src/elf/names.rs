@@ -27,7 +27,7 @@ pub enum SymbolKind {
 
 /// A symbol that was asked for by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CalledSymbol {
+pub struct NamedSymbol {
     /// As in the file: mangled, where the language does so.
     pub raw: String,
     /// As people write it.
@@ -114,7 +114,7 @@ impl ElfNames {
 
     /// What is called `name`: as the file has it, or as people write it, with
     /// parameters or without. Each address once.
-    pub fn called(&self, name: &str) -> Vec<CalledSymbol> {
+    pub fn called(&self, name: &str) -> Vec<NamedSymbol> {
         // Only what holds its longest word can be it, mangled or not.
         let words = name.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let word = words.max_by_key(|word| word.len()).unwrap_or("").as_bytes();
@@ -126,7 +126,7 @@ impl ElfNames {
                 || shown == name
                 || shown.strip_prefix(name).is_some_and(|rest| rest.starts_with('('));
             if is_it {
-                found.entry((symbol.kind as u8, symbol.start)).or_insert_with(|| CalledSymbol {
+                found.entry((symbol.kind as u8, symbol.start)).or_insert_with(|| NamedSymbol {
                     raw: String::from_utf8_lossy(&symbol.raw).into_owned(),
                     name: shown.into_owned(),
                     start: symbol.start,

@@ -10,7 +10,7 @@ mod identity;
 #[cfg(test)]
 mod tests;
 
-pub use error::SideError;
+pub use error::SidebandError;
 pub use mapping::{FileIdentity, Mapping};
 
 use crate::bytes::{ByteOrder, ByteWriter, RecordWords};
@@ -43,30 +43,30 @@ macro_rules! sideband_records {
                 $(($tuple:ty))? $({ $($hand_field:ident: $hand_type:ty),* })?;)*
         }
     ) => {
-        /// A side record's body, decoded.
+        /// A sideband record's body, decoded.
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum SideRecord<'a> {
+        pub enum SidebandRecord<'a> {
             $($(#[$doc])* $variant { $($field: $type),* },)*
             $($(#[$hand_doc])* $hand $(($tuple))? $({ $($hand_field: $hand_type),* })?,)*
             /// A type this version does not decode: skipped by size, body kept.
             Unknown { kind: RecordType, body: &'a [u8] },
         }
 
-        impl<'a> SideRecord<'a> {
+        impl<'a> SidebandRecord<'a> {
             /// The record's type.
             pub fn kind(&self) -> RecordType {
                 match self {
-                    $(SideRecord::$variant { .. } => RecordType::$kind,)*
-                    $(SideRecord::$hand { .. } => RecordType::$hand_kind,)*
-                    SideRecord::Unknown { kind, .. } => *kind,
+                    $(SidebandRecord::$variant { .. } => RecordType::$kind,)*
+                    $(SidebandRecord::$hand { .. } => RecordType::$hand_kind,)*
+                    SidebandRecord::Unknown { kind, .. } => *kind,
                 }
             }
 
             /// None for the types that are read by hand.
-            fn decode_listed(fields: &mut Fields<'a>) -> Option<Result<SideRecord<'a>, SideError>> {
+            fn decode_listed(fields: &mut Fields<'a>) -> Option<Result<SidebandRecord<'a>, SidebandError>> {
                 let read = match fields.kind {
                     $(RecordType::$kind => |fields: &mut Fields<'a>| {
-                        Ok(SideRecord::$variant { $($field: fields.get($name)?),* })
+                        Ok(SidebandRecord::$variant { $($field: fields.get($name)?),* })
                     },)*
                     _ => return None,
                 };
@@ -75,7 +75,7 @@ macro_rules! sideband_records {
 
             fn encode_listed(&self, w: &mut ByteWriter<'_>) -> Result<(), &'static str> {
                 match self {
-                    $(SideRecord::$variant { $($field),* } => {
+                    $(SidebandRecord::$variant { $($field),* } => {
                         $($field.encode(w)?;)*
                     })*
                     _ => {}
@@ -140,7 +140,7 @@ sideband_records! {
     }
 }
 
-impl<'a> SideRecord<'a> {
+impl<'a> SidebandRecord<'a> {
     /// Decodes a record's bytes after the header and WITHOUT its trailer
     /// (`SampleLayout::trailer_size` bytes at the end are the caller's to
     /// cut off). Bytes after the last field are padding and are not looked
@@ -153,33 +153,37 @@ impl<'a> SideRecord<'a> {
         header: RecordHeader,
         body: &'a [u8],
         order: ByteOrder,
-    ) -> Result<SideRecord<'a>, SideError> {
+    ) -> Result<SidebandRecord<'a>, SidebandError> {
         let mut fields = Fields::new(header.kind, body, order);
         Ok(match header.kind {
-            RecordType::MMAP => SideRecord::Mmap(Mapping::decode_mmap(&mut fields)?),
+            RecordType::MMAP => SidebandRecord::Mmap(Mapping::decode_mmap(&mut fields)?),
             RecordType::MMAP2 => {
-                SideRecord::Mmap2(Mapping::decode_mmap2(&mut fields, header.misc)?)
+                SidebandRecord::Mmap2(Mapping::decode_mmap2(&mut fields, header.misc)?)
             }
             RecordType::FORK => {
                 let (task, parent, time) = lineage(&mut fields)?;
-                SideRecord::Fork { task, parent, time }
+                SidebandRecord::Fork { task, parent, time }
             }
             RecordType::EXIT => {
                 let (task, parent, time) = lineage(&mut fields)?;
-                SideRecord::Exit { task, parent, time }
+                SidebandRecord::Exit { task, parent, time }
             }
             RecordType::READ => {
-                SideRecord::Read { task: fields.get("pid")?, values: fields.rest() }
+                SidebandRecord::Read { task: fields.get("pid")?, values: fields.rest() }
             }
-            RecordType::SWITCH => SideRecord::Switch,
+            RecordType::SWITCH => SidebandRecord::Switch,
             RecordType::TEXT_POKE => {
                 let address = fields.get("addr")?;
                 let (old, new): (u16, u16) = (fields.get("old_len")?, fields.get("new_len")?);
                 let old = fields.bytes("old bytes", old.into())?;
-                SideRecord::TextPoke { address, old, new: fields.bytes("new bytes", new.into())? }
+                SidebandRecord::TextPoke {
+                    address,
+                    old,
+                    new: fields.bytes("new bytes", new.into())?,
+                }
             }
-            kind => SideRecord::decode_listed(&mut fields)
-                .unwrap_or(Ok(SideRecord::Unknown { kind, body }))?,
+            kind => SidebandRecord::decode_listed(&mut fields)
+                .unwrap_or(Ok(SidebandRecord::Unknown { kind, body }))?,
         })
     }
 
@@ -196,41 +200,42 @@ impl<'a> SideRecord<'a> {
         trailer: &[u8],
         order: ByteOrder,
         out: &mut Vec<u8>,
-    ) -> Result<(), SideError> {
+    ) -> Result<(), SidebandError> {
         let kind = self.kind();
         let misc = match self {
-            SideRecord::Mmap2(mapping) => mapping.misc(misc),
+            SidebandRecord::Mmap2(mapping) => mapping.misc(misc),
             _ => misc,
         };
         let mut body = Vec::new();
         self.encode_body(&mut ByteWriter::new(&mut body, order))?;
         let size = RecordHeader::SIZE + body.len() + trailer.len();
-        let size = u16::try_from(size).map_err(|_| SideError::TooLong { kind, size })?;
+        let size = u16::try_from(size).map_err(|_| SidebandError::TooLong { kind, size })?;
         RecordHeader { kind, misc, size }.encode(&mut ByteWriter::new(out, order));
         out.extend_from_slice(&body);
         out.extend_from_slice(trailer);
         Ok(())
     }
 
-    fn encode_body(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
+    fn encode_body(&self, w: &mut ByteWriter<'_>) -> Result<(), SidebandError> {
         let kind = self.kind();
         let written = match *self {
-            SideRecord::Mmap(mapping) => mapping.encode_mmap(w),
-            SideRecord::Mmap2(mapping) => mapping.encode_mmap2(w),
-            SideRecord::Fork { task, parent, time } | SideRecord::Exit { task, parent, time } => {
+            SidebandRecord::Mmap(mapping) => mapping.encode_mmap(w),
+            SidebandRecord::Mmap2(mapping) => mapping.encode_mmap2(w),
+            SidebandRecord::Fork { task, parent, time }
+            | SidebandRecord::Exit { task, parent, time } => {
                 put_lineage(w, task, parent, time);
                 Ok(())
             }
-            SideRecord::Read { task, values } => {
+            SidebandRecord::Read { task, values } => {
                 put_task(w, task);
                 w.raw(values);
                 Ok(())
             }
-            SideRecord::TextPoke { address, old, new } => {
+            SidebandRecord::TextPoke { address, old, new } => {
                 let start = w.len();
                 w.u64(address);
                 for text in [old, new] {
-                    let too_long = |_| SideError::TooLong { kind, size: text.len() };
+                    let too_long = |_| SidebandError::TooLong { kind, size: text.len() };
                     w.u16(u16::try_from(text.len()).map_err(too_long)?);
                 }
                 w.raw(old);
@@ -238,17 +243,17 @@ impl<'a> SideRecord<'a> {
                 w.pad(start, 8);
                 Ok(())
             }
-            SideRecord::Unknown { body, .. } => {
+            SidebandRecord::Unknown { body, .. } => {
                 w.raw(body);
                 Ok(())
             }
             _ => self.encode_listed(w),
         };
-        written.map_err(|problem| SideError::Unencodable { kind, problem })
+        written.map_err(|problem| SidebandError::Unencodable { kind, problem })
     }
 }
 
-/// The trailer of side records under `sample_id_all`; fields as the attr's
+/// The trailer of sideband records under `sample_id_all`; fields as the attr's
 /// sample_type says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleId {

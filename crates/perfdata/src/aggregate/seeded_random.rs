@@ -2,13 +2,13 @@
 
 /// The same numbers in every run from one seed (xorshift64*, Vigna 2014).
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct SeededRandom(u64);
 
-impl Chance {
+impl SeededRandom {
     /// From any seed; that of 0, which would give nothing but zeros, is
     /// another's.
-    pub fn new(seed: u64) -> Chance {
-        Chance(if seed == 0 { 0x9e37_79b9_7f4a_7c15 } else { seed })
+    pub fn new(seed: u64) -> SeededRandom {
+        SeededRandom(if seed == 0 { 0x9e37_79b9_7f4a_7c15 } else { seed })
     }
 
     /// A number below `limit`, not 0, each as likely as any other.
@@ -21,9 +21,9 @@ impl Chance {
     }
 }
 
-impl Default for Chance {
-    fn default() -> Chance {
-        Chance::new(0)
+impl Default for SeededRandom {
+    fn default() -> SeededRandom {
+        SeededRandom::new(0)
     }
 }
 
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn each_number_below_the_limit_comes_as_often() {
-        let mut chance = Chance::default();
+        let mut chance = SeededRandom::default();
         let mut times = [0u32; 7];
         for _ in 0..70_000 {
             times[usize::try_from(chance.below(7)).unwrap()] += 1;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 const LONGEST: usize = 16 * 1024;
 
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct StringInterner {
     /// By what debug info has.
     names: FxHashMap<Box<[u8]>, Arc<str>>,
     files: FxHashSet<Arc<str>>,
 }
 
-impl Texts {
+impl StringInterner {
     /// The name as the source has it.
     pub(crate) fn name(&mut self, raw: &[u8]) -> Arc<str> {
         let raw = &raw[..raw.len().min(LONGEST)];

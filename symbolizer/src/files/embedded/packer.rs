@@ -1,6 +1,6 @@
 //! Packs files for a recording to carry.
 
-use super::index::{CarriedFile, CarriedIndex, CarriedPart, INDEX, VERSION};
+use super::index::{EmbeddedFile, EmbeddedIndex, EmbeddedPart, INDEX, VERSION};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -74,9 +74,9 @@ impl Seek for ArchiveFile {
 
 /// Gives the archive up when dropped.
 #[derive(Debug)]
-struct GivenUp(Arc<AtomicBool>);
+struct AbortOnDrop(Arc<AtomicBool>);
 
-impl Drop for GivenUp {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -85,10 +85,10 @@ impl Drop for GivenUp {
 #[derive(Debug)]
 struct Packing {
     /// Before the archive, so that it is dropped before it.
-    given_up: GivenUp,
+    given_up: AbortOnDrop,
     zip: ZipWriter<ArchiveFile>,
-    index: Vec<CarriedFile>,
-    parts: FxHashSet<CarriedPart>,
+    index: Vec<EmbeddedFile>,
+    parts: FxHashSet<EmbeddedPart>,
     /// Members by which file they are.
     packed: FxHashMap<FileNumber, String>,
     names: FxHashSet<String>,
@@ -114,7 +114,7 @@ impl FilePacker {
     /// are packed.
     pub fn new(archive: File, most: u64) -> FilePacker {
         let is_given_up = Arc::<AtomicBool>::default();
-        let given_up = GivenUp(Arc::clone(&is_given_up));
+        let given_up = AbortOnDrop(Arc::clone(&is_given_up));
         FilePacker {
             inner: Mutex::new(Packing {
                 given_up,
@@ -133,7 +133,7 @@ impl FilePacker {
 
     /// Packs a file in a part that it plays. What goes wrong is told at the
     /// end.
-    pub(crate) fn pack(&self, part: CarriedPart, file: &File) {
+    pub(crate) fn pack(&self, part: EmbeddedPart, file: &File) {
         let mut packing = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if packing.failed.is_none()
             && !packing.parts.contains(&part)
@@ -143,7 +143,7 @@ impl FilePacker {
         }
     }
 
-    pub(crate) fn pack_bytes(&self, part: CarriedPart, bytes: &[u8]) {
+    pub(crate) fn pack_bytes(&self, part: EmbeddedPart, bytes: &[u8]) {
         let mut packing = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if packing.failed.is_none()
             && packing.parts.insert(part.clone())
@@ -167,7 +167,7 @@ impl FilePacker {
         }
         let members: FxHashSet<&str> = index.iter().map(|file| file.member.as_str()).collect();
         let files = members.len() as u64;
-        let index = CarriedIndex { version: VERSION, files: index };
+        let index = EmbeddedIndex { version: VERSION, files: index };
         zip.start_file(INDEX, options(0)).map_err(into_io)?;
         serde_json::to_writer_pretty(&mut zip, &index)?;
         let mut archive = zip.finish().map_err(into_io)?.file;
@@ -178,7 +178,7 @@ impl FilePacker {
 }
 
 impl Packing {
-    fn pack(&mut self, part: CarriedPart, file: &File) -> io::Result<()> {
+    fn pack(&mut self, part: EmbeddedPart, file: &File) -> io::Result<()> {
         self.parts.insert(part.clone());
         let found = match file.metadata() {
             Ok(found) => found,
@@ -192,7 +192,7 @@ impl Packing {
         // The number of a file without a name is another's once it is closed.
         let is_named = found.nlink() > 0;
         if let Some(member) = self.packed.get(&number).filter(|_| is_named) {
-            self.index.push(CarriedFile { member: member.clone(), part });
+            self.index.push(EmbeddedFile { member: member.clone(), part });
             return Ok(());
         }
         let reader = PositionedReader { file, position: 0 };
@@ -205,7 +205,7 @@ impl Packing {
     }
 
     /// `size`: bytes that there should be; a file that grows is cut there.
-    fn add(&mut self, part: CarriedPart, bytes: impl Read, size: u64) -> io::Result<()> {
+    fn add(&mut self, part: EmbeddedPart, bytes: impl Read, size: u64) -> io::Result<()> {
         if size > self.most.saturating_sub(self.unpacked) {
             let told = format!("{} ({} MiB)", part.path(), size.div_ceil(1 << 20));
             self.left_out.push(told);
@@ -230,13 +230,13 @@ impl Packing {
             self.zip.write_all(&buffer[..count])?;
             self.unpacked += count as u64;
         }
-        self.index.push(CarriedFile { member, part });
+        self.index.push(EmbeddedFile { member, part });
         Ok(())
     }
 
     /// The path without what stands for `/`; another number behind it when
     /// another file of that path is there.
-    fn name(&mut self, part: &CarriedPart) -> String {
+    fn name(&mut self, part: &EmbeddedPart) -> String {
         let path = part.path();
         let parts = path.split('/').filter(|part| !["", ".", ".."].contains(part));
         let plain = parts.collect::<Vec<_>>().join("/");
@@ -250,14 +250,14 @@ impl Packing {
     }
 }
 
-impl CarriedPart {
+impl EmbeddedPart {
     fn path(&self) -> String {
         match self {
-            CarriedPart::Mapped { path, .. }
-            | CarriedPart::Beside { path }
-            | CarriedPart::Map { path, .. }
-            | CarriedPart::Dump { path, .. } => path.clone(),
-            CarriedPart::Vdso { build_id, .. } => {
+            EmbeddedPart::Mapped { path, .. }
+            | EmbeddedPart::Beside { path }
+            | EmbeddedPart::Map { path, .. }
+            | EmbeddedPart::Dump { path, .. } => path.clone(),
+            EmbeddedPart::Vdso { build_id, .. } => {
                 format!("[vdso]/{}", build_id.as_deref().unwrap_or("vdso"))
             }
         }

@@ -1,6 +1,6 @@
-use super::index::{CarriedInode, CarriedPart, CarriedVersion};
+use super::index::{EmbeddedInode, EmbeddedPart, EmbeddedVersion};
 use super::packer::FilePacker;
-use super::reader::{CarriedFiles, CarriedFilesError};
+use super::reader::{EmbeddedFiles, EmbeddedFilesError};
 use std::fs::File;
 use std::io::{Read, Write};
 
@@ -24,27 +24,27 @@ fn text(file: std::io::Result<File>) -> String {
     text
 }
 
-fn version(build_id: Option<&[u8]>, inode: Option<u64>) -> CarriedVersion {
-    let inode = inode.map(|inode| CarriedInode { major: 8, minor: 1, inode });
-    CarriedVersion::new(build_id, inode)
+fn version(build_id: Option<&[u8]>, inode: Option<u64>) -> EmbeddedVersion {
+    let inode = inode.map(|inode| EmbeddedInode { major: 8, minor: 1, inode });
+    EmbeddedVersion::new(build_id, inode)
 }
 
-fn mapped(path: &str, version: CarriedVersion) -> CarriedPart {
-    CarriedPart::Mapped { path: path.to_owned(), root: String::new(), version }
+fn mapped(path: &str, version: EmbeddedVersion) -> EmbeddedPart {
+    EmbeddedPart::Mapped { path: path.to_owned(), root: String::new(), version }
 }
 
-fn beside(path: &str) -> CarriedPart {
-    CarriedPart::Beside { path: path.to_owned() }
+fn beside(path: &str) -> EmbeddedPart {
+    EmbeddedPart::Beside { path: path.to_owned() }
 }
 
 /// The archive in the middle of another file, as in a recording.
-fn reread(packer: FilePacker) -> CarriedFiles {
+fn reread(packer: FilePacker) -> EmbeddedFiles {
     let mut packed = packer.finish().unwrap();
     let mut bytes = vec![7; 100];
     std::io::Seek::rewind(&mut packed.archive).unwrap();
     packed.archive.read_to_end(&mut bytes).unwrap();
     bytes.extend([9; 50]);
-    CarriedFiles::open(file_of(&bytes), 100, packed.size).unwrap()
+    EmbeddedFiles::open(file_of(&bytes), 100, packed.size).unwrap()
 }
 
 #[test]
@@ -55,9 +55,9 @@ fn each_part_finds_its_file() {
     packer.pack(mapped("/bin/x", version(None, Some(77))), &two);
     packer.pack(mapped("/bin/alias", version(Some(b"\x01\x02"), Some(5))), &one);
     packer.pack(beside("/usr/lib/debug/x.debug"), &two);
-    packer.pack(CarriedPart::Map { pid: 12, path: "/tmp/perf-1.map".into() }, &file_of(b"map"));
-    packer.pack(CarriedPart::Dump { pid: 12, path: "/d/jit-1.dump".into() }, &file_of(b"dump"));
-    packer.pack_bytes(CarriedPart::Vdso { build_id: Some("ab".into()), length: 4 }, b"vdso");
+    packer.pack(EmbeddedPart::Map { pid: 12, path: "/tmp/perf-1.map".into() }, &file_of(b"map"));
+    packer.pack(EmbeddedPart::Dump { pid: 12, path: "/d/jit-1.dump".into() }, &file_of(b"dump"));
+    packer.pack_bytes(EmbeddedPart::Vdso { build_id: Some("ab".into()), length: 4 }, b"vdso");
     let files = reread(packer);
     assert_eq!(files.len(), 7);
     let find = |path: &str, build_id, inode| {
@@ -99,7 +99,7 @@ fn files_are_packed_once_and_up_to_the_limit() {
     let packed = packer.finish().unwrap();
     assert_eq!((packed.files, packed.unpacked), (2, 10));
     assert_eq!(packed.left_out, ["/c (1 MiB)"]);
-    let files = CarriedFiles::open(packed.archive, 0, packed.size).unwrap();
+    let files = EmbeddedFiles::open(packed.archive, 0, packed.size).unwrap();
     let read = |path| files.beside(path).map(text);
     assert_eq!(read("/a").as_deref(), Some("small"), "the first file in a part counts");
     assert_eq!(read("/b").as_deref(), Some("small"));
@@ -134,7 +134,7 @@ fn damaged_archives_are_refused_or_give_errors() {
     for at in (0..bytes.len()).step_by(97) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x55;
-        let Ok(files) = CarriedFiles::open(file_of(&damaged), 0, packed.size) else {
+        let Ok(files) = EmbeddedFiles::open(file_of(&damaged), 0, packed.size) else {
             wrong += 1;
             continue;
         };
@@ -149,8 +149,8 @@ fn damaged_archives_are_refused_or_give_errors() {
     }
     assert!(wrong > 100, "{wrong}");
     for end in [0, 1, 21, 100, bytes.len() - 1] {
-        let cut = CarriedFiles::open(file_of(&bytes[..end]), 0, end as u64);
-        assert!(matches!(cut, Err(CarriedFilesError::Archive(_))), "{end}");
+        let cut = EmbeddedFiles::open(file_of(&bytes[..end]), 0, end as u64);
+        assert!(matches!(cut, Err(EmbeddedFilesError::Archive(_))), "{end}");
     }
 }
 
@@ -164,7 +164,7 @@ fn an_archive_unpacks_to_so_much_and_no_more() {
     packer.pack(beside("/small"), &file_of(b"small"));
     let packed = packer.finish().unwrap();
     assert!(packed.size < 1 << 20, "{}", packed.size);
-    let files = CarriedFiles::open(packed.archive, 0, packed.size).unwrap();
+    let files = EmbeddedFiles::open(packed.archive, 0, packed.size).unwrap();
     let refused = files.beside("/zeros").unwrap().unwrap_err().to_string();
     assert!(refused.contains("more than it can unpack to"), "{refused}");
     assert_eq!(files.beside("/small").map(text).as_deref(), Some("small"));
@@ -177,6 +177,6 @@ fn another_form_is_told() {
     zip.write_all(br#"{"version":2,"files":[]}"#).unwrap();
     let mut file = zip.finish().unwrap();
     let size = std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).unwrap();
-    let refused = CarriedFiles::open(file, 0, size).unwrap_err();
+    let refused = EmbeddedFiles::open(file, 0, size).unwrap_err();
     assert_eq!(refused.to_string(), "their index has form 2; forms up to 1 are known here");
 }

@@ -1,6 +1,6 @@
 //! Fields of a record's body, and the form of each type of field.
 
-use super::{NamespaceLink, SideError};
+use super::{NamespaceLink, SidebandError};
 use crate::bytes::{ByteOrder, ByteWriter, Cursor, FixedField, RecordWords, Short};
 use crate::header::RecordType;
 use crate::units::{Task, Time};
@@ -17,7 +17,10 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field, in the form of its type.
-    pub(super) fn get<T: SidebandField<'a>>(&mut self, name: &'static str) -> Result<T, SideError> {
+    pub(super) fn get<T: SidebandField<'a>>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<T, SidebandError> {
         T::decode(self, name)
     }
 
@@ -25,7 +28,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         count: usize,
-    ) -> Result<&'a [u8], SideError> {
+    ) -> Result<&'a [u8], SidebandError> {
         self.read(name, |cursor| cursor.take(count))
     }
 
@@ -42,16 +45,16 @@ impl<'a> Fields<'a> {
         &mut self,
         field: &'static str,
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Short>,
-    ) -> Result<T, SideError> {
+    ) -> Result<T, SidebandError> {
         let kind = self.kind;
-        read(&mut self.cursor).map_err(|short| SideError::Short { kind, field, short })
+        read(&mut self.cursor).map_err(|short| SidebandError::Short { kind, field, short })
     }
 }
 
 /// A type with one form in sideband records.
 pub(super) trait SidebandField<'a>: Sized {
     /// `name` is that of perf_event_open(2).
-    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<Self, SideError>;
+    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<Self, SidebandError>;
 
     /// # Errors
     /// Why the value has no such form.
@@ -59,7 +62,7 @@ pub(super) trait SidebandField<'a>: Sized {
 }
 
 impl<'a, T: FixedField> SidebandField<'a> for T {
-    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<T, SideError> {
+    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<T, SidebandError> {
         fields.read(name, |cursor| T::decode(cursor))
     }
 
@@ -70,7 +73,7 @@ impl<'a, T: FixedField> SidebandField<'a> for T {
 }
 
 impl<'a> SidebandField<'a> for Task {
-    fn decode(fields: &mut Fields<'a>, _: &'static str) -> Result<Task, SideError> {
+    fn decode(fields: &mut Fields<'a>, _: &'static str) -> Result<Task, SidebandError> {
         Ok(Task { pid: fields.get("pid")?, tid: fields.get("tid")? })
     }
 
@@ -82,7 +85,7 @@ impl<'a> SidebandField<'a> for Task {
 
 /// A string, its NUL, and zeroes up to 8 bytes: the last field of a record.
 impl<'a> SidebandField<'a> for &'a [u8] {
-    fn decode(fields: &mut Fields<'a>, _: &'static str) -> Result<&'a [u8], SideError> {
+    fn decode(fields: &mut Fields<'a>, _: &'static str) -> Result<&'a [u8], SidebandError> {
         let rest = fields.rest();
         let end = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
         Ok(&rest[..end])
@@ -101,7 +104,7 @@ impl<'a> SidebandField<'a> for &'a [u8] {
 }
 
 impl<'a> SidebandField<'a> for [u8; 8] {
-    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<[u8; 8], SideError> {
+    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<[u8; 8], SidebandError> {
         let mut array = [0; 8];
         array.copy_from_slice(fields.bytes(name, 8)?);
         Ok(array)
@@ -115,7 +118,10 @@ impl<'a> SidebandField<'a> for [u8; 8] {
 
 /// Their number, and the words.
 impl<'a> SidebandField<'a> for RecordWords<'a> {
-    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<RecordWords<'a>, SideError> {
+    fn decode(
+        fields: &mut Fields<'a>,
+        name: &'static str,
+    ) -> Result<RecordWords<'a>, SidebandError> {
         let count = fields.get("nr")?;
         fields.read(name, |cursor| cursor.words(count))
     }
@@ -129,7 +135,7 @@ impl<'a> SidebandField<'a> for RecordWords<'a> {
 
 /// Their number, and two words each.
 impl<'a> SidebandField<'a> for Vec<NamespaceLink> {
-    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<Self, SideError> {
+    fn decode(fields: &mut Fields<'a>, name: &'static str) -> Result<Self, SidebandError> {
         let count: u64 = fields.get(name)?;
         // A count beyond the body fails at the first missing link; what is
         // reserved is bounded by the bytes that are there.
@@ -149,7 +155,7 @@ impl<'a> SidebandField<'a> for Vec<NamespaceLink> {
 }
 
 /// What FORK and EXIT hold: the ids of a task and of its parent by turns.
-pub(super) fn lineage(fields: &mut Fields<'_>) -> Result<(Task, Task, Time), SideError> {
+pub(super) fn lineage(fields: &mut Fields<'_>) -> Result<(Task, Task, Time), SidebandError> {
     let (mut task, mut parent) = (Task::default(), Task::default());
     task.pid = fields.get("pid")?;
     parent.pid = fields.get("ppid")?;

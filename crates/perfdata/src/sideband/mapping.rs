@@ -1,6 +1,6 @@
 //! MMAP and MMAP2: what a process has mapped.
 
-use super::SideError;
+use super::SidebandError;
 use super::fields::{Fields, SidebandField, put_task, put_words};
 use crate::bytes::ByteWriter;
 use crate::header::Misc;
@@ -52,7 +52,7 @@ pub struct Mapping<'a> {
 }
 
 impl<'a> Mapping<'a> {
-    pub(super) fn decode_mmap(fields: &mut Fields<'a>) -> Result<Mapping<'a>, SideError> {
+    pub(super) fn decode_mmap(fields: &mut Fields<'a>) -> Result<Mapping<'a>, SidebandError> {
         Ok(Mapping {
             task: fields.get("pid")?,
             start: fields.get("addr")?,
@@ -68,7 +68,7 @@ impl<'a> Mapping<'a> {
     pub(super) fn decode_mmap2(
         fields: &mut Fields<'a>,
         misc: Misc,
-    ) -> Result<Mapping<'a>, SideError> {
+    ) -> Result<Mapping<'a>, SidebandError> {
         let task = fields.get("pid")?;
         let (start, length) = (fields.get("addr")?, fields.get("len")?);
         let page_offset = fields.get("pgoff")?;
@@ -142,12 +142,12 @@ fn starts_path(bytes: &[u8]) -> bool {
         && !is_protection(u32::from_be_bytes(front))
 }
 
-fn build_id<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> {
+fn build_id<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SidebandError> {
     let size: u8 = fields.get("build_id_size")?;
     fields.bytes("__reserved_1", 1)?;
     fields.bytes("__reserved_2", 2)?;
     let room = fields.bytes("build_id", BUILD_ID_ROOM)?;
-    let id = room.get(..usize::from(size)).ok_or(SideError::BuildIdSize { size })?;
+    let id = room.get(..usize::from(size)).ok_or(SidebandError::BuildIdSize { size })?;
     Ok(FileIdentity::BuildId(id))
 }
 
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::bytes::ByteOrder;
     use crate::header::{RecordHeader, RecordType};
-    use crate::side::SideRecord;
+    use crate::sideband::SidebandRecord;
     use crate::units::{Pid, Tid};
 
     const TASK: Task = Task { pid: Pid(42), tid: Tid(43) };
@@ -184,8 +184,12 @@ mod tests {
         body
     }
 
-    fn decode(kind: RecordType, misc: Misc, body: &[u8]) -> Result<SideRecord<'_>, SideError> {
-        SideRecord::decode(RecordHeader { kind, misc, size: 0 }, body, ByteOrder::Little)
+    fn decode(
+        kind: RecordType,
+        misc: Misc,
+        body: &[u8],
+    ) -> Result<SidebandRecord<'_>, SidebandError> {
+        SidebandRecord::decode(RecordHeader { kind, misc, size: 0 }, body, ByteOrder::Little)
     }
 
     fn mapping() -> Mapping<'static> {
@@ -212,7 +216,7 @@ mod tests {
         body.extend([5, 0, 0, 0, 2, 0, 0, 0]);
         body.extend(b"/bin/true\0\0\0\0\0\0\0");
         let file = FileIdentity::Inode { major: 8, minor: 1, inode: 777, generation: 9 };
-        let expected = SideRecord::Mmap2(Mapping { file, ..mapping() });
+        let expected = SidebandRecord::Mmap2(Mapping { file, ..mapping() });
         assert_eq!(decode(RecordType::MMAP2, Misc(2), &body), Ok(expected));
     }
 
@@ -224,11 +228,11 @@ mod tests {
                 let file = FileIdentity::Inode { major: 8, minor: 1, inode: 777, generation: 9 };
                 let old = Mapping { file, protection: None, flags: None, path, ..mapping() };
                 let mut bytes = Vec::new();
-                SideRecord::Mmap2(old).encode(Misc(2), &[], order, &mut bytes).unwrap();
+                SidebandRecord::Mmap2(old).encode(Misc(2), &[], order, &mut bytes).unwrap();
                 assert_eq!(&bytes[8 + 56..][..path.len()], path, "behind the inode");
                 let header = RecordHeader { kind: RecordType::MMAP2, misc: Misc(2), size: 0 };
-                let decoded = SideRecord::decode(header, &bytes[8..], order);
-                assert_eq!(decoded, Ok(SideRecord::Mmap2(old)));
+                let decoded = SidebandRecord::decode(header, &bytes[8..], order);
+                assert_eq!(decoded, Ok(SidebandRecord::Mmap2(old)));
             }
         }
     }
@@ -241,7 +245,7 @@ mod tests {
         body.extend([5, 0, 0, 0, 2, 0, 0, 0]);
         body.extend(b"/bin/true\0\0\0\0\0\0\0");
         let file = FileIdentity::BuildId(&[0xab; 20]);
-        let expected = SideRecord::Mmap2(Mapping { file, ..mapping() });
+        let expected = SidebandRecord::Mmap2(Mapping { file, ..mapping() });
         assert_eq!(decode(RecordType::MMAP2, Misc::MMAP_BUILD_ID, &body), Ok(expected));
     }
 
@@ -252,7 +256,7 @@ mod tests {
         let mut body = mmap2_front(union);
         body.extend([0; 16]);
         let error = decode(RecordType::MMAP2, Misc::MMAP_BUILD_ID, &body);
-        assert_eq!(error, Err(SideError::BuildIdSize { size: 21 }));
+        assert_eq!(error, Err(SidebandError::BuildIdSize { size: 21 }));
     }
 
     #[test]
@@ -262,7 +266,7 @@ mod tests {
             body.extend(word.to_le_bytes());
         }
         body.extend(b"[kernel.kallsyms]_text\0\0");
-        let Ok(SideRecord::Mmap(map)) = decode(RecordType::MMAP, Misc(1), &body) else {
+        let Ok(SidebandRecord::Mmap(map)) = decode(RecordType::MMAP, Misc(1), &body) else {
             panic!("no MMAP")
         };
         assert_eq!(map.task, Task { pid: Pid(-1), tid: Tid(0) });
@@ -274,7 +278,8 @@ mod tests {
     #[test]
     fn a_record_cut_off_names_the_field() {
         let body = mmap2_front([0; 24]);
-        let Err(SideError::Short { field, short, .. }) = decode(RecordType::MMAP2, Misc(2), &body)
+        let Err(SidebandError::Short { field, short, .. }) =
+            decode(RecordType::MMAP2, Misc(2), &body)
         else {
             panic!("decoded")
         };
@@ -292,20 +297,23 @@ mod tests {
     #[test]
     fn what_a_record_has_no_place_for_is_refused() {
         let mut out = vec![7];
-        let mut refused = |record: SideRecord<'_>| {
+        let mut refused = |record: SidebandRecord<'_>| {
             let error = record.encode(Misc(2), &[], ByteOrder::Little, &mut out).unwrap_err();
-            assert!(matches!(error, SideError::Unencodable { .. }), "{error}");
+            assert!(matches!(error, SidebandError::Unencodable { .. }), "{error}");
             assert_eq!(out, [7]);
         };
-        refused(SideRecord::Mmap(mapping()));
-        refused(SideRecord::Mmap2(Mapping { flags: None, ..mapping() }));
+        refused(SidebandRecord::Mmap(mapping()));
+        refused(SidebandRecord::Mmap2(Mapping { flags: None, ..mapping() }));
         let none = Mapping { protection: None, flags: None, ..mapping() };
-        refused(SideRecord::Mmap2(Mapping { path: b"", ..none }));
-        refused(SideRecord::Mmap2(Mapping { file: FileIdentity::BuildId(&[0; 21]), ..mapping() }));
-        refused(SideRecord::Mmap2(Mapping { path: b"a\0b", ..mapping() }));
-        let error = SideRecord::Mmap2(Mapping { path: &[b'x'; 70_000], ..mapping() })
+        refused(SidebandRecord::Mmap2(Mapping { path: b"", ..none }));
+        refused(SidebandRecord::Mmap2(Mapping {
+            file: FileIdentity::BuildId(&[0; 21]),
+            ..mapping()
+        }));
+        refused(SidebandRecord::Mmap2(Mapping { path: b"a\0b", ..mapping() }));
+        let error = SidebandRecord::Mmap2(Mapping { path: &[b'x'; 70_000], ..mapping() })
             .encode(Misc(2), &[], ByteOrder::Little, &mut out)
             .unwrap_err();
-        assert!(matches!(error, SideError::TooLong { size: 70_080, .. }), "{error}");
+        assert!(matches!(error, SidebandError::TooLong { size: 70_080, .. }), "{error}");
     }
 }

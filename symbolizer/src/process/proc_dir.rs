@@ -15,7 +15,7 @@ pub(crate) fn root_of(directory: &Path) -> PathBuf {
 
 /// What /proc says of a living process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Living {
+pub(crate) struct ProcStatus {
     /// The user that files it makes belong to (its fsuid), as we see it.
     pub(crate) uid: u32,
     /// Its number as it sees itself: in the innermost pid namespace.
@@ -24,9 +24,9 @@ pub(crate) struct Living {
     pub(crate) began: u64,
 }
 
-impl Living {
+impl ProcStatus {
     /// `directory`: /proc/PID.
-    pub(crate) fn read(directory: &Path) -> Option<Living> {
+    pub(crate) fn read(directory: &Path) -> Option<ProcStatus> {
         let status = std::fs::read_to_string(directory.join("status")).ok()?;
         let last = |key: &str| -> Option<u32> {
             let line = status.lines().find_map(|line| line.strip_prefix(key))?;
@@ -36,7 +36,7 @@ impl Living {
         let began = began(&stat)?;
         // Kernels before 4.1 do not tell NSpid.
         let inner = last("NSpid:").or_else(|| last("Tgid:"))?;
-        Some(Living { uid: last("Uid:")?, inner, began })
+        Some(ProcStatus { uid: last("Uid:")?, inner, began })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What waits until nothing that belongs before it can come.
 //!
-//! Rings are drained one after the other, and side records have rings of
+//! Rings are drained one after the other, and sideband records have rings of
 //! their own: records of one pass come in any order, and the mapping that
 //! explains a sample may come up to one round later. While ring A is drained
 //! ring B fills on, so records of pass N can be older than some of pass N-1;
@@ -8,9 +8,9 @@
 //! began (perf's process_finished_round(), tools/perf/util/session.c). So what
 //! came in round N waits until round N+1 has ended.
 
-mod ordered_rounds;
+mod ordered_round_buffer;
 
-pub use ordered_rounds::OrderedRounds;
+pub use ordered_round_buffer::OrderedRoundBuffer;
 
 /// What came in one round, in the order it came.
 pub trait RoundBatch: Default {
@@ -25,24 +25,24 @@ pub trait RoundBatch: Default {
 /// Holds back what came in two rounds: the last one that has ended, and the
 /// one that goes on.
 #[derive(Debug)]
-pub struct Rounds<B> {
+pub struct RoundBuffer<B> {
     before: B,
     now: B,
     room: usize,
     early: u64,
 }
 
-impl<B: Default> Default for Rounds<B> {
+impl<B: Default> Default for RoundBuffer<B> {
     /// Without a bound.
-    fn default() -> Rounds<B> {
-        Rounds::new(usize::MAX)
+    fn default() -> RoundBuffer<B> {
+        RoundBuffer::new(usize::MAX)
     }
 }
 
-impl<B: Default> Rounds<B> {
+impl<B: Default> RoundBuffer<B> {
     /// Room for so much, in the batches' unit.
-    pub fn new(room: usize) -> Rounds<B> {
-        Rounds { before: B::default(), now: B::default(), room, early: 0 }
+    pub fn new(room: usize) -> RoundBuffer<B> {
+        RoundBuffer { before: B::default(), now: B::default(), room, early: 0 }
     }
 
     /// What came in this round.
@@ -75,7 +75,7 @@ impl<B: Default> Rounds<B> {
     }
 }
 
-impl<B: RoundBatch> Rounds<B> {
+impl<B: RoundBatch> RoundBuffer<B> {
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.before.is_empty() && self.now.is_empty()

@@ -1,8 +1,8 @@
 //! Carried files where files are looked for, and packed where they were found.
 
-use super::index::CarriedPart;
+use super::index::EmbeddedPart;
 use super::packer::FilePacker;
-use super::reader::CarriedFiles;
+use super::reader::EmbeddedFiles;
 use crate::SymbolizerOptions;
 use crate::files::opening::open_within;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 impl SymbolizerOptions {
     /// The files that the recording carries, unless the user names others.
-    pub(crate) fn carried(&self) -> Option<&CarriedFiles> {
+    pub(crate) fn carried(&self) -> Option<&EmbeddedFiles> {
         self.carried.as_deref().filter(|_| self.symfs.is_none())
     }
 
@@ -30,7 +30,7 @@ impl SymbolizerOptions {
     /// A file beside a mapped one, which was used.
     pub(crate) fn pack_beside(&self, root: &Path, path: &[u8], file: Option<FileToPack>) {
         if let (Some(file), Some(path)) = (file, self.shown(root, path)) {
-            file.pack(CarriedPart::Beside { path });
+            file.pack(EmbeddedPart::Beside { path });
         }
     }
 
@@ -66,7 +66,7 @@ pub(crate) struct FileToPack {
 }
 
 impl FileToPack {
-    pub(crate) fn pack(&self, part: CarriedPart) {
+    pub(crate) fn pack(&self, part: EmbeddedPart) {
         self.packer.pack(part, &self.file);
     }
 }

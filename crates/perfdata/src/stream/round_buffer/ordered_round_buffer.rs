@@ -1,14 +1,14 @@
 //! Records in order of time, from a stream that is only nearly in order.
 
-use super::{RoundBatch, Rounds};
+use super::{RoundBatch, RoundBuffer};
 use crate::units::Time;
 
 /// Holds back records, each a tag and some bytes, until nothing older can
 /// come: when round N has ended, all up to the newest time of round N-1 goes.
 /// Memory: the records of two rounds, and those that go.
 #[derive(Debug)]
-pub struct OrderedRounds<T> {
-    rounds: Rounds<TimedBatch<T>>,
+pub struct OrderedRoundBuffer<T> {
+    rounds: RoundBuffer<TimedBatch<T>>,
     /// They may go, in this order; those before `gone` are gone.
     ready: TimedBatch<T>,
     gone: usize,
@@ -40,10 +40,10 @@ impl<T> Default for TimedBatch<T> {
     }
 }
 
-impl<T> Default for OrderedRounds<T> {
-    fn default() -> OrderedRounds<T> {
-        OrderedRounds {
-            rounds: Rounds::default(),
+impl<T> Default for OrderedRoundBuffer<T> {
+    fn default() -> OrderedRoundBuffer<T> {
+        OrderedRoundBuffer {
+            rounds: RoundBuffer::default(),
             ready: TimedBatch::default(),
             gone: 0,
             gone_bytes: 0,
@@ -108,7 +108,7 @@ impl<T: Copy> TimedBatch<T> {
     }
 }
 
-impl<T: Copy> OrderedRounds<T> {
+impl<T: Copy> OrderedRoundBuffer<T> {
     /// Takes a record of at most 65,535 bytes. Records of the same time keep
     /// their order; those without a time go before all that are held.
     #[inline]
@@ -117,7 +117,7 @@ impl<T: Copy> OrderedRounds<T> {
         self.rounds.now().push(time.unwrap_or_default(), tag, bytes);
     }
 
-    /// A FINISHED_ROUND came: [`OrderedRounds::pop`] gives what may go now.
+    /// A FINISHED_ROUND came: [`OrderedRoundBuffer::pop`] gives what may go now.
     pub fn finish_round(&mut self) {
         let [before, _] = self.rounds.batches();
         let newest = before.records.iter().map(|held| held.time).max();
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn drain(rounds: &mut OrderedRounds<u64>) -> Vec<u64> {
+    fn drain(rounds: &mut OrderedRoundBuffer<u64>) -> Vec<u64> {
         let mut out = Vec::new();
         while let Some((tag, bytes)) = rounds.pop() {
             assert_eq!(bytes, tag.to_le_bytes());
@@ -205,11 +205,11 @@ mod tests {
         out
     }
 
-    fn push(rounds: &mut OrderedRounds<u64>, time: u64) {
+    fn push(rounds: &mut OrderedRoundBuffer<u64>, time: u64) {
         rounds.push(Some(Time(time)), time, &time.to_le_bytes());
     }
 
-    fn pass(rounds: &mut OrderedRounds<u64>, times: &[u64]) -> Vec<u64> {
+    fn pass(rounds: &mut OrderedRoundBuffer<u64>, times: &[u64]) -> Vec<u64> {
         for &time in times {
             push(rounds, time);
         }
@@ -221,7 +221,7 @@ mod tests {
     /// three passes.
     #[test]
     fn the_example_of_the_specification() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         assert_eq!(pass(&mut rounds, &[1, 2, 2, 3, 4]), []);
         assert_eq!(pass(&mut rounds, &[3, 4, 5, 5, 6, 7]), [1, 2, 2, 3, 3, 4, 4]);
         assert_eq!(pass(&mut rounds, &[6, 7, 8, 9, 10]), [5, 5, 6, 6, 7, 7]);
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn records_of_one_time_keep_their_order() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         for number in 0..3u64 {
             rounds.push(Some(Time(7)), number, &number.to_le_bytes());
         }
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn records_without_a_time_go_first_and_are_not_late() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         assert_eq!(pass(&mut rounds, &[10, 20]), []);
         assert_eq!(pass(&mut rounds, &[30]), [10, 20]);
         push(&mut rounds, 40);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn without_room_the_older_half_goes() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         for time in [4, 3, 2, 1, 8, 7, 6, 5] {
             push(&mut rounds, time);
         }
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_largest_record_fits_and_more_is_cut() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         let large: Vec<u8> = (0..70_000u32).map(|number| number.to_le_bytes()[0]).collect();
         for time in [2, 1, 4, 3] {
             rounds.push(Some(Time(time)), time, &large);
@@ -287,14 +287,14 @@ mod tests {
 
     #[test]
     fn an_empty_round_lets_the_one_before_go() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         assert_eq!(pass(&mut rounds, &[1, 2]), []);
         assert_eq!(pass(&mut rounds, &[]), [1, 2]);
     }
 
     #[test]
     fn a_broken_rule_is_counted_and_nothing_is_lost() {
-        let mut rounds = OrderedRounds::default();
+        let mut rounds = OrderedRoundBuffer::default();
         pass(&mut rounds, &[10, 20]);
         assert_eq!(pass(&mut rounds, &[30]), [10, 20]);
         push(&mut rounds, 5);
@@ -310,7 +310,7 @@ mod tests {
         fn passes_that_obey_come_out_in_order(
             steps in prop::collection::vec(prop::collection::vec(0u64..100, 0..20), 0..20),
         ) {
-            let mut rounds = OrderedRounds::default();
+            let mut rounds = OrderedRoundBuffer::default();
             let mut out = Vec::new();
             let mut pushed = 0;
             let mut last = 0;

@@ -9,24 +9,24 @@ pub(super) const VERSION: u32 = 1;
 
 /// The index, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct CarriedIndex {
+pub(super) struct EmbeddedIndex {
     pub(super) version: u32,
-    pub(super) files: Vec<CarriedFile>,
+    pub(super) files: Vec<EmbeddedFile>,
 }
 
 /// One file in one part that it played.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct CarriedFile {
+pub(super) struct EmbeddedFile {
     /// The member that has its bytes; several parts may share one.
     pub(super) member: String,
     #[serde(flatten)]
-    pub(super) part: CarriedPart,
+    pub(super) part: EmbeddedPart,
 }
 
 /// What a file was to the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
-pub(crate) enum CarriedPart {
+pub(crate) enum EmbeddedPart {
     /// Processes mapped it.
     Mapped {
         path: String,
@@ -34,7 +34,7 @@ pub(crate) enum CarriedPart {
         /// lies below.
         root: String,
         #[serde(flatten)]
-        version: CarriedVersion,
+        version: EmbeddedVersion,
     },
     /// It lay there when names were looked for: debug info.
     Beside {
@@ -51,27 +51,27 @@ pub(crate) enum CarriedPart {
 
 /// Which of the files of a path it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct CarriedVersion {
+pub(crate) struct EmbeddedVersion {
     /// In hexadecimal digits.
     pub(crate) build_id: Option<String>,
-    pub(crate) inode: Option<CarriedInode>,
+    pub(crate) inode: Option<EmbeddedInode>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct CarriedInode {
+pub(crate) struct EmbeddedInode {
     pub(crate) major: u32,
     pub(crate) minor: u32,
     pub(crate) inode: u64,
 }
 
-impl CarriedVersion {
-    pub(crate) fn new(build_id: Option<&[u8]>, inode: Option<CarriedInode>) -> CarriedVersion {
-        CarriedVersion { build_id: build_id.map(|id| hex(unpadded(id))), inode }
+impl EmbeddedVersion {
+    pub(crate) fn new(build_id: Option<&[u8]>, inode: Option<EmbeddedInode>) -> EmbeddedVersion {
+        EmbeddedVersion { build_id: build_id.map(|id| hex(unpadded(id))), inode }
     }
 
     /// Whether both may be the same file: by the build id where both have one,
     /// else by the number.
-    pub(super) fn agrees(&self, other: &CarriedVersion) -> bool {
+    pub(super) fn agrees(&self, other: &EmbeddedVersion) -> bool {
         match (&self.build_id, &other.build_id) {
             (Some(one), Some(other)) => one == other,
             _ => match (self.inode, other.inode) {
