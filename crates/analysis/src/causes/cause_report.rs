@@ -17,7 +17,7 @@ use crate::name::cell::{SiteCell, as_cell};
 use crate::name::data_holder::DataHolder;
 use crate::name::lookup::Lookup;
 use crate::name::place_names::{PlaceKind, PlaceNames};
-use crate::report::{Counted, EventReport, Report};
+use crate::report::{Counted, EventReport, Report, SamplingMode};
 use crate::share_interval::ratio;
 use perfdata::MissClass;
 use serde::Serialize;
@@ -238,7 +238,9 @@ impl JudgedEvent<'_> {
         let stride = unit.strides.commonest().filter(|_| has_each_miss);
         let stride = stride.filter(|(_, share)| *share >= STEADY);
         // What an even interval picks is no sample of sets, or of distances.
-        let is_even = !self.event.samples_each() && !self.event.has_drawn_periods();
+        let is_adapted = self.event.sampling == SamplingMode::Adapted;
+        let has_one_interval = self.event.samples_each() || !is_adapted;
+        let is_even = !self.event.samples_each() && !self.event.has_drawn_periods() && !is_adapted;
         let effective =
             unit.sets.effective().filter(|_| self.level.is_indexed_virtually() && !is_even);
         let sets = effective.map(|_| unit.sets.fullest(MOST_OF_THEM)).unwrap_or_default();
@@ -246,9 +248,10 @@ impl JudgedEvent<'_> {
         MissEvidence {
             has_each_miss,
             lines,
-            lines_estimated: estimated.filter(|_| !is_even),
+            // How often a line is sampled again is known of one interval.
+            lines_estimated: estimated.filter(|_| !is_even && has_one_interval),
             pages: unit.pages.sampled(),
-            misses_per_line: estimated.filter(|_| !is_even).map(per_line),
+            misses_per_line: estimated.filter(|_| !is_even && has_one_interval).map(per_line),
             effective_sets: effective,
             sets: if sets.len() <= FEW_SETS { sets } else { Vec::new() },
             stride: stride.map(|(bytes, _)| bytes),

@@ -54,7 +54,7 @@ impl Collector for CountedMisses {
         if let Some(level) = MissedLevel::of_event(&new.event.name)
             && let Some(shape) = self.caches.shape(level, new.model())
         {
-            self.streams.units.judge(new.event.leader, (level, shape));
+            self.streams.judge(new.event, level, shape);
         }
         if let Some(stall) = Stall::of_event(&new.event.name) {
             self.stalled.judge(new.event.leader, stall);

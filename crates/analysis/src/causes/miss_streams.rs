@@ -8,12 +8,14 @@ use crate::causes::set_counts::SetCounts;
 use crate::causes::split_offsets::LineOffsets;
 use crate::causes::step_sizes::StepSizes;
 use crate::causes::units::{FoundUnit, MOST_UNITS, UnitCount, Units};
-use crate::causes::verdict::ClassCounts;
+use crate::causes::verdict::WeightedClasses;
+use crate::collect::event::Event;
 use crate::collect::sampled::CountedSample;
 use crate::name::lookup::Lookup;
+use crate::query::Weighting;
 use perfdata::data_src::{Operation, Snoop};
 use perfdata::{Pid, Tid, Time};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 use symbolizer::Place;
 
@@ -29,7 +31,7 @@ pub(crate) struct MissUnit {
     pub(crate) address: u64,
     pub(crate) addresses: RangeInclusive<u64>,
     /// By the class that samples have themselves, where the recording has such.
-    pub(crate) classes: ClassCounts,
+    pub(crate) classes: WeightedClasses,
     pub(crate) lines: Footprint,
     pub(crate) pages: Footprint,
     pub(crate) sets: SetCounts,
@@ -63,15 +65,25 @@ pub(crate) struct MissStreams {
     /// By the shape of the cache that is missed. Misses that there was no room for are left
     /// out, too.
     pub(crate) units: Units<(MissedLevel, CacheShape), MissUnit>,
+    /// Events whose samples stand for their periods, rather than for one interval.
+    by_period: FxHashSet<usize>,
     /// By event and thread.
     streams: FxHashMap<(usize, Tid), Vec<StreamedMiss>>,
     kept: usize,
 }
 
 impl MissStreams {
+    /// Samples of this event are counted.
+    pub(crate) fn judge(&mut self, event: &Event, level: MissedLevel, shape: CacheShape) {
+        self.units.judge(event.leader, (level, shape));
+        if event.weighting == Weighting::Period {
+            self.by_period.insert(event.leader);
+        }
+    }
+
     pub(crate) fn has_classes(&self, event: usize) -> bool {
         let mut units = self.units.all.iter().filter(|unit| unit.count.key.event == event);
-        units.any(|unit| unit.classes.open < unit.count.sum.count)
+        units.any(|unit| unit.classes.open() < unit.count.sum.count)
     }
 
     pub(crate) fn count(&mut self, sample: &mut CountedSample<'_>, lookup: &mut Lookup) {
@@ -81,7 +93,8 @@ impl MissStreams {
         let unit = &mut self.units.all[number];
         unit.add(address, line, tid);
         unit.count.add(sample);
-        unit.classes.add(sample.words.class);
+        let weight = if self.by_period.contains(&sample.event) { sample.sum.period } else { 1 };
+        unit.classes.add(sample.words.class, weight);
         unit.sources.add(sample.words.data_src.unwrap_or_default());
         if self.kept >= MOST_MISSES {
             self.units.left_out += 1;
@@ -138,7 +151,7 @@ impl MissUnit {
             place: sample.data(lookup).ok(),
             address,
             addresses: address..=address,
-            classes: ClassCounts::default(),
+            classes: WeightedClasses::default(),
             lines: Footprint::default(),
             pages: Footprint::default(),
             sets: SetCounts::new(usize::try_from(shape.sets()).unwrap_or(1).min(1 << 16)),

@@ -90,9 +90,58 @@ impl CauseGrade {
     }
 }
 
+/// Samples by class that stand for different numbers of misses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct WeightedClasses {
+    counts: ClassCounts,
+    weights: ClassCounts,
+    /// The sum of the squares of weights.
+    squares: f64,
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate, not negative and at most the number of samples"
+)]
+impl WeightedClasses {
+    /// Adds a sample that stands for so many misses.
+    pub(crate) fn add(&mut self, class: Option<MissClass>, weight: u64) {
+        self.counts.add(class, 1);
+        self.weights.add(class, weight);
+        self.squares += (weight as f64).powi(2);
+    }
+
+    /// Samples without a class.
+    pub(crate) fn open(&self) -> u64 {
+        self.counts.open
+    }
+
+    /// As many samples of equal weight as say as much, in the shares that weights have: these
+    /// samples themselves where their weights are equal.
+    pub(crate) fn effective(&self) -> ClassCounts {
+        let (samples, sum) = (self.counts.total() as f64, self.weights.total() as f64);
+        let effective = sum * sum / self.squares;
+        if self.squares <= 0.0 || effective >= samples * (1.0 - 1e-9) {
+            return self.counts;
+        }
+        let scaled = |weight: u64| (weight as f64 / sum * effective).round() as u64;
+        let ClassCounts { cold, sharing, conflict, edge, capacity, open } = self.weights;
+        ClassCounts {
+            cold: scaled(cold),
+            sharing: scaled(sharing),
+            conflict: scaled(conflict),
+            edge: scaled(edge),
+            capacity: scaled(capacity),
+            open: scaled(open),
+        }
+    }
+}
+
 impl ClassCounts {
-    /// Adds a sample; None: whoever told of classes did not know its own.
-    pub(crate) fn add(&mut self, class: Option<MissClass>) {
+    /// Adds so many; None: whoever told of classes did not know theirs.
+    fn add(&mut self, class: Option<MissClass>, more: u64) {
         let count = match class {
             Some(MissClass::Cold) => &mut self.cold,
             Some(MissClass::Sharing) => &mut self.sharing,
@@ -101,7 +150,7 @@ impl ClassCounts {
             Some(MissClass::Capacity) => &mut self.capacity,
             None => &mut self.open,
         };
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(more);
     }
 
     pub(crate) fn total(&self) -> u64 {
@@ -184,6 +233,19 @@ impl MissVerdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 1,000 early misses, each sampled, and 40 samples of 100 later ones.
+    #[test]
+    fn a_sample_counts_for_the_misses_that_it_stands_for() {
+        let mut classes = WeightedClasses::default();
+        (0..1000).for_each(|_| classes.add(Some(MissClass::Cold), 1));
+        assert_eq!(classes.effective(), ClassCounts { cold: 1000, ..ClassCounts::default() });
+        (0..40).for_each(|_| classes.add(Some(MissClass::Capacity), 100));
+        // 5,000 misses; 5,000^2 / (1,000 + 40 x 10,000) = 62.3 samples.
+        let effective = classes.effective();
+        assert_eq!((effective.cold, effective.capacity), (12, 50));
+        assert_eq!(effective.verdict(CauseGrade::Exact).cause, Some(MissClass::Capacity));
+    }
 
     #[test]
     fn the_class_with_most_is_the_cause_where_that_is_clear() {

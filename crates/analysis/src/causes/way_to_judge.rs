@@ -5,7 +5,7 @@ use crate::causes::miss_distances::DistanceCounts;
 use crate::causes::miss_recurrence::RecurrenceCounts;
 use crate::causes::miss_streams::{MissStreams, MissUnit};
 use crate::causes::verdict::{CauseGrade, ClassCounts, LEAST_SAMPLES, MissVerdict};
-use crate::report::EventReport;
+use crate::report::{EventReport, SamplingMode};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WayToJudge {
@@ -29,6 +29,8 @@ pub(crate) enum GapCause {
     NoRoom,
     /// Only bursts of the program were sampled.
     Bursts,
+    /// The recorder chose other intervals as the program ran.
+    Adapted,
     /// The interval was even: one that keeps step with a loop meets the same lines again
     /// and again.
     EvenInterval,
@@ -51,6 +53,8 @@ impl WayToJudge {
             WayToJudge::Distances
         } else if event.samples_each() || event.has_drawn_periods() {
             WayToJudge::Recurrence
+        } else if event.sampling == SamplingMode::Adapted {
+            WayToJudge::Nothing(GapCause::Adapted)
         } else {
             WayToJudge::Nothing(GapCause::EvenInterval)
         }
@@ -83,7 +87,7 @@ impl WayToJudge {
 
     pub(crate) fn verdict(self, unit: &MissUnit, past: UnitPast<'_>, judge: Judge) -> MissVerdict {
         match self {
-            WayToJudge::Classes => unit.classes.verdict(CauseGrade::Exact),
+            WayToJudge::Classes => unit.classes.effective().verdict(CauseGrade::Exact),
             WayToJudge::Distances => {
                 by_distances(past.distances.cloned().unwrap_or_default(), judge)
             }
@@ -109,6 +113,7 @@ impl GapCause {
             GapCause::LeftOut => "filters left out the misses in between: ask without them",
             GapCause::NoRoom => "there was no room for the misses in between",
             GapCause::Bursts => "the misses between bursts were not sampled",
+            GapCause::Adapted => "the interval changed while the program ran: -i 1 decides",
             GapCause::EvenInterval => "the interval was not drawn at random: -i 1 decides",
         }
     }
@@ -129,6 +134,9 @@ impl GapCause {
             }
             GapCause::Bursts => {
                 format!("verdicts need the misses between bursts: {each} decides")
+            }
+            GapCause::Adapted => {
+                format!("the interval changed while the program ran: {each} decides")
             }
             GapCause::EvenInterval => format!(
                 "the interval was not drawn at random and may keep step with a loop: {each} decides"
