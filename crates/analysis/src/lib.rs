@@ -103,6 +103,7 @@ mod print {
     pub mod folded;
     pub mod json;
     pub(crate) mod row_table;
+    mod short_rows;
     pub mod table;
     mod text;
 }

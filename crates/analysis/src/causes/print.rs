@@ -234,6 +234,7 @@ fn more_rows(left: impl Iterator<Item = u64>, style: Style, out: &mut String) {
 
 fn heading(number: usize, shares: &str, site: &SiteCell, data: &str, style: Style) -> String {
     let (bold, plain) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    let site = if style.full_names { site.clone() } else { site.short() };
     format!(
         "\n{bold}{number:>2}. {shares}  {}  on {}{plain}  ({})\n",
         printable(&site.in_routine()),

@@ -56,6 +56,17 @@ pub(crate) fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S
     Cell::Site(site.clone()).serialize(serializer)
 }
 
+impl SiteCell {
+    /// The same with a folded name.
+    pub(crate) fn short(&self) -> SiteCell {
+        let mut site = self.clone();
+        if let Ok(routine) = &mut site.routine {
+            routine.name = Arc::from(&*symbolizer::short_name(&routine.name));
+        }
+        site
+    }
+}
+
 /// `parse+0x1c`; without a name why there is none, and the address in the file.
 impl fmt::Display for SiteCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,6 +9,7 @@ mod listing;
 
 use crate::print::row_table::RowTable;
 pub use crate::print::row_table::number_table;
+use crate::print::short_rows::short_rows;
 pub use crate::print::text::{Style, note};
 pub(crate) use crate::print::text::{Text, number_of};
 use crate::report::{EventReport, Report, ReportChains, Row};
@@ -20,6 +21,7 @@ pub(crate) use listing::tidy;
 pub(crate) use perfdata::printable::printable;
 pub(crate) use render::percent;
 use render::{Cell, Head, Table};
+use std::borrow::Cow;
 
 /// The whole report.
 pub fn render(report: &Report, style: Style) -> String {
@@ -70,7 +72,8 @@ pub fn head(report: &Report, style: Style) -> String {
 }
 
 fn rows(rows: &[Row], event: &EventReport, chains: &ReportChains, out: &mut Text) {
-    out.table(&RowTable::of_event(rows, event, chains));
+    let rows = if out.style.full_names { Cow::Borrowed(rows) } else { short_rows(rows) };
+    out.table(&RowTable::of_event(&rows, event, chains));
 }
 
 fn rest(event: &EventReport, out: &mut Text) {

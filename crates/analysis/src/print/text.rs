@@ -14,6 +14,8 @@ pub struct Style {
     /// Every reason why samples have no name is listed, not only the
     /// commonest.
     pub reasons: bool,
+    /// Names of C++ and Rust keep their parameters and arguments.
+    pub full_names: bool,
 }
 
 /// A line about the numbers.

@@ -158,6 +158,11 @@ fn suggestion(nearest: &[&'static str]) -> String {
 }
 
 impl Key {
+    /// Whether its values are names of routines.
+    pub(crate) fn is_routine(&self) -> bool {
+        matches!(self, Key::Routine | Key::Inlined | Key::Caller | Key::Callee)
+    }
+
     /// Whether it is worked out of debug info, once all places are known.
     pub(crate) fn is_of_lines(&self) -> bool {
         matches!(self, Key::Inlined | Key::Srcline | Key::RoutineLine | Key::AllocLine)

@@ -45,6 +45,9 @@ pub struct TableArguments {
     /// middle otherwise.
     #[arg(long)]
     pub wide: bool,
+    /// Prints names of C++ and Rust with their parameters and template arguments.
+    #[arg(long)]
+    pub full_names: bool,
     /// Lists every reason why records have no name, not only the three commonest.
     #[arg(long)]
     pub reasons: bool,
@@ -53,7 +56,7 @@ pub struct TableArguments {
 impl TableArguments {
     /// The same for stdout as it is.
     pub fn style(self) -> Style {
-        Style { reasons: self.reasons, ..style(self.wide) }
+        Style { reasons: self.reasons, full_names: self.full_names, ..style(self.wide) }
     }
 }
 
