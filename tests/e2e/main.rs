@@ -48,6 +48,8 @@ mod exact_callers;
 mod export;
 /// What is written into files, read by other tools.
 mod file_form;
+/// `ebs PROGRAM` alone.
+mod first_answer;
 /// Programs that attack who emulates them.
 mod heap;
 mod holders;
@@ -76,6 +78,8 @@ mod memlat;
 mod miss_classes;
 /// What caches of other sizes would miss.
 mod miss_curves;
+/// Mistakes of somebody new.
+mod mistakes;
 /// Names that outlive what they come from.
 mod native_heap;
 mod outlived;

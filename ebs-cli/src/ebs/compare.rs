@@ -1,6 +1,6 @@
 //! `ebs compare`: two commands recorded in turn, and their diff.
 
-use crate::ebs::arguments::{ComparingArguments, EmulationArguments, SymbolArguments};
+use crate::ebs::arguments::{ComparingArguments, EmulationArguments, SymbolArguments, split};
 use crate::ebs::diff::{DiffFiles, NamedFile, show};
 use crate::ebs::exit_status::{FAILURE, SUCCESS};
 use crate::ebs::recorder::{Recorder, RunPlace};
@@ -9,6 +9,7 @@ use crate::terminal::{number, say};
 use analysis::diff::DiffPer;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use recorder::catalogue;
 use rustix::fs::CWD;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -41,7 +42,7 @@ pub struct CompareArguments {
     #[arg(short, long)]
     pub kernel: bool,
     /// Event type, as for `ebs -t`; several with commas or several -t.
-    #[arg(short = 't', long = "type", short_alias = 'e', alias = "event", value_name = "TYPE,...")]
+    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
     pub types: Vec<String>,
     /// Events from one record to the next, as for `ebs -i`.
     #[arg(short, long, value_name = "INTERVAL,...", allow_negative_numbers = true)]
@@ -194,6 +195,14 @@ pub fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<u8> {
     Ok(recorder.status().unwrap_or(if shown == SUCCESS { status } else { shown }))
 }
 
+/// The intervals that types have by themselves; None: one is no type.
+fn usual_intervals(types: &[String]) -> Option<String> {
+    let usual = |name: &String| Some(catalogue::find(name)?.default_interval.to_string());
+    let all: Option<Vec<String>> =
+        types.iter().flat_map(|it| split(it)).map(|it| usual(&it.to_owned())).collect();
+    Some(all?.join(","))
+}
+
 fn told(command: &[OsString]) -> String {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     words.join(" ")
@@ -218,6 +227,12 @@ fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
     let mut add = |option: &str, value: &str| words.extend([option.into(), value.into()]);
     arguments.types.iter().for_each(|it| add("-t", it));
     arguments.interval.iter().for_each(|it| add("-i", it));
+    if arguments.interval.is_empty()
+        && let Some(usual) = usual_intervals(&arguments.types)
+    {
+        // Runs of one interval are compared by their counts.
+        add("-i", &usual);
+    }
     arguments.masks.iter().for_each(|it| add("-m", it));
     words.extend(arguments.emulation.words());
     Ok(words)

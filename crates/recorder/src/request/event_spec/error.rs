@@ -9,7 +9,10 @@ use crate::spelling::{best_three, likeness, suggestion};
 pub enum EventSpecError {
     #[error("no event type given: say -t TYPE; ebs -h lists the types")]
     Empty,
-    #[error("unknown event type \"{typed}\"{}; ebs -h lists the types", suggestion(nearest))]
+    #[error(
+        "unknown event type \"{typed}\"{}; `ebs -h` lists the types, `ebs help` the commands",
+        suggestion(nearest)
+    )]
     Unknown { typed: String, nearest: Vec<String> },
     #[error(
         "\"{typed}\": modifiers are not part of a type here; say -t {name} with -u (user mode), \
