@@ -46,7 +46,7 @@ fn what_the_first_page_says_to_type_is_understood() {
     for command in commands {
         assert_eq!(complaint(command), None, "`{command}`");
     }
-    for wrong in ["ebs -t page_fault", "ebs report --nonsense f", "perf record", "eip2r --by x"] {
+    for wrong in ["ebs -u", "ebs report --nonsense f", "perf record", "eip2r --by x"] {
         assert!(complaint(wrong).is_some(), "{wrong}");
     }
 }
