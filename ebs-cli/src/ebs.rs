@@ -39,6 +39,7 @@ pub mod sample;
 pub mod script;
 pub mod selftest;
 pub mod sessions;
+mod shared_reading;
 mod started_ebs;
 pub mod stat;
 mod summary;

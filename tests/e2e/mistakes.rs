@@ -3,7 +3,7 @@
 use tests::Scene;
 
 /// What was typed, the exit status, and what the answer has.
-const ANSWERED: [(&str, i32, &str); 30] = [
+const ANSWERED: [(&str, i32, &str); 32] = [
     ("repot f.data", 2, "Try: ebs report f.data"),
     ("reprot f.data", 2, "Try: ebs report f.data"),
     ("anotate f.data", 2, "Try: ebs annotate f.data"),
@@ -19,7 +19,8 @@ const ANSWERED: [(&str, i32, &str); 30] = [
     ("-a -t page_fault", 2, "Try: ebs -t page_fault"),
     ("-t page_fault -p 1 sleep 5", 2, "Try: ebs -t page_fault -p 1 --until 5s"),
     ("-t page_fault 1 sleep 5", 2, "Try: ebs -t page_fault --until 5s 1"),
-    ("report --by func f.data", 2, "ebs"),
+    ("report --by func f.data", 2, "Try: ebs report --by routine f.data"),
+    ("report --by sym,dso f.data", 2, "Try: ebs report --by routine,dso f.data"),
     ("report --by rutine f.data", 2, "Try: ebs report --by routine f.data"),
     ("report --sort cout f.data", 2, "Try: ebs report --sort count f.data"),
     ("report -i f.data", 2, "Try: ebs report f.data"),
@@ -30,6 +31,7 @@ const ANSWERED: [(&str, i32, &str); 30] = [
     ("report nosuch.data", 1, "Try: ebs report f.data"),
     ("script nosuch.data", 1, "Try: ebs script f.data"),
     ("causes --try pad=64 -i 10 -- true", 2, "Try: ebs causes --try pad=64 -- true"),
+    ("annotate nosuch f.data", 1, "Try: ebs annotate f.data"),
     ("completions", 2, "Usage: ebs completions <SHELL>"),
     ("-h l1_cash", 2, "Try: ebs -h l1_cache_miss"),
     ("help l1_cash", 2, "l1_cache_miss"),

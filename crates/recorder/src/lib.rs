@@ -36,7 +36,7 @@
 //! # }
 //! ```
 //!
-//! It is not for reading recordings (`record`), for names of addresses
+//! It is not for reading recordings (`perfdata`), for names of addresses
 //! (`symbolizer`) or for tables (`analysis`); and it gives nobody rights:
 //! what the kernel refuses is refused, unless a daemon opens it
 //! ([`remote`]).

@@ -2,14 +2,12 @@
 
 mod page_questions;
 mod page_routines;
-mod shared_reading;
-
-pub(in crate::ebs) use shared_reading::SharedReading;
 
 use crate::ebs::arguments::{StandingArguments, SymbolArguments};
 use crate::ebs::input::End;
 use crate::ebs::place::{OutputReaders, Place};
 use crate::ebs::report;
+use crate::ebs::shared_reading::SharedReading;
 use crate::terminal::say;
 use anyhow::{Context, Result, ensure};
 use clap::Args;

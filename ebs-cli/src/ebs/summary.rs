@@ -1,8 +1,8 @@
 //! The answer on one screen: where a program misses, on what, why, and what to change.
 
 use crate::ebs::arguments::SymbolArguments;
-use crate::ebs::html::SharedReading;
 use crate::ebs::input::Input;
+use crate::ebs::shared_reading::SharedReading;
 use crate::ebs::{causes, report};
 use crate::outputs::PatientWriter;
 use crate::terminal::grouped;

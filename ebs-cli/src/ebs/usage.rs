@@ -3,6 +3,7 @@
 use crate::ebs::arguments::UsageError;
 use crate::ebs::command::{names_subcommand, summaries};
 use crate::ebs::last_recording::last_recording;
+use analysis::annotate::ChoiceError;
 use analysis::{KeyError, SortError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use perfdata::printable::printable;
@@ -128,6 +129,13 @@ pub(super) fn remedy(error: &anyhow::Error, words: &[OsString]) -> Option<String
             replaced(word, nearest.first().copied())
         } else if let Some(SortError::Unknown { word, nearest }) = cause.downcast_ref() {
             replaced(word, nearest.first().copied())
+        } else if let Some(analysis::Error::Choice(ChoiceError::Nothing { wanted, near, .. })) =
+            cause.downcast_ref()
+        {
+            match near.first() {
+                Some(near) => line.with(wanted, near),
+                None => line.left_out(wanted),
+            }
         } else if let Some(error) = cause.downcast_ref::<UsageError>() {
             of_usage(error, &line)
         } else if let Some(error) = cause.downcast_ref::<io::Error>() {
@@ -236,6 +244,14 @@ impl TypedLine<'_> {
             }
         }
         left
+    }
+
+    /// Without a word.
+    fn left_out(&self, word: &str) -> Option<String> {
+        let mut left = self.0.to_vec();
+        let at = left.iter().skip(1).position(|it| it == word)? + 1;
+        left.remove(at);
+        Some(shown(&left))
     }
 
     /// With another word in the place of `wrong`: a word, or a part between commas, or the value

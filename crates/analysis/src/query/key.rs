@@ -148,6 +148,22 @@ const WORDS: [(&str, Key); 35] = [
     ("miss", Key::Miss),
 ];
 
+/// What other profilers call some keys.
+const ELSEWHERE: [(&str, &str); 12] = [
+    ("sym", "routine"),
+    ("symbol", "routine"),
+    ("func", "routine"),
+    ("function", "routine"),
+    ("dso", "object"),
+    ("file", "object"),
+    ("module", "object"),
+    ("source", "srcline"),
+    ("mem", "level"),
+    ("parent", "caller"),
+    ("thread", "tid"),
+    ("process", "pid"),
+];
+
 fn suggestion(nearest: &[&'static str]) -> String {
     if nearest.is_empty() {
         let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
@@ -223,7 +239,12 @@ impl FromStr for Key {
         if let Some((_, key)) = WORDS.iter().find(|(known, _)| *known == word) {
             return Ok(key.clone());
         }
-        Err(KeyError::Unknown { word: word.into(), nearest: nearest(word, Key::words()) })
+        let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| *theirs == word);
+        let nearest = match elsewhere {
+            Some((_, ours)) => vec![*ours],
+            None => nearest(word, Key::words()),
+        };
+        Err(KeyError::Unknown { word: word.into(), nearest })
     }
 }
 

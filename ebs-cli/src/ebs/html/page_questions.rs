@@ -1,8 +1,8 @@
 //! What a page asks of its recording, and the sections that come of it.
 
-use super::shared_reading::SharedReading;
 use crate::ebs::html::HtmlArguments;
 use crate::ebs::input::End;
+use crate::ebs::shared_reading::SharedReading;
 use crate::ebs::{causes, report};
 use analysis::c2c::SharingReport;
 use analysis::curve::CurveReport;

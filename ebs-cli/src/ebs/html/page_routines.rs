@@ -2,11 +2,11 @@
 //! read once more for them.
 
 use super::page_questions::PageQuestions;
-use super::shared_reading::SharedReading;
 use crate::ebs::annotate::hottest;
 use crate::ebs::annotate::source_files::SourceFiles;
 use crate::ebs::html::HtmlArguments;
 use crate::ebs::report;
+use crate::ebs::shared_reading::SharedReading;
 use analysis::annotate::{Annotation, ListingItem, ListingOptions};
 use analysis::{Query, Report, View};
 use anyhow::Result;

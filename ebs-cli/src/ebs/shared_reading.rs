@@ -9,10 +9,10 @@ use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Pipelines that the same records went through, in the order of their queries.
 #[derive(Debug)]
-pub(in crate::ebs) struct SharedReading {
+pub(super) struct SharedReading {
     pipelines: Vec<Result<Pipeline, Error>>,
     decoder: RecordingDecoder,
-    pub(in crate::ebs) end: End,
+    pub(super) end: End,
 }
 
 impl SharedReading {
@@ -22,7 +22,7 @@ impl SharedReading {
     /// # Errors
     ///
     /// A recording that describes no event.
-    pub(in crate::ebs) fn of(
+    pub(super) fn of(
         input: &mut Input,
         queries: Vec<Query>,
         options: &SymbolizerOptions,
@@ -52,7 +52,7 @@ impl SharedReading {
     /// # Errors
     ///
     /// A query that this recording cannot answer.
-    pub(in crate::ebs) fn next<A>(
+    pub(super) fn next<A>(
         &mut self,
         finish: impl FnOnce(Pipeline, &StreamDecoder) -> Result<A, Error>,
     ) -> Result<A, Error> {
