@@ -17,7 +17,7 @@ use crate::ebs::diff::DiffArguments;
 use crate::ebs::exit_status::SUCCESS;
 use crate::ebs::export::ExportArguments;
 use crate::ebs::html::HtmlArguments;
-use crate::ebs::last_recording::named_or_last;
+use crate::ebs::last_recording::{RECORDING, named_or_last};
 use crate::ebs::layout::LayoutArguments;
 use crate::ebs::list::ListArguments;
 use crate::ebs::memlat::MemlatArguments;
@@ -34,16 +34,15 @@ use crate::ebs::watch::WatchArguments;
 use crate::ebs::{
     annotate, archive, c2c, causes, compare, completions, convert, diff, export, html, layout,
     list, memlat, overview, pages, plan, report, sample, script, selftest, sessions, stat, top,
-    types, watch,
+    types, usage, watch,
 };
 use crate::terminal::STYLES;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
+use recorder::session::command::Command as Program;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Write};
-
-/// What `ebs PROGRAM` records into.
-pub const RECORDING: &str = "ebs.data";
+use std::path::Path;
 
 const USAGE: &str = "\
 ebs PROGRAM [ARGS...]
@@ -222,6 +221,9 @@ impl Command {
             Command::Export(of) if of.segments.directory.is_none() => {
                 (&mut of.file, &of.standing.standing)
             }
+            Command::Sample(of) if of.types.is_none() && of.pid.is_none() => {
+                return of.target.first().map_or(Ok(()), |word| check_program(word));
+            }
             Command::Top(of) => {
                 of.tell_recording_from_program();
                 return Ok(());
@@ -232,6 +234,16 @@ impl Command {
             Some(_) => Ok(()),
             None => named_or_last(file),
         }
+    }
+}
+
+/// A word that is no program, and like the name of a command.
+fn check_program(word: &OsStr) -> Result<(), UsageError> {
+    let is_there = Path::new(word).exists() || Program::look_up(word).is_some();
+    let like = word.to_str().filter(|_| !is_there).and_then(usage::nearest_command);
+    match like {
+        Some(command) => Err(UsageError::CommandUnknown { word: word.to_owned(), command }),
+        None => Ok(()),
     }
 }
 

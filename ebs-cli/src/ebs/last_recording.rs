@@ -10,6 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// What `ebs PROGRAM` records into.
+pub const RECORDING: &str = "ebs.data";
+
 /// What every recording begins with, in either byte order.
 const MAGICS: [&[u8; 8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 

@@ -27,10 +27,10 @@ pub use job::{
     DEFAULT_COUNT, OutputChoice, OutputPlace, PageUsageError, RegionUsageError, SampleJob,
 };
 
-use crate::ebs::arguments::{Beginning, Serving, UsageError};
+use crate::ebs::arguments::{Beginning, Serving};
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
+use crate::ebs::html;
 use crate::ebs::started_ebs::command_line;
-use crate::ebs::{html, usage};
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use crate::terminal::{causes, say};
 use anyhow::{Context, Result, bail};
@@ -50,7 +50,6 @@ use recorder::{
     Cgroup, Facts, Modes, Refusal, Request, Sampling, Session, SourcePlan, Target, source,
 };
 pub(crate) use sample_progress::SampleProgress;
-use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -101,9 +100,6 @@ fn sample(job: &SampleJob) -> Result<u8> {
     if let Some(page) = &job.page {
         html::check(page)?;
     }
-    if let (Target::Command, Some(program)) = (job.asked.request.target, job.command.first()) {
-        check_program(program)?;
-    }
     let mut steerer = Steerer::new(&job.steering)?;
     let mut job = with_group(job.clone())?;
     let entered = watched::place(&mut job)?;
@@ -148,16 +144,6 @@ fn sample(job: &SampleJob) -> Result<u8> {
 fn plan(job: &SampleJob, facts: &Facts) -> Result<Result<SourcePlan, Refusal>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     Ok(source::plan(&job.asked.request, choice, model, facts))
-}
-
-/// A word that is no program, and like the name of a command.
-fn check_program(program: &OsStr) -> Result<(), UsageError> {
-    let is_there = Path::new(program).exists() || Command::look_up(program).is_some();
-    let like = program.to_str().filter(|_| !is_there).and_then(usage::nearest_command);
-    match like {
-        Some(command) => Err(UsageError::CommandUnknown { word: program.to_owned(), command }),
-        None => Ok(()),
-    }
 }
 
 /// Kernel code is sampled, too, where that is possible: whether it is.

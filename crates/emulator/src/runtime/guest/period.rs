@@ -103,7 +103,11 @@ fn memoryless(random: &mut u64, mean: u64) -> u64 {
     let scale = match mean {
         2 => 6_196_328_019,
         4 => 14_929_561_859,
-        mean => (u128::from(mean) << 32) - (1 << 31) - (1 << 32) / (12 * u128::from(mean)),
+        // 2^32 / (12 mean), without a division, which can panic.
+        mean => {
+            let twelfth = 357_913_941_u64 >> (mean.trailing_zeros() & 63);
+            (u128::from(mean) << 32) - (1 << 31) - u128::from(twelfth)
+        }
     };
     u64::try_from((exponential * scale) >> 64).unwrap_or(0).wrapping_add(1)
 }

@@ -1,7 +1,7 @@
 //! The summary of a recording that has a usual name.
 
 use super::{Destination, RecordingSource};
-use crate::ebs::command::RECORDING;
+use crate::ebs::last_recording::RECORDING;
 use crate::ebs::sample::{OutputPlace, SampleJob};
 use crate::ebs::summary;
 use anyhow::Result;
