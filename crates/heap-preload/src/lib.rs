@@ -22,6 +22,7 @@ mod sys {
     mod begin;
     mod early;
     mod hooks;
+    mod libc;
     mod log;
     mod mappings;
     mod real;

@@ -1,5 +1,7 @@
 //! A cursor over bytes in either byte order, and the words lent from it.
 
+use crate::units::{Cpu, Pid, Tid, Time};
+
 /// Byte order of a recording; the file header's magic tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
@@ -143,6 +145,23 @@ macro_rules! numbers {
 }
 
 numbers! { u8 u16 u32 i32 u64 }
+
+/// Here, as `units` is compiled without this file, too (`crates/heap-preload/embedded`).
+macro_rules! quantities {
+    ($($name:ident)*) => {
+        $(impl FixedField for $name {
+            fn decode(c: &mut Cursor<'_>) -> Result<$name, Short> {
+                FixedField::decode(c).map($name)
+            }
+
+            fn encode(&self, w: &mut ByteWriter<'_>) {
+                self.0.encode(w);
+            }
+        })*
+    };
+}
+
+quantities! { Time Pid Tid Cpu }
 
 /// 64-bit words lent from a record, in the record's byte order.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,5 @@
 //! Glossary: the quantities that records carry, a type for each.
 
-use crate::bytes::{ByteWriter, Cursor, FixedField, Short};
 use std::fmt;
 
 macro_rules! quantity {
@@ -12,16 +11,6 @@ macro_rules! quantity {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
-            }
-        }
-
-        impl FixedField for $name {
-            fn decode(c: &mut Cursor<'_>) -> Result<$name, Short> {
-                FixedField::decode(c).map($name)
-            }
-
-            fn encode(&self, w: &mut ByteWriter<'_>) {
-                self.0.encode(w);
             }
         }
     };

@@ -11,6 +11,7 @@ use perfdata::heap_log::{
 use perfdata::{AllocatorCall, Cpu, HeapLogRecord, MappingCall, Pid, Task, Tid, Time};
 
 use super::hooks::Entry;
+use super::libc;
 use crate::patience;
 
 /// The words; null: there are none.

@@ -8,8 +8,8 @@ use perfdata::heap_log::LoggedCall;
 
 use super::hooks::{Entry, LongEntry};
 use super::log::{self, Told};
-use super::real;
 use super::slow::Inside;
+use super::{libc, real};
 
 const PAGE: u64 = 4096;
 /// No address of user space is beyond, with page tables of five levels.

@@ -1,10 +1,10 @@
 //! The allocator that the program would have without us.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int, c_long, c_void};
 use std::mem::transmute;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use super::early;
+use super::{early, libc};
 
 /// The next function of a name, behind this library.
 pub(super) struct Real(AtomicPtr<c_void>);
@@ -170,7 +170,7 @@ pub(super) fn mremap(of: [u64; 5]) -> *mut c_void {
 }
 
 /// A system call that gives an address; it sets errno.
-fn called(number: libc::c_long, of: [u64; 6]) -> *mut c_void {
+fn called(number: c_long, of: [u64; 6]) -> *mut c_void {
     let [first, second, third, fourth, fifth, sixth] = of;
     // SAFETY: what the caller asked for.
     let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };

@@ -9,7 +9,7 @@ use perfdata::heap_log::LoggedCall;
 use super::hooks::Entry;
 use super::log::{self, Told};
 use super::thread::{HeapThread, thread};
-use super::{early, real};
+use super::{early, libc, real};
 use crate::draw;
 use crate::live::LiveBlocks;
 
