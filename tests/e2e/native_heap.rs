@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -262,12 +263,103 @@ fn what_cannot_be_told_is_refused() {
     refused("ebs -u -t page_fault --heap=many true", &["--heap=many", "--heap=512k"]);
     refused("ebs -u -t page_fault --heap=0 true", &["--heap=0", "--heap=512k"]);
     refused("ebs stat --heap -- true", &["--heap", "ebs report --by alloc-line"]);
-    // Where the library is not beside it.
-    fs::create_dir(scene.path("bin")).unwrap();
+}
+
+/// `ebs` without the library beside it, as `cargo install` leaves it.
+fn alone(scene: &Scene, heap: &str, command: &str) -> Command {
+    fs::create_dir_all(scene.path("bin")).unwrap();
     let (from, to) = (built::directory().join("ebs"), scene.path("bin/ebs"));
-    if fs::hard_link(&from, &to).is_err() {
+    if !to.exists() && fs::hard_link(&from, &to).is_err() {
         fs::copy(&from, &to).unwrap();
     }
-    let run = scene.run("./bin/ebs -u -t page_fault --heap true");
-    run.refused(2, &["libhardmeter_heap.so is not there", "bin/", "lib/hardmeter"]);
+    let mut ebs = scene.command(to);
+    ebs.args(["-u", "-t", "page_fault", "-i", "1", heap, "-o", "h.data", "--"]);
+    ebs.args(command.split(' '));
+    ebs
+}
+
+/// What `ebs` left in a folder: one file at most.
+fn unpacked(folder: &Path) -> Option<PathBuf> {
+    let mut all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let first = all.next();
+    assert_eq!(all.next(), None, "{first:?}");
+    first
+}
+
+#[test]
+fn an_ebs_alone_has_the_library_with_it() {
+    let test = "an_ebs_alone_has_the_library_with_it";
+    let Some(scene) = scene(test, "gcc -O1 -pthread", "heap_pages.c") else { return };
+    // Root's has to be where others may go.
+    fs::set_permissions(scene.path("."), fs::Permissions::from_mode(0o755)).unwrap();
+    let record = |variables: &[(&str, &Path)]| {
+        let mut ebs = alone(&scene, "--heap=64k", "./heap_pages");
+        let run = Running::start(ebs.envs(variables.iter().copied())).finish().success();
+        assert!(!run.err.contains("ld.so"), "{run}");
+        match lost(&scene) {
+            0 => assert_eq!(found(&scene), told(&run), "{run}"),
+            lost => eprintln!("nothing to compare: {lost} records were lost: {run}"),
+        }
+    };
+    record(&[]);
+    let library = unpacked(&scene.path(".cache/hardmeter")).unwrap();
+    let (file, bytes) = (fs::metadata(&library).unwrap().ino(), fs::read(&library).unwrap());
+    record(&[]);
+    assert_eq!(fs::metadata(&library).unwrap().ino(), file, "it was there");
+    fs::set_permissions(&library, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&library, &bytes[..5000]).unwrap();
+    record(&[]);
+    assert_eq!(unpacked(library.parent().unwrap()), Some(library.clone()));
+    assert_eq!(fs::read(&library).unwrap(), bytes);
+    // A folder that others may write to, and a link of theirs.
+    let folder = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(scene.path(".cache/hardmeter"), folder).unwrap();
+    fs::write(scene.path("evil.so"), "").unwrap();
+    fs::remove_file(&library).unwrap();
+    symlink(scene.path("evil.so"), &library).unwrap();
+    let temporary = scene.path("temporary");
+    fs::create_dir(&temporary).unwrap();
+    record(&[("TMPDIR", &temporary)]);
+    assert_eq!(unpacked(&temporary), None, "it is gone at the end");
+    assert!(library.is_symlink());
+    // No HOME to write to.
+    for home in ["", "/proc", "/nowhere"] {
+        record(&[("HOME", Path::new(home)), ("TMPDIR", &temporary)]);
+        assert_eq!(unpacked(&temporary), None, "it is gone at the end");
+    }
+}
+
+#[test]
+fn an_ebs_alone_unpacks_the_library_when_it_is_needed() {
+    let test = "an_ebs_alone_unpacks_the_library_when_it_is_needed";
+    let Some(scene) = bare_scene(test, "true") else { return };
+    Running::start(&mut alone(&scene, "-q", "true")).finish().success();
+    let mut refused = scene.command(scene.path("bin/ebs"));
+    refused.args("-u -t page_fault --heap -p 1".split(' '));
+    Running::start(&mut refused).finish().refused(2, &["start the program with ebs"]);
+    assert!(!scene.path(".cache").exists());
+}
+
+#[test]
+fn root_unpacks_the_library_for_other_users_too() {
+    let test = "root_unpacks_the_library_for_other_users_too";
+    let Some(scene) = bare_scene(test, "setpriv") else { return };
+    if !rights::root(test) {
+        return;
+    }
+    let cache = scene.path("cache");
+    fs::create_dir(&cache).unwrap();
+    let other = "setpriv --reuid=65534 --regid=65534 --clear-groups \
+                 grep -m1 libhardmeter_heap /proc/self/maps";
+    // A folder that is root's alone, and one where others may go.
+    for (mode, way) in [(0o700, "/hardmeter-heap-"), (0o755, "/cache/hardmeter/")] {
+        fs::set_permissions(scene.path("."), fs::Permissions::from_mode(mode)).unwrap();
+        let ebs = alone(&scene, "--heap", other);
+        // With umask(2) as careful roots have it.
+        let mut script = scene.command("sh");
+        script.args(["-c", "umask 077; exec \"$@\"", "sh"]).arg(ebs.get_program());
+        script.args(ebs.get_args()).env("XDG_CACHE_HOME", &cache);
+        let run = Running::start(&mut script).finish().success();
+        assert!(run.out.contains(way) && !run.err.contains("ld.so"), "{run}");
+    }
 }

@@ -6,6 +6,7 @@
 //!
 //! [`add`] plans them, [`HeapLog`] is the session's end of the memory, `sample` makes records.
 
+mod library_file;
 mod log;
 mod memory_limit;
 mod plan;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use crate::PlannedEvent;
 use crate::request::StackBytes;
 
+pub(crate) use library_file::LibraryFile;
 pub use log::{HeapAccount, HeapLog};
 pub use plan::add;
 pub(crate) use plan::{opened, place};
@@ -30,8 +32,10 @@ pub struct HeapSettings {
     pub rate: u64,
     /// How much of the stack is copied with each allocation.
     pub stack: StackBytes,
-    /// Where the library may be: the first that is there is preloaded.
+    /// Where the library may be installed: the first that is there is preloaded.
     pub libraries: Vec<PathBuf>,
+    /// The library itself: unpacked where none is installed; empty: there is none.
+    pub embedded: &'static [u8],
 }
 
 impl HeapSettings {
@@ -39,8 +43,9 @@ impl HeapSettings {
     pub const DEFAULT_RATE: u64 = 512 << 10;
     pub const LIBRARY: &str = "libhardmeter_heap.so";
 
-    pub(crate) fn library(&self) -> Option<PathBuf> {
-        self.libraries.iter().find(|path| path.is_file()).cloned()
+    fn installed(&self) -> Option<PathBuf> {
+        let mut all = self.libraries.iter();
+        all.find(|path| path.is_file() && library_file::is_preloadable(path)).cloned()
     }
 
     /// Behind the promises of its events in streams.

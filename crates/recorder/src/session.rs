@@ -192,8 +192,7 @@ impl Session {
         let kernel_list = kernel_list(&plan, &settings, &mut notes);
         let regions = settings.regions.then(RegionLog::create).transpose();
         let regions = regions.map_err(SessionError::system("memfd_create"))?;
-        let heap = settings.heap.clone().map(|it| HeapLog::create(it, &settings.root)).transpose();
-        let heap = heap.map_err(SessionError::system("memfd_create"))?;
+        let heap = settings.heap.clone().map(|it| heap::open(it, &settings.root)).transpose()?;
         let mut variables: Vec<_> = regions.iter().map(RegionLog::variable).collect();
         variables.extend(heap.iter().flat_map(HeapLog::variables));
         notes.extend(heap.as_ref().and_then(heap::begun));

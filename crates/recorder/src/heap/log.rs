@@ -14,8 +14,8 @@ use perfdata::heap_log::{
 };
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::HeapSettings;
 use super::memory_limit::memory_limit;
+use super::{HeapSettings, LibraryFile};
 use crate::sys::mapping::SharedWords;
 
 /// How long a thread may be interrupted in the middle of a record: others are ready to run.
@@ -57,6 +57,7 @@ pub struct HeapLog {
     file: OwnedFd,
     words: SharedWords,
     settings: HeapSettings,
+    library: LibraryFile,
     /// Slots that are used.
     room: usize,
     /// Slots that were read or given up: what the memory says of it is told to programs, and not
@@ -73,7 +74,11 @@ impl HeapLog {
     ///
     /// # Errors
     /// memfd_create(2) or mmap(2) failed.
-    pub fn create(settings: HeapSettings, root: &Path) -> io::Result<HeapLog> {
+    pub(crate) fn create(
+        settings: HeapSettings,
+        library: LibraryFile,
+        root: &Path,
+    ) -> io::Result<HeapLog> {
         let (file, words) = SharedWords::create("hardmeter-heap", WORDS)?;
         // Pages that are there cost a program nothing but to find them. Where there are none to be
         // had, they are made when they are written.
@@ -81,7 +86,7 @@ impl HeapLog {
         let used = (FRONT + room * SLOT) * size_of::<u64>();
         let _later = fallocate(&file, FallocateFlags::empty(), 0, used as u64);
         let (next, stalled, read, stack) = (0, None, [0; 3], Vec::new());
-        let log = HeapLog { file, words, settings, room, next, stalled, read, stack };
+        let log = HeapLog { file, words, settings, library, room, next, stalled, read, stack };
         log.word(ROOM).store(room as u64, Ordering::Relaxed);
         log.word(RATE).store(log.settings.rate.max(1), Ordering::Relaxed);
         log.word(STACK).store(log.settings.stack.get().into(), Ordering::Relaxed);
@@ -94,7 +99,7 @@ impl HeapLog {
     pub fn variables(&self) -> Vec<OsString> {
         let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
         let mut preload = OsString::from("LD_PRELOAD=");
-        preload.push(self.settings.library().unwrap_or_default());
+        preload.push(self.library.path());
         if let Some(own) = std::env::var_os("LD_PRELOAD").filter(|own| !own.is_empty()) {
             preload.push(":");
             preload.push(own);
@@ -223,7 +228,12 @@ mod tests {
     use perfdata::heap_log::{FEW_SLOTS, LoggedCall, SLOTS};
 
     fn settings() -> HeapSettings {
-        HeapSettings { rate: 1000, stack: StackBytes::new(160).unwrap(), libraries: Vec::new() }
+        HeapSettings {
+            rate: 1000,
+            stack: StackBytes::new(160).unwrap(),
+            libraries: Vec::new(),
+            embedded: &[],
+        }
     }
 
     fn record(call: AllocatorCall, stack: usize) -> HeapLogRecord {
@@ -278,7 +288,8 @@ mod tests {
 
     fn is_read_in_order(settings: HeapSettings) {
         let rate = settings.rate;
-        let mut log = HeapLog::create(settings, Path::new("/nowhere")).unwrap();
+        let mut log =
+            HeapLog::create(settings, LibraryFile::default(), Path::new("/nowhere")).unwrap();
         assert_eq!(log.room, if rate == 1 { SLOTS } else { FEW_SLOTS });
         let mut number = 0;
         let (block, end) = (record(AllocatorCall::Allocate, 20), record(AllocatorCall::Release, 0));
@@ -302,7 +313,8 @@ mod tests {
 
     #[test]
     fn what_was_begun_and_not_finished_is_given_up() {
-        let mut log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
+        let mut log =
+            HeapLog::create(settings(), LibraryFile::default(), Path::new("/nowhere")).unwrap();
         let block = record(AllocatorCall::Allocate, 20);
         write(&log.words, 0, &block);
         write(&log.words, 3, &block);
@@ -320,7 +332,8 @@ mod tests {
 
     #[test]
     fn what_a_program_scribbles_as_counts_can_be_added_up() {
-        let log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
+        let log =
+            HeapLog::create(settings(), LibraryFile::default(), Path::new("/nowhere")).unwrap();
         log.words
             .words()
             .iter()
@@ -347,7 +360,8 @@ mod tests {
 
     #[test]
     fn whatever_a_program_scribbles_ends() {
-        let mut log = HeapLog::create(settings(), Path::new("/nowhere")).unwrap();
+        let mut log =
+            HeapLog::create(settings(), LibraryFile::default(), Path::new("/nowhere")).unwrap();
         let mut random = fastrand_like(7);
         for _ in 0..30 {
             for word in log.words.words().iter().skip(8).take(60_000) {

@@ -46,12 +46,12 @@ pub fn add(plan: &mut Plan, settings: &HeapSettings) -> Result<(), Refusal> {
             "what a program in the kernel counts has no order: leave it out".to_owned(),
         );
     }
-    if settings.library().is_none() {
+    if settings.embedded.is_empty() && settings.installed().is_none() {
         let places: Vec<String> =
             settings.libraries.iter().map(|path| path.display().to_string()).collect();
         return refused(format!(
-            "{} is not there; looked for as {}: in a source tree `cargo build --release` puts it \
-             beside ebs, as the package does; cargo install does not, copy it",
+            "{} is not there; looked for as {}: this ebs was built without it; in a source tree \
+             `cargo build --release` puts it beside ebs",
             HeapSettings::LIBRARY,
             places.join(" and ")
         ));

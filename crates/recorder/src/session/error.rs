@@ -81,6 +81,11 @@ pub enum SessionError {
     Sink(io::Error),
     #[error("the stream's preamble cannot be written: {0}")]
     Preamble(String),
+    #[error(
+        "--heap: the library that sees allocations cannot be unpacked: {0}; set XDG_CACHE_HOME to a \
+         folder that you own and no other user can write to"
+    )]
+    NoPlaceForLibrary(String),
     #[error("{call}: {error}")]
     System { call: &'static str, error: io::Error },
 }

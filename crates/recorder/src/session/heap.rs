@@ -1,10 +1,11 @@
 //! What the command tells of its heap, among the session's samples.
 
+use std::path::Path;
 use std::time::Instant;
 
-use super::Session;
-use crate::PlannedEvent;
-use crate::heap::{HeapLog, HeapSample, is_of_heap};
+use super::{Session, SessionError};
+use crate::heap::{HeapLog, HeapSample, LibraryFile, is_of_heap};
+use crate::{HeapSettings, PlannedEvent};
 
 /// Of one of the three events.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,12 @@ impl Session {
         let lost = if self.stopped.is_some() { account.lost()[place] } else { 0 };
         Some(HeapCounts { made: account.made[place], lost })
     }
+}
+
+/// The library, then the memory that it writes into.
+pub(super) fn open(settings: HeapSettings, root: &Path) -> Result<HeapLog, SessionError> {
+    let library = LibraryFile::find(&settings).map_err(SessionError::NoPlaceForLibrary)?;
+    HeapLog::create(settings, library, root).map_err(SessionError::system("memfd_create"))
 }
 
 /// What the stream says of it, behind the promises of an event.

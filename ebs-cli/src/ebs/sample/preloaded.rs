@@ -12,13 +12,22 @@ pub(super) const ENTERED: &str = "--heap: an address is looked up in the program
      environment can be changed: give the address as a number, mem:0x..., or use a program at \
      fixed addresses";
 
+/// The library for where none is installed, as by `cargo install` (`build.rs`); empty: the target
+/// has none.
+const EMBEDDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhardmeter_heap.so"));
+
 /// What a session has to know of it; None: nobody asked.
 pub(super) fn settings(job: &SampleJob, request: &Request) -> Option<HeapSettings> {
     let stack = match request.call_graph {
         Some(CallGraph::Stack(bytes)) => bytes,
         _ => StackBytes::DEFAULT,
     };
-    job.emulation.heap.map(|rate| HeapSettings { rate, stack, libraries: libraries() })
+    job.emulation.heap.map(|rate| HeapSettings {
+        rate,
+        stack,
+        libraries: libraries(),
+        embedded: EMBEDDED,
+    })
 }
 
 /// Who may open the session.
