@@ -206,7 +206,7 @@ fn what_is_no_miss_has_no_causes() {
     scene.run("ebs -u -t instr_retired -i 1000 -o other.data ./patterns edge").success();
     scene.run("ebs causes other.data").refused(1, &["instr_retired", "l1_cache_miss"]);
     scene.run("ebs causes --cache l1d=3,x other.data").refused(1, &["l1d=3,x"]);
-    scene.run("ebs causes").refused(1, &["no recording"]);
+    Scene::new().run("ebs causes").refused(2, &["no recording"]);
 }
 
 #[test]

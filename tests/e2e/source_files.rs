@@ -122,7 +122,8 @@ fn a_file_without_samples_is_said() {
     let none = scene.run("ebs annotate --source other.c r.data");
     none.refused(1, &["no sample lies in a line of other.c", "callers.c"]);
     scene.run("ebs annotate main --all r.data").refused(1, &["not a routine"]);
-    scene.run("ebs annotate").refused(2, &["ROUTINE"]);
+    let hottest = scene.run("ebs annotate").success();
+    assert!(hottest.out.contains("# touch of "), "the routine with most samples: {hottest}");
     fs::rename(scene.path("callers.c"), scene.path("moved.c")).unwrap();
     let gone = scene.run("ebs annotate --source callers.c r.data").success();
     assert!(gone.out.contains("(line ") && gone.err.contains("no source text of"), "{gone}");

@@ -309,7 +309,7 @@ fn what_cannot_be_shown_is_said_before_the_screen_is_taken() {
     assert!(told.out.is_empty(), "{}", told.out);
     scene.run("ebs top").refused(2, &["no event type"]);
     scene.run("ebs top --replay x.data --speed 0").refused(2, &["\"0\"", "max"]);
-    scene.run("ebs top --replay x.data -p 1").refused(2, &["cannot be used with"]);
+    scene.run("ebs top --replay x.data -p 1").refused(2, &["--replay", "exclude each other"]);
     if !rights::program("what_cannot_be_shown_is_said_before_the_screen_is_taken", "tmux") {
         return;
     }
