@@ -20,10 +20,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
 
 const EXAMPLES: &str = "\
 Examples:
-  ebs ./server --port 80               where it misses, on what, and what to change
+  ebs ./server --port 80               where it misses, on what, and why
   ebs -u -t dtlb_load_miss ./server    one event; `ebs -h` lists the types
   ebs -p 1234 --until 10s              a process that runs, for ten seconds
-  ebs causes                           causes and remedies of the last recording
+  ebs causes                           causes and remedies, last recording
   ebs html                             the last recording as a page";
 
 /// Writes the overview.
@@ -39,7 +39,7 @@ pub fn run(out: &mut dyn Write) -> Result<()> {
 /// The overview, at most 80 columns wide.
 pub fn text() -> String {
     let mut text = String::from(
-        "ebs shows where a program misses the caches, on what data, why, and what to change.\n\n\
+        "ebs shows where a program misses caches, on what data, why, and what to change.\n\n\
          Usage: ebs PROGRAM [ARGS...]\n       \
          ebs [OPTIONS] -t TYPE,... PROGRAM|PID [ARGS...]\n       \
          ebs COMMAND [OPTIONS]\n",
@@ -54,8 +54,8 @@ pub fn text() -> String {
     }
     let _ = write!(
         text,
-        "\n{EXAMPLES}\n\n`ebs help COMMAND` explains a command, `ebs --help` all options of \
-         sampling, `ebs -h`\nand `ebs -h TYPE` the events.\n"
+        "\n{EXAMPLES}\n\n`ebs help COMMAND` explains a command, `ebs --help` the options of sampling,\n\
+         `ebs -h` and `ebs -h TYPE` the events.\n"
     );
     text
 }
@@ -73,7 +73,7 @@ mod tests {
         let all: BTreeSet<String> = summaries().into_iter().map(|(name, _)| name).collect();
         assert_eq!(distinct, all.iter().map(String::as_str).collect());
         for line in text().lines() {
-            assert!(line.chars().count() <= 84, "{line}");
+            assert!(line.chars().count() <= 80, "{line}");
         }
     }
 
