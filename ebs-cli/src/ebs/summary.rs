@@ -194,7 +194,7 @@ impl Summary {
         } else if open > 0 {
             let _ = writeln!(
                 text,
-                "{open} of {} causes are undetermined; `ebs causes` says what would decide.",
+                "Undetermined causes: {open} of {}; `ebs causes` says what would decide.",
                 self.sites.len()
             );
         }

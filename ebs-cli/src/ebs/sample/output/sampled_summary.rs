@@ -20,7 +20,10 @@ impl SampledSummary {
     pub(super) fn of(job: &SampleJob, recording: RecordingSource) -> SampledSummary {
         let program = match (job.asked.request.target, job.command.first()) {
             (Target::Process(pid), _) => format!("process {}", pid.0),
-            (_, Some(program)) => program.to_string_lossy().into_owned(),
+            (_, Some(program)) => {
+                let name = Path::new(program).file_name().unwrap_or(program);
+                name.to_string_lossy().into_owned()
+            }
             (_, None) => "the system".to_owned(),
         };
         SampledSummary { recording, program }
