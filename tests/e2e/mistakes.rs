@@ -3,7 +3,7 @@
 use tests::Scene;
 
 /// What was typed, the exit status, and what the answer has.
-const ANSWERED: [(&str, i32, &str); 32] = [
+const ANSWERED: [(&str, i32, &str); 33] = [
     ("repot f.data", 2, "Try: ebs report f.data"),
     ("reprot f.data", 2, "Try: ebs report f.data"),
     ("anotate f.data", 2, "Try: ebs annotate f.data"),
@@ -32,6 +32,7 @@ const ANSWERED: [(&str, i32, &str); 32] = [
     ("script nosuch.data", 1, "Try: ebs script f.data"),
     ("causes --try pad=64 -i 10 -- true", 2, "Try: ebs causes --try pad=64 -- true"),
     ("annotate nosuch f.data", 1, "Try: ebs annotate f.data"),
+    ("causes -t hitm -- true", 2, "Try: ebs causes -t l1_cache_miss -- true"),
     ("completions", 2, "Usage: ebs completions <SHELL>"),
     ("-h l1_cash", 2, "Try: ebs -h l1_cache_miss"),
     ("help l1_cash", 2, "l1_cache_miss"),

@@ -52,6 +52,12 @@ pub use stall::{Stall, StallVerdict};
 pub use stall_report::{BlockingStore, EventStalls, StallEvidence, StallRow};
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissVerdict};
 
+/// Whether an event of this name is one whose causes can be found: a miss of a cache or TLB, or
+/// a stalled access.
+pub fn has_causes(event: &str) -> bool {
+    crate::cache_shape::MissedLevel::of_event(event).is_some() || Stall::of_event(event).is_some()
+}
+
 /// The bytes of an object at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ObjectExtent {

@@ -10,12 +10,14 @@ use crate::ebs::causes::tried_change::TriedChanges;
 use crate::ebs::exit_status::SUCCESS;
 use crate::terminal::number;
 use analysis::causes::CauseReport;
+use analysis::causes::has_causes;
 use analysis::curve::CurveReport;
 use analysis::{CacheShape, MissedLevel};
 use analysis::{KnownCache, KnownCaches, Pipeline, Query, View, causes, curve};
 use anyhow::Result;
 use clap::Args;
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
+use recorder::catalogue;
 use sampled_command::SampledCommand;
 use std::ffi::OsString;
 use std::io::Write;
@@ -79,6 +81,13 @@ pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
     if arguments.command.is_empty() {
         tell(arguments, arguments.file.as_deref(), out)?;
         return Ok(SUCCESS);
+    }
+    let without = arguments
+        .types
+        .iter()
+        .find(|name| catalogue::find(name).is_some_and(|entry| !has_causes(entry.name)));
+    if let Some(name) = without.filter(|_| !arguments.curve) {
+        return Err(UsageError::NoCauses(name.clone()).into());
     }
     if !arguments.tries.is_empty() {
         if arguments.interval.is_some_and(|interval| interval > 1) {

@@ -116,7 +116,8 @@ fn sample(job: &SampleJob) -> Result<u8> {
     if callers::choose(&mut job, emulated) {
         planned = None;
     }
-    if job.chooses_modes && !emulated && choose_modes(&mut job, &facts) {
+    let is_own = !matches!(job.serving, Serving::Daemon(_));
+    if job.chooses_modes && is_own && !emulated && choose_modes(&mut job, &facts) {
         planned = None;
     }
     let job = &job;

@@ -157,6 +157,7 @@ fn of_usage(error: &UsageError, line: &TypedLine<'_>) -> Option<String> {
             (left != line.0).then(|| shown(&left))
         }
         UsageError::CommandUnknown { word, command } => line.with(word.to_str()?, command),
+        UsageError::NoCauses(name) => line.with(name, "l1_cache_miss"),
         UsageError::SampledTrial | UsageError::Interval(_) | UsageError::Intervals { .. } => {
             Some(shown(&line.without("-i", 1)))
         }

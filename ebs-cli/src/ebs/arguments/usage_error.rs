@@ -18,6 +18,8 @@ pub enum UsageError {
         /// The command that it is like.
         command: String,
     },
+    #[error("{0} is no miss of a cache or TLB, and no stalled access: it has no causes")]
+    NoCauses(String),
     #[error("--try compares the misses of two runs, each of them: leave -i out")]
     SampledTrial,
     #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
