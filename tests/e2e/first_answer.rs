@@ -5,8 +5,8 @@ use tests::{Scene, rights};
 /// Columns first: each of 512 x 512 loads of 8 bytes misses a first-level cache of any size.
 const WALK: &str = "
 #include <stdio.h>
-static long grid[512][512];
-static long by_columns(void) {
+long grid[512][512];
+__attribute__((noinline)) long by_columns(void) {
     long sum = 0;
     for (int column = 0; column < 512; column++)
         for (int row = 0; row < 512; row++)

@@ -20,7 +20,7 @@ const ANSWERED: [(&str, i32, &str); 33] = [
     ("-t page_fault -p 1 sleep 5", 2, "Try: ebs -t page_fault -p 1 --until 5s"),
     ("-t page_fault 1 sleep 5", 2, "Try: ebs -t page_fault --until 5s 1"),
     ("report --by func f.data", 2, "Try: ebs report --by routine f.data"),
-    ("report --by sym,dso f.data", 2, "Try: ebs report --by routine,dso f.data"),
+    ("report --by dso f.data", 2, "Try: ebs report --by object f.data"),
     ("report --by rutine f.data", 2, "Try: ebs report --by routine f.data"),
     ("report --sort cout f.data", 2, "Try: ebs report --sort count f.data"),
     ("report -i f.data", 2, "Try: ebs report f.data"),

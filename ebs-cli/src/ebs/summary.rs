@@ -150,6 +150,7 @@ impl Summary {
             );
             return text;
         }
+        text.push('\n');
         for site in &self.sites {
             let share = format!(
                 "{:5.1} % \u{b1}{:<6}",
@@ -157,7 +158,7 @@ impl Summary {
                 format!("{:.1}", 100.0 * site.error)
             );
             let room = WIDTH - INDENT.len() - 1 - width(&site.place);
-            let _ = writeln!(text, "\n{share:<16} {} {}", fitted(&site.routine, room), site.place);
+            let _ = writeln!(text, "{share:<16} {} {}", fitted(&site.routine, room), site.place);
             for line in [&site.data, &site.cause] {
                 if !line.is_empty() {
                     let _ = writeln!(text, "{INDENT}{}", fitted(line, WIDTH - INDENT.len()));
