@@ -20,6 +20,15 @@ pub(super) fn share_error(
     if sampling == SamplingMode::Period(1) {
         return 0.0;
     }
+    // Events that one sample more or less would stand for: of a row with few samples of large
+    // periods, and of what is in none, the samples themselves say too little.
+    let unseen = match sampling {
+        SamplingMode::Adapted if whole.period > 0 => {
+            let typical = whole.squares / ratio(whole.period, 1);
+            typical * (typical - 1.0).max(0.0)
+        }
+        _ => 0.0,
+    };
     let (own, all, sum) = match weighting {
         Weighting::Count => (ratio(row.count, 1), ratio(whole.count, 1), ratio(whole.count, 1)),
         // A sample is there with a chance of 1 in its period: those of 1 have no error.
@@ -33,7 +42,8 @@ pub(super) fn share_error(
         return 0.0;
     }
     let share = row.share(whole, weighting);
-    let others = (all - own).max(0.0);
+    let others = (all - own).max(0.0) + unseen;
+    let own = own + unseen;
     (own * (1.0 - share).powi(2) + others * share.powi(2)).sqrt() / sum
 }
 
@@ -68,8 +78,10 @@ mod tests {
             share_error(sum(row), sum(whole), Weighting::Period, SamplingMode::Adapted)
         };
         close(of(&[1; 20], &[1; 100]), 0.0);
-        // Of 4 events each with a chance of 1/4: variance 4 x 3 each.
-        close(of(&[4; 5], &[4; 10]), (10.0_f64 * 12.0 * 0.25).sqrt() / 40.0);
+        // Of 4 events each with a chance of 1/4: variance 4 x 3 each, and one more on each side.
+        close(of(&[4; 5], &[4; 10]), (12.0_f64 * 12.0 * 0.25).sqrt() / 40.0);
+        // What was not sampled may be there.
+        assert!(of(&[4; 10], &[4; 10]) > 0.05 && of(&[], &[4; 10]) > 0.05);
     }
 
     /// 3 of 3 + 1: the residuals are 3 x 1/4 and 1 x 3/4, their root of squares over 4.
