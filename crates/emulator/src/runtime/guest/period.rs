@@ -98,7 +98,7 @@ fn memoryless(random: &mut u64, mean: u64) -> u64 {
             part >>= 1;
         }
     }
-    let exponential = (((u128::from(zeros) + 1) << 32) - fraction) * LN_2 >> 32;
+    let exponential = ((((u128::from(zeros) + 1) << 32) - fraction) * LN_2) >> 32;
     // -1 / ln(1 - 1 / mean): its series, but for the shortest.
     let scale = match mean {
         2 => 6_196_328_019,
