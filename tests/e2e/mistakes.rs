@@ -1,6 +1,9 @@
 //! Mistakes of somebody new: each is answered in at most three lines, with a command that works.
 
-use tests::Scene;
+use tests::{Scene, rights};
+
+/// What any user can record.
+const RECORD: &str = "ebs --source emulated -u -t l1_cache_miss -o";
 
 /// What was typed, the exit status, and what the answer has.
 const ANSWERED: [(&str, i32, &str); 33] = [
@@ -36,13 +39,13 @@ const ANSWERED: [(&str, i32, &str); 33] = [
     ("completions", 2, "Usage: ebs completions <SHELL>"),
     ("-h l1_cash", 2, "Try: ebs -h l1_cache_miss"),
     ("help l1_cash", 2, "l1_cache_miss"),
-    ("-u -t page_fault ./nosuch", 1, "command not found"),
+    ("--source emulated -u -t l1_cache_miss ./nosuch", 1, "command not found"),
 ];
 
 #[test]
 fn mistakes_are_answered_with_a_command_that_works() {
     let scene = Scene::new();
-    scene.run("ebs -u -t page_fault -o f.data true").success();
+    scene.run(&format!("{RECORD} f.data true")).success();
     for (typed, status, answer) in ANSWERED {
         let answered = scene.run(&format!("ebs {typed}")).refused(status, &[]);
         let lines: Vec<&str> = answered.err.lines().collect();
@@ -57,7 +60,7 @@ fn mistakes_are_answered_with_a_command_that_works() {
 #[test]
 fn what_is_to_be_tried_is_understood() {
     let scene = Scene::new();
-    scene.run("ebs -u -t page_fault -o f.data true").success();
+    scene.run(&format!("{RECORD} f.data true")).success();
     for (typed, ..) in ANSWERED {
         let answered = scene.run(&format!("ebs {typed}"));
         let Some(tried) = answered.err.lines().find_map(|line| line.strip_prefix("Try: ")) else {
@@ -72,10 +75,18 @@ fn what_is_to_be_tried_is_understood() {
 
 #[test]
 fn no_file_means_the_last_recording_of_the_folder() {
+    if !rights::program("no_file_means_the_last_recording_of_the_folder", "gcc") {
+        return;
+    }
     let scene = Scene::new();
     scene.run("ebs report").refused(2, &["no recording", "-o FILE.data"]);
-    scene.run("ebs -u -t page_fault -o first.data true").success();
-    scene.run("ebs -u -t page_fault -o last.data true").success();
+    scene.write(
+        "own.c",
+        "long own[4096]; int main(void) { for (int i = 0; i < 4096; i++) own[i] = i; }",
+    );
+    scene.shell("gcc -O1 -g -o own own.c").success();
+    scene.run(&format!("{RECORD} first.data ./own")).success();
+    scene.run(&format!("{RECORD} last.data ./own")).success();
     scene.write("newer.data", "no recording");
     for command in ["report", "script", "annotate", "html"] {
         let read = scene.run(&format!("ebs {command}")).success();
