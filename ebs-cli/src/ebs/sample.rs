@@ -47,7 +47,8 @@ use recorder::session::detached_tracer::{FrontProcess, OomScoreGuard};
 use recorder::session::ledger::Ledger;
 use recorder::session::{SessionError, SessionSettings, Sink, TargetState};
 use recorder::{
-    Cgroup, Facts, Modes, Refusal, Request, Sampling, Session, SourcePlan, Target, source,
+    Cgroup, Facts, Modes, Refusal, Request, Sampling, Session, SourceChoice, SourcePlan, Target,
+    source,
 };
 pub(crate) use sample_progress::SampleProgress;
 use std::io::ErrorKind;
@@ -331,8 +332,8 @@ fn finished(
 
 /// What is said before the program runs.
 fn notices(job: &SampleJob, session: &dyn Sampling) -> Vec<String> {
-    match (&job.output, session.model()) {
-        (OutputChoice::Summary, Some(_)) => vec![
+    match (&job.output, session.model(), job.emulation.source) {
+        (OutputChoice::Summary, Some(_), SourceChoice::Auto) => vec![
             "no hardware PMU here: emulating one; the program takes 2 to 30 times as long"
                 .to_owned(),
         ],

@@ -81,6 +81,9 @@ pub struct EmulationChoice {
     /// Blocks of the heap are told; natively one each so many bytes.
     pub heap: Option<u64>,
     pub layouts: Vec<ObjectLayout>,
+    /// Nothing was asked for: causes and blocks are recorded where the PMU is emulated, and the
+    /// rest allows it.
+    pub explains: bool,
 }
 
 impl EmulationChoice {
@@ -111,6 +114,7 @@ impl EmulationChoice {
             classify: classify.is_some(),
             heap: heap.as_deref().map(heap_bytes).transpose()?,
             layouts: layouts.clone(),
+            explains: false,
         })
     }
 
@@ -123,8 +127,11 @@ impl EmulationChoice {
             .with(&self.cache)
             .map_err(|error| UsageError::Cache(format!("--cache {error}")))?;
         let tlbs_asked = Geometry::names_tlbs(&self.cache);
-        let EmulationChoice { prefetch, burst, classify, heap, .. } = *self;
-        let (heap, layouts) = (heap.is_some(), self.layouts.clone());
+        let EmulationChoice { prefetch, burst, classify, heap, explains, .. } = *self;
+        // Both follow from every access.
+        let explains = explains && burst.is_none();
+        let classify = classify || explains && !prefetch;
+        let (heap, layouts) = (heap.is_some() || explains, self.layouts.clone());
         Ok(Model { geometry, tlbs_asked, prefetch, burst, classify, heap, layouts })
     }
 }

@@ -101,7 +101,8 @@ impl SampleJob {
         if counts && matches!(output, OutputChoice::Text(_)) {
             return Err(InKernelUsageError::Text.into());
         }
-        let emulation = EmulationChoice::new(&arguments.emulation)?;
+        let mut emulation = EmulationChoice::new(&arguments.emulation)?;
+        emulation.explains = wants_answer;
         let serving = Serving::new(&arguments.serving);
         let steering = Steering::new(&arguments.steering)?;
         if arguments.regions {
@@ -136,8 +137,6 @@ fn answer_all(arguments: &mut SampleArguments) {
     arguments.data = true;
     // Stacks of allocations, too, become frames then.
     arguments.event.callers = true;
-    arguments.emulation.classify.get_or_insert_with(|| "exact".to_owned());
-    arguments.emulation.heap.get_or_insert_default();
 }
 
 /// Text records are what the original wrote, and so many.
@@ -257,14 +256,14 @@ mod tests {
     //! Many command lines, and what each means.
 
     use super::{OutputChoice, OutputPlace, SampleJob};
-    use crate::ebs::arguments::TableArguments;
+    use crate::ebs::arguments::{EmulationChoice, TableArguments};
     use crate::ebs::command::{self, Command};
     use crate::ebs::completions::CommandName;
     use perfdata::Pid;
     use proptest::prelude::*;
-    use recorder::{Modes, Target};
+    use recorder::{Modes, SourceChoice, Target};
     use std::ffi::OsString;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
@@ -537,6 +536,20 @@ mod tests {
             assert_eq!(job.asked.request.modes, Modes::USER, "{line}");
             assert_eq!(job.chooses_modes, !line.contains("-u"), "{line}");
             assert!(job.asked.request.adapts && job.asked.request.call_graph.is_some(), "{line}");
+            // A PMU that the machine has is taken, and no library is preloaded.
+            let EmulationChoice { source, classify, heap, explains, .. } = job.emulation;
+            assert_eq!((source, classify, heap), (SourceChoice::Auto, false, None), "{line}");
+            assert!(explains, "{line}");
+        }
+        let model = |line: &str| job(line).emulation.model(Path::new("/")).unwrap();
+        for (line, classify, heap) in [
+            ("ebs ls", true, true),
+            ("ebs --prefetch ls", false, true),
+            ("ebs --burst 1M/100M ls", false, false),
+            ("ebs -u -t l1_cache_miss ls", false, false),
+        ] {
+            let model = model(line);
+            assert_eq!((model.classify, model.heap), (classify, heap), "{line}");
         }
         let stream = OutputChoice::Stream(OutputPlace::File(PathBuf::from("f.data")));
         assert_eq!(job("ebs -o f.data ls").output, stream);
