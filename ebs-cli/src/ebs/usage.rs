@@ -17,26 +17,35 @@ use std::path::Path;
 
 /// Options of perf that have another form here: whether a value follows, and why to leave it out.
 const HABITS: [PerfHabit; 8] = [
-    PerfHabit::new("-F", 1, "the period adapts by itself"),
-    PerfHabit::new("--freq", 1, "the period adapts by itself"),
-    PerfHabit::new("-a", 0, "without a program, ebs samples the whole system"),
-    PerfHabit::new("--all-cpus", 0, "without a program, ebs samples the whole system"),
-    PerfHabit::new("--stdio", 0, "ebs always prints text"),
-    PerfHabit::new("--input", 0, "the recording needs no option"),
-    PerfHabit::new("-i", 0, "the recording needs no option"),
-    PerfHabit::new("--no-children", 0, "rows count a routine's own samples"),
+    PerfHabit::sampling("-F", 1, "each event has its own period"),
+    PerfHabit::sampling("--freq", 1, "each event has its own period"),
+    PerfHabit::sampling("-a", 0, "without a program, ebs samples the whole system"),
+    PerfHabit::sampling("--all-cpus", 0, "without a program, ebs samples the whole system"),
+    PerfHabit::reading("--stdio", "ebs always prints text"),
+    PerfHabit::reading("--input", "the recording needs no option"),
+    PerfHabit::reading("-i", "the recording needs no option"),
+    PerfHabit::reading("--no-children", "rows count a routine's own samples"),
 ];
+
+/// Commands that start or attach to a program, or look at the machine.
+const SAMPLING: [&str; 7] = ["stat", "compare", "top", "plan", "list", "selftest", "memlat"];
 
 struct PerfHabit {
     option: &'static str,
     /// Words behind it that go with it.
     values: usize,
     why: &'static str,
+    /// It is of what reads a recording, rather than of what samples.
+    reads: bool,
 }
 
 impl PerfHabit {
-    const fn new(option: &'static str, values: usize, why: &'static str) -> PerfHabit {
-        PerfHabit { option, values, why }
+    const fn sampling(option: &'static str, values: usize, why: &'static str) -> PerfHabit {
+        PerfHabit { option, values, why, reads: false }
+    }
+
+    const fn reading(option: &'static str, why: &'static str) -> PerfHabit {
+        PerfHabit { option, values: 0, why, reads: true }
     }
 }
 
@@ -91,7 +100,13 @@ fn unknown(
     suggested: Option<String>,
 ) -> (String, Option<String>) {
     let what = format!("{} has no option {option}", line.command());
-    if let Some(habit) = HABITS.iter().find(|habit| habit.option == option) {
+    // Of the commands, those that read.
+    let reads = line
+        .0
+        .get(1)
+        .is_some_and(|word| names_subcommand(word) && !SAMPLING.iter().any(|name| word == name));
+    let is_meant = |habit: &&PerfHabit| habit.option == option && habit.reads == reads;
+    if let Some(habit) = HABITS.iter().find(is_meant) {
         let left = with_span(&line.without(option, habit.values));
         return (format!("{what}: {}", habit.why), Some(shown(&left)));
     }
@@ -114,6 +129,7 @@ pub(super) fn remedy(error: &anyhow::Error, words: &[OsString]) -> Option<String
         }
         _ => None,
     };
+    let reported = format!("{error:#}");
     for cause in error.chain() {
         let found = if let Some(error) = cause.downcast_ref::<EventSpecError>() {
             of_event(error)
@@ -139,7 +155,10 @@ pub(super) fn remedy(error: &anyhow::Error, words: &[OsString]) -> Option<String
         } else if let Some(error) = cause.downcast_ref::<UsageError>() {
             of_usage(error, &line)
         } else if let Some(error) = cause.downcast_ref::<io::Error>() {
-            (error.kind() == io::ErrorKind::NotFound).then(|| last_instead(&line)).flatten()
+            match error.kind() {
+                io::ErrorKind::NotFound => last_instead(&line, &reported),
+                _ => None,
+            }
         } else {
             None
         };
@@ -165,13 +184,13 @@ fn of_usage(error: &UsageError, line: &TypedLine<'_>) -> Option<String> {
     }
 }
 
-/// Reading what is not there: the last recording in its place.
-fn last_instead(line: &TypedLine<'_>) -> Option<String> {
+/// Reading what is not there, as the error reports: the last recording in its place.
+fn last_instead(line: &TypedLine<'_>, reported: &str) -> Option<String> {
     let last = last_recording()?;
-    let missing = line
-        .0
-        .iter()
-        .rposition(|word| !word.to_string_lossy().starts_with('-') && !Path::new(word).exists())?;
+    let missing = line.0.iter().rposition(|word| {
+        let text = word.to_string_lossy();
+        reported.contains(&*format!("cannot open {text}")) && !Path::new(word).exists()
+    })?;
     let command = line.0.get(1)?;
     if missing < 2 || !names_subcommand(command) {
         return None;
@@ -317,6 +336,7 @@ mod tests {
             ("ebs -a -t page_fault", "ebs -t page_fault"),
             ("ebs report -i perf.data", "ebs report perf.data"),
             ("ebs report --stdio perf.data", "ebs report perf.data"),
+            ("ebs top -F 99 -t page_fault ls", "ebs top -t page_fault ls"),
         ] {
             let said = refusal(line);
             assert!(said.ends_with(&format!("\nTry: {tried}\n")), "{line}: {said}");

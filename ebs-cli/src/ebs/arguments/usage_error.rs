@@ -18,7 +18,9 @@ pub enum UsageError {
         /// The command that it is like.
         command: String,
     },
-    #[error("{0} is no miss of a cache or TLB, and no stalled access: it has no causes")]
+    #[error(
+        "ebs finds causes of cache misses, TLB misses and stalled accesses; {0} is none of these"
+    )]
     NoCauses(String),
     #[error("--try compares the misses of two runs, each of them: leave -i out")]
     SampledTrial,
