@@ -6,7 +6,7 @@ mod short_name;
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-pub use short_name::short_name;
+pub use short_name::{folded, short_name};
 
 /// Substitutions can make a short mangled name expand without end.
 const LONGEST: usize = 16 * 1024;

@@ -134,7 +134,7 @@ pub use answer::{
     UnwindMethod, file_name,
 };
 pub use code::{CodeBytes, CodeError, InstructionBytes};
-pub use demangle::{demangle, short_name};
+pub use demangle::{demangle, folded, short_name};
 pub use dwarf::debug_file::DebugFile;
 pub use dwarf::debug_sections::{DebugSections, MissingSections, SectionUnit};
 pub use dwarf::layout::FirstAddresses;

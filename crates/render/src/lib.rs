@@ -25,3 +25,4 @@ pub use csv_table::{CsvNames, CsvTable};
 pub use html_text::HtmlText;
 pub use json::row_entries;
 pub use table::{Align, Column, Head, Table};
+pub use text::{columns, cut};

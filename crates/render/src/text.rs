@@ -75,7 +75,7 @@ fn push_line(cells: &[String], aligns: &[Align], widths: &[usize], out: &mut Str
 /// A text that is too wide loses its middle: its start names it, its end has
 /// the offset; of a path the end is the file, and has the most of the room.
 /// Columns are those of a terminal, where a character may take two or none.
-fn cut(cell: &str, width: usize) -> String {
+pub fn cut(cell: &str, width: usize) -> String {
     if cell.width() <= width {
         return cell.to_owned();
     }
@@ -88,6 +88,11 @@ fn cut(cell: &str, width: usize) -> String {
     let start = start.map_or(0, |(at, last)| at + last.len_utf8());
     let end = fitting(cell.char_indices().rev(), tail).map_or(cell.len(), |(at, _)| at);
     format!("{}…{}", &cell[..start], &cell[end.max(start)..])
+}
+
+/// Columns of a terminal that a text takes.
+pub fn columns(text: &str) -> usize {
+    text.width()
 }
 
 /// The last of the first characters that fit in so many columns.

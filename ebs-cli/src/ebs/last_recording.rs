@@ -2,6 +2,7 @@
 
 use crate::ebs::arguments::UsageError;
 use crate::terminal::say;
+use perfdata::recording::RecordingForm;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 use std::fs::{self, File};
@@ -12,9 +13,6 @@ use std::time::SystemTime;
 
 /// What `ebs PROGRAM` records into.
 pub const RECORDING: &str = "ebs.data";
-
-/// What every recording begins with, in either byte order.
-const MAGICS: [&[u8; 8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 
 /// The file that was named, or else the last recording of the current folder, which stderr names.
 ///
@@ -56,10 +54,10 @@ fn recorded_at(path: &Path) -> Option<SystemTime> {
     let mut file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     let metadata = file.metadata().ok()?;
     let is_ours = [0, geteuid().as_raw()].contains(&metadata.uid());
-    let mut front = [0; 8];
+    let mut front = [0; RecordingForm::TOLD_BY];
     (metadata.is_file() && is_ours).then_some(())?;
     file.read_exact(&mut front).ok()?;
-    MAGICS.contains(&&front).then_some(())?;
+    (RecordingForm::find(&front) != RecordingForm::Unknown).then_some(())?;
     metadata.modified().ok()
 }
 

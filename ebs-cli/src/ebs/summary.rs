@@ -10,11 +10,13 @@ use analysis::causes::{CauseGrade, CauseReport, CauseRow, MissVerdict};
 use analysis::report::{Cell, EventReport, Row, SiteCell};
 use analysis::{Key, Pipeline, Query, Report, View};
 use anyhow::{Context, Result};
+use perfdata::MissClass;
 use perfdata::printable::printable;
+use render::columns;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
-use symbolizer::{file_name, short_name};
+use symbolizer::{file_name, folded, short_name};
 
 /// Sites that are shown.
 const SITES: usize = 5;
@@ -125,7 +127,7 @@ impl Summary {
             head: head(program, event),
             sites: sites.into_iter().map(|(site, _)| site).collect(),
             samples: event.totals.counted,
-            has_each: event.totals.period == event.totals.counted,
+            has_each: has_each(event),
             nothing: None,
         }
     }
@@ -157,7 +159,7 @@ impl Summary {
                 100.0 * site.share,
                 format!("{:.1}", 100.0 * site.error)
             );
-            let room = WIDTH - INDENT.len() - 1 - width(&site.place);
+            let room = WIDTH - INDENT.len() - 1 - columns(&site.place);
             let _ = writeln!(text, "{share:<16} {} {}", fitted(&site.routine, room), site.place);
             for line in [&site.data, &site.cause] {
                 if !line.is_empty() {
@@ -201,6 +203,12 @@ impl Summary {
         }
         text
     }
+}
+
+/// Whether there is a sample of every event: none was left out, and none lost.
+fn has_each(event: &EventReport) -> bool {
+    let counted = event.ledger.as_ref().and_then(|ledger| ledger.events);
+    event.totals.period == event.totals.counted && counted == Some(event.totals.counted)
 }
 
 fn is_of_heap(event: &str) -> bool {
@@ -277,11 +285,8 @@ fn short_member(member: &str) -> String {
     let parts = parts.iter().enumerate().filter(|(at, part)| *at == 0 || !part.starts_with('<'));
     let short = parts.map(|(at, part)| match at {
         0 => {
-            // What follows the arguments, as of a pointer, is no part of the name.
-            let end = part.rfind('>').map_or(part.len(), |at| at + 1);
-            let (name, rest) = part.split_at(end);
-            let name = short_name(name);
-            name.rsplit("::").next().unwrap_or(&name).to_owned() + rest
+            let name = folded(part);
+            name.rsplit("::").next().unwrap_or(&name).to_owned()
         }
         _ => (*part).to_owned(),
     });
@@ -294,7 +299,7 @@ fn short_data(data: &str) -> String {
         true => file_name(word),
         false => word,
     });
-    short_name(&words.collect::<Vec<_>>().join(" ")).into_owned()
+    folded(&words.collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The cause with its remedy, whether it is one, and on what.
@@ -319,13 +324,12 @@ fn cause(verdict: &MissVerdict) -> (String, bool) {
     match (verdict.cause, verdict.grade) {
         (_, CauseGrade::Undetermined) => ("cause undetermined".to_owned(), false),
         (Some(cause), grade) => {
-            let words = match cause.name() {
-                "cold" => "first touch",
-                "sharing" => "written by another thread",
-                "conflict" => "crowded sets",
-                "edge" => "just larger than the cache",
-                "capacity" => "larger than the cache",
-                other => other,
+            let words = match cause {
+                MissClass::Cold => "first touch",
+                MissClass::Sharing => "written by another thread",
+                MissClass::Conflict => "crowded sets",
+                MissClass::Edge => "just larger than the cache",
+                MissClass::Capacity => "larger than the cache",
             };
             // Where the model tells each miss's class there is no doubt to be named.
             let sureness = match grade {
@@ -355,23 +359,9 @@ fn in_few_words(remedy: &str) -> &str {
     }
 }
 
-/// Columns of a text.
-fn width(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// A text in so many columns: it loses its middle, as its end tells names apart.
+/// A text in so many columns, escaped as names are.
 fn fitted(text: &str, most: usize) -> String {
-    let text = printable(text);
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= most {
-        return text.into_owned();
-    }
-    let kept = most.saturating_sub(1);
-    let end = kept * 2 / 5;
-    let front: String = letters[..kept - end].iter().collect();
-    let back: String = letters[letters.len() - end..].iter().collect();
-    format!("{front}\u{2026}{back}")
+    render::cut(&printable(text), most)
 }
 
 #[cfg(test)]
@@ -382,6 +372,8 @@ mod tests {
     fn members_and_data_are_named_in_few_words() {
         let member = "std::Node<std::pair<int, A> >.<std::Base<int> >.value.price";
         assert_eq!(short_member(member), "Node<...>.value.price");
+        let data = "block from A<int>::add(int, int)+0x1c, /work/t/hash.cc:7";
+        assert_eq!(short_data(data), "block from A<...>::add+0x1c, hash.cc:7");
         assert_eq!(short_member("Order *"), "Order *");
         assert_eq!(short_member("std::vector<int> *"), "vector<...> *");
         assert_eq!(
@@ -397,7 +389,7 @@ mod tests {
     #[test]
     fn long_names_keep_both_ends() {
         assert_eq!(fitted("abcdefghij", 10), "abcdefghij");
-        assert_eq!(fitted("abcdefghijk", 10), "abcdef\u{2026}ijk");
-        assert_eq!(width(&fitted(&"x".repeat(500), WIDTH)), WIDTH);
+        assert_eq!(fitted("abcdefghijk", 10), "abcd\u{2026}ghijk");
+        assert_eq!(columns(&fitted(&"x".repeat(500), WIDTH)), WIDTH);
     }
 }

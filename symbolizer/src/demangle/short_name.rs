@@ -21,15 +21,24 @@ const ANONYMOUS: &str = "(anonymous namespace)";
 ///
 /// A name that is none of C++ or Rust stays what it is.
 pub fn short_name(name: &str) -> Cow<'_, str> {
-    if !name.contains(['<', '(']) {
-        return name.into();
+    match folded(name) {
+        Cow::Owned(short) => without_return_type(short).into(),
+        whole => whole,
     }
-    let short = String::with_capacity(name.len());
-    let mut reader = ShortNameReader { rest: name, short, depth: 0 };
+}
+
+/// Words with names in them, or a type, with the same brackets folded: `Node<...> *`, `block from
+/// A<...>::add+0x1c`.
+pub fn folded(text: &str) -> Cow<'_, str> {
+    if !text.contains(['<', '(']) {
+        return text.into();
+    }
+    let short = String::with_capacity(text.len());
+    let mut reader = ShortNameReader { rest: text, short, depth: 0 };
     match reader.path(None) {
-        Some(()) => without_return_type(reader.short).into(),
+        Some(()) => reader.short.into(),
         // Brackets that do not match: it is no such name.
-        None => name.into(),
+        None => text.into(),
     }
 }
 
@@ -248,6 +257,20 @@ mod tests {
             ("<fn(i32) -> u8 as F>::call", "<fn -> u8 as F>::call"),
         ] {
             assert_eq!(short_name(name), short, "{name}");
+        }
+    }
+
+    #[test]
+    fn words_around_a_name_stay() {
+        for (text, short) in [
+            (
+                "block from A<int>::add(int, int)+0x1c, a.cc:7",
+                "block from A<...>::add+0x1c, a.cc:7",
+            ),
+            ("std::vector<int> *", "std::vector<...> *"),
+            ("5 mappings of 16 KiB", "5 mappings of 16 KiB"),
+        ] {
+            assert_eq!(folded(text), short, "{text}");
         }
     }
 
