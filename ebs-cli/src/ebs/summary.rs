@@ -86,14 +86,14 @@ impl Summary {
     ) -> Summary {
         // The heap's own events say on what, not where.
         let Some(event) = lines.events.iter().find(|event| !is_of_heap(&event.name)) else {
-            return Summary::of_nothing(program, "no event was recorded");
+            return Summary::of_nothing(program, "No event was recorded.");
         };
         let members = members.events.iter().find(|it| it.name == event.name);
         let rows = causes
             .and_then(|all| all.events.iter().find(|it| it.event == event.name))
             .map_or(&[][..], |it| &it.rows);
         if event.totals.counted == 0 {
-            let text = format!("no {} happened in user code that was sampled", what(&event.name));
+            let text = format!("No sample of {} was taken.", what(&event.name));
             return Summary::of_nothing(program, &text);
         }
         let mut sites: Vec<(SummarySite, &SiteCell)> = Vec::new();
@@ -148,7 +148,7 @@ impl Summary {
         if let Some(nothing) = &self.nothing {
             let _ = writeln!(
                 text,
-                "{nothing}\nTry: ebs -t page_fault PROGRAM, or `ebs -h` for the other events"
+                "{nothing}\nRun it longer, or sample another event: `ebs -h` lists them."
             );
             return text;
         }
